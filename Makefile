@@ -66,12 +66,12 @@ tools:
 	@.ci/tools tmux git
 
 demo: tools dashboard build
-	$(GO) build -trimpath -o bin/modeld ./agents/modeltest/modeld
+	$(GO) build -trimpath -o bin/modeld ./agents/testkit/modeltest/modeld
 	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
 demo-web: tools dashboard build
-	$(GO) build -trimpath -o bin/modeld ./agents/modeltest/modeld
+	$(GO) build -trimpath -o bin/modeld ./agents/testkit/modeltest/modeld
 	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
 	@examples/demo/run.sh --web "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
@@ -99,7 +99,7 @@ GO_TEST = $(GO) test -trimpath -count=1 -vet=off -ldflags=-w -p 3 -parallel 3 -t
 # These start real programs, or themselves as cmux, thousands of times, and each start
 # costs several times as much with the race detector: it looks at them in test-all, where
 # they run a second time, without what is dear. The longest come first.
-PROGRAMS = ./agents/claude ./cmd/cmux ./agents/attempt ./examples ./agents/runner ./agents/codex ./agents/acp ./agents/control ./agents/guard ./agents/kimi ./agents/scripted ./agents/wrapper ./agents/recovery
+PROGRAMS = ./agents/kinds/claude ./cmd/cmux ./agents/runs/attempt ./examples ./agents/runs/runner ./agents/kinds/codex ./agents/kinds/acp ./agents/control ./agents/kinds/guard ./agents/kinds/kimi ./agents/testkit/scripted ./agents/runs/wrapper ./agents/org/recovery
 OTHERS = $$($(GO) list ./... | grep -vxF $(PROGRAMS:./%=-e cmux/%))
 RACES = $(CURDIR)/bin/races
 # What tests need: installed only where it is missing.
@@ -151,10 +151,10 @@ bench-web: $(WEB) web/dist/index.html
 bench: tools
 	@.ci/tools ninja make
 	@.ci/agents
-	$(GO) run ./agents/runner/benchruns
+	$(GO) run ./agents/runs/runner/benchruns
 
 docs:
-	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard ./agents/standing ./server/api ./server/watch -run 'Docs|Reference' -update
+	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/records/event ./agents/kinds/guard ./agents/org/standing ./server/api ./server/watch -run 'Docs|Reference' -update
 
 pictures: tools build $(WEB) web/dist/index.html
 	@.ci/tools chromium

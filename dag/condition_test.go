@@ -3,7 +3,7 @@ package dag
 import (
 	"testing"
 
-	"cmux/agents/agenttest/fuzzing"
+	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }

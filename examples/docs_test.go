@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/agenttest/testall"
+	"cmux/agents/testkit/agenttest/testall"
 )
 
 // How the shell in README.md and docs/*.md is tested

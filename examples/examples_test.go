@@ -16,8 +16,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"cmux/agents/agenttest/testall"
-	"cmux/agents/modeltest"
+	"cmux/agents/testkit/agenttest/testall"
+	"cmux/agents/testkit/modeltest"
 	"cmux/dag"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/agenttest/testall"
-	mt "cmux/agents/modeltest"
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
+	"cmux/agents/testkit/agenttest/testall"
+	mt "cmux/agents/testkit/modeltest"
 )
 
 // account is a model's account that meets a limit once, whoever asks. It does so

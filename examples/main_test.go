@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/agenttest/until"
+	"cmux/agents/testkit/agenttest/until"
 )
 
 // deadline bounds every wait for a fact. It is generous: a fact that does not

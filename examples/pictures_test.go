@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/agenttest/testall"
+	"cmux/agents/testkit/agenttest/testall"
 )
 
 // shown is what a picture of `make pictures` must show.

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 
-	"cmux/agents/agenttest/testall"
-	"cmux/agents/modeltest"
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
+	"cmux/agents/testkit/agenttest/testall"
+	"cmux/agents/testkit/modeltest"
 	"cmux/signals"
 )
 

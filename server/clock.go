@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/schedule"
+	"cmux/agents/org/schedule"
 	"cmux/server/health"
 	"cmux/signals"
 )

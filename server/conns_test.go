@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"cmux/agents/agenttest/until"
 	"cmux/agents/control"
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/testkit/agenttest/until"
 	"cmux/server/live"
 	"cmux/signals"
 )

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/signals"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
 	"cmux/server/login"
 )
 

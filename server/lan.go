@@ -14,7 +14,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 	"cmux/server/selfsigned"
 )

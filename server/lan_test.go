@@ -13,7 +13,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 	"cmux/signals"
 )

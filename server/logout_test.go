@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/server/live"
 	"cmux/signals"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/signals"
 )
 

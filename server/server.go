@@ -19,7 +19,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/control"
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/server/api"
 	"cmux/server/changes"
 	"cmux/server/live"

@@ -15,8 +15,8 @@ import (
 	"github.com/coder/websocket"
 
 	"cmux/agents/control"
-	"cmux/agents/endpoint"
-	"cmux/agents/seal/sealtest"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/platform/seal/sealtest"
 	"cmux/server/live"
 	"cmux/signals"
 )

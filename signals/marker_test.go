@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"cmux/agents/agenttest/fuzzing"
+	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
 var markerCases = []struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/agenttest/fuzzing"
+	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
 // What git says of a tree in which everything happens that can happen to a file.

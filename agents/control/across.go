@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/run"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
 )

@@ -3,8 +3,8 @@ package control
 import (
 	"context"
 
-	"cmux/agents/alert"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/records/alert"
 )
 
 // Alert calls for the person, by bell, desktop, webhook and voice as the configuration

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/question"
-	"cmux/agents/run"
+	"cmux/agents/kinds/question"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/attempt"
-	"cmux/agents/question"
-	"cmux/agents/run"
+	"cmux/agents/kinds/question"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cmux/agents/control/say"
 	"cmux/agents/kinds"
-	"cmux/agents/run"
-	"cmux/agents/runner"
-	"cmux/agents/tmux"
+	"cmux/agents/platform/say"
+	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

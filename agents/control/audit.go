@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"cmux/agents/audit"
-	"cmux/agents/origin"
-	"cmux/agents/run"
+	"cmux/agents/records/audit"
+	"cmux/agents/runs/origin"
+	"cmux/agents/runs/run"
 )
 
 // Ordered is an order as the audit log has it.

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/journal"
-	"cmux/agents/standing"
-	"cmux/agents/task"
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/org/watchconfig"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/journal"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 )

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

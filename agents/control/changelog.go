@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 )
 
 // Changelog asks what the nodes of a run did.

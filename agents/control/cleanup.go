@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/proc"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 )

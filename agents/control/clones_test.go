@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/say"
-	"cmux/agents/harmless"
-	"cmux/agents/run"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 )
 
 // Comments are what a person has to say about the changes of a node or a task. They

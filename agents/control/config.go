@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/signals"
 )

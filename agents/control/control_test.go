@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/agent"
-	"cmux/agents/command"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/command"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/signals"
 )

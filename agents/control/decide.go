@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/harmless"
-	"cmux/agents/run"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"cmux/agents/endpoint"
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

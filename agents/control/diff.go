@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

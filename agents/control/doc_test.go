@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/question"
+	"cmux/agents/kinds/question"
 	"cmux/dag"
 )
 

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/worktree"
 )
 

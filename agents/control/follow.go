@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/proc"
-	"cmux/agents/run"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

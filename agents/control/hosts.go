@@ -1,7 +1,7 @@
 package control
 
 import (
-	"cmux/agents/settings"
+	"cmux/agents/platform/settings"
 	"cmux/dag"
 )
 

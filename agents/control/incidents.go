@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/incident"
-	"cmux/agents/ledger"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/incident"
+	"cmux/agents/records/ledger"
 )
 
 // Incidents are what broke, oldest first.

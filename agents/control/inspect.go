@@ -3,9 +3,9 @@ package control
 import (
 	"time"
 
-	"cmux/agents/question"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/kinds/question"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 

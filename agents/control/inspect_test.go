@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/run"
-	"cmux/agents/run/runtest"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/run/runtest"
 )
 
 func TestFittingOrders(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 

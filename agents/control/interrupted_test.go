@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/run/runtest"
+	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
 )
 

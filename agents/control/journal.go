@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"cmux/agents/journal"
+	"cmux/agents/records/journal"
 )
 
 func (p *Project) journal() *journal.Journal { return &journal.Journal{Root: p.Root, Now: p.Now} }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 )
 
 // LAN is the server's listener on the local network, which is there for as long as

@@ -7,9 +7,9 @@ import (
 
 	"github.com/charmbracelet/log"
 
-	"cmux/agents/run"
-	"cmux/agents/runner"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/worktree"
 )

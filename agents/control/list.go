@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

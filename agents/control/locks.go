@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/ledger"
-	"cmux/agents/locks"
-	"cmux/agents/proc"
-	"cmux/agents/run"
+	"cmux/agents/platform/proc"
+	"cmux/agents/records/ledger"
+	"cmux/agents/records/locks"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )

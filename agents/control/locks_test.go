@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/locks"
-	"cmux/agents/proc"
+	"cmux/agents/platform/proc"
+	"cmux/agents/records/locks"
 	"cmux/signals"
 )
 

@@ -9,11 +9,11 @@ import (
 	"os"
 	"strings"
 
-	"cmux/agents/attempt"
-	"cmux/agents/control/say"
-	"cmux/agents/event"
-	"cmux/agents/harmless"
-	"cmux/agents/run"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

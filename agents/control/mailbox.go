@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/host"
-	"cmux/agents/mail"
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/wrapper"
+	"cmux/agents/org/standing"
+	"cmux/agents/records/mail"
+	"cmux/agents/runs/host"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/wrapper"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )

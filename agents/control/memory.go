@@ -3,8 +3,8 @@ package control
 import (
 	"sync"
 
-	"cmux/agents/mail"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/runner"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/question"
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/kinds/question"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

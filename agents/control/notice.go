@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/say"
-	"cmux/agents/notice"
-	"cmux/agents/run"
+	"cmux/agents/platform/notice"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
 )

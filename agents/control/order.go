@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
-	"cmux/agents/control/say"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/signals"
 )
 

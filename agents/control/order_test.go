@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

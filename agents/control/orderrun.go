@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"cmux/agents/origin"
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/origin"
+	"cmux/agents/runs/run"
 )
 
 // Leads reports whether an order comes from a standing agent. What outlives it, it

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
 )

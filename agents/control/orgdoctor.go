@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/say"
-	"cmux/agents/notice"
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/platform/notice"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/endpoint"
-	"cmux/agents/run"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )

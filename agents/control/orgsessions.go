@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/runner"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/runner"
 )
 
 // SpawnSession orders a tmux session with a supervisor of its own, for work that

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/agent"
 	"cmux/agents/kinds"
-	"cmux/agents/run"
-	"cmux/agents/runner"
-	"cmux/agents/standing"
-	"cmux/agents/tmux"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/org/standing"
+	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
 )

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/proc"
-	"cmux/agents/run"
-	"cmux/agents/runner"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
 )

@@ -8,9 +8,9 @@ import (
 	"io"
 	"io/fs"
 
-	"cmux/agents/event"
-	"cmux/agents/harmless"
-	"cmux/agents/run"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

@@ -3,8 +3,8 @@ package control
 import (
 	"context"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"cmux/agents/origin"
-	"cmux/agents/rights"
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/kinds/rights"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/origin"
+	"cmux/agents/runs/run"
 )
 
 // Order is an order as it is given, before it is looked into.

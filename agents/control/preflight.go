@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/agent"
-	"cmux/agents/control/say"
 	"cmux/agents/kinds"
-	"cmux/agents/proc"
-	"cmux/agents/runner"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/proc"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/worktree"
 )

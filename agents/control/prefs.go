@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

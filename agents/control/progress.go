@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
 )

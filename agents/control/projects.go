@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"strings"
 
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

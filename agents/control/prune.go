@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"cmux/agents/control/say"
-	"cmux/agents/event"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/event"
 )
 
 // unprompted leaves out of an agent's log what each attempt was told first, its

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/event"
-	"cmux/agents/run"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

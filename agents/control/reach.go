@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/agent"
-	"cmux/agents/mail"
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/wrapper"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/org/standing"
+	"cmux/agents/records/mail"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/wrapper"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )

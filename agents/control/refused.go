@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 )
 
 // Refusal is an order that an agent tried to give, and that is a person's.

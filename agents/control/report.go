@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/incident"
-	"cmux/agents/journal"
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/incident"
+	"cmux/agents/records/journal"
+	"cmux/agents/runs/run"
 )
 
 // Away is what happened in the organization since a moment, for who was away.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 

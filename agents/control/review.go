@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

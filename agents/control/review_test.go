@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/mail"
-	"cmux/agents/schedule"
-	"cmux/agents/task"
+	"cmux/agents/org/schedule"
+	"cmux/agents/org/task"
+	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )
 

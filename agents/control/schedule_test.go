@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/schedule"
-	"cmux/agents/task"
+	"cmux/agents/org/schedule"
+	"cmux/agents/org/task"
 )
 
 // What is due comes about once, though whoever sees to it is killed before it is

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"cmux/agents/ledger"
-	"cmux/agents/schedule"
+	"cmux/agents/org/schedule"
+	"cmux/agents/records/ledger"
 )
 
 // Clock has come about what is due in a project, for as long as somebody asks it to. It

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/schedule"
-	"cmux/agents/task"
+	"cmux/agents/org/schedule"
+	"cmux/agents/org/task"
 )
 
 // What cannot be done is tried less and less often, and is told of once.

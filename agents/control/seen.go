@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/harmless"
-	"cmux/agents/journal"
 	"cmux/agents/kinds"
-	"cmux/agents/limits"
-	"cmux/agents/run"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/limits"
+	"cmux/agents/records/journal"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

@@ -15,10 +15,10 @@ import (
 
 	"github.com/charmbracelet/log"
 
-	"cmux/agents/endpoint"
-	"cmux/agents/origin"
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/runs/origin"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/charmbracelet/log"
 
-	"cmux/agents/endpoint"
-	"cmux/agents/run"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

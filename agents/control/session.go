@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 )
 
 // sessionCommands are the commands that mean a run, and take --session.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
 )

@@ -1,7 +1,7 @@
 package control
 
 import (
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
 	"cmux/dag"
 )
 

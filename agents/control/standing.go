@@ -1,7 +1,7 @@
 package control
 
 import (
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -8,9 +8,9 @@ import (
 	"os"
 	"strings"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"

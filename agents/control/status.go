@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/say"
-	"cmux/agents/limits"
-	"cmux/agents/question"
-	"cmux/agents/run"
+	"cmux/agents/kinds/question"
+	"cmux/agents/platform/limits"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/signals"
 )

@@ -3,7 +3,7 @@ package control
 import (
 	"testing"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
 )

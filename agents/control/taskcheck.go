@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/attempt"
-	"cmux/agents/proc"
-	"cmux/agents/run"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
 )

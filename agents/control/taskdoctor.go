@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
 )

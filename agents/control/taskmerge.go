@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"slices"
 
-	"cmux/agents/control/say"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
 	"cmux/signals"
 	"cmux/worktree"
 )

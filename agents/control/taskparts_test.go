@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

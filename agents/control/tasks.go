@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/task"
+	"cmux/agents/org/task"
 )
 
 // The label of a task says what it comes after, and of what it waits for in vain how

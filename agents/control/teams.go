@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/standing"
-	"cmux/agents/task"
-	"cmux/agents/team"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/org/team"
 	"cmux/signals"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"cmux/agents/run"
-	"cmux/agents/runner"
-	"cmux/agents/standing"
-	"cmux/agents/tmux"
+	"cmux/agents/org/standing"
+	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 )
 
 // Seat is where a person sees a program at work, and can type to it: a pane of

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"cmux/agents/attempt"
-	"cmux/agents/proc"
-	"cmux/agents/run"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
 

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cmux/agents/run"
-	"cmux/agents/run/runtest"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/run/runtest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")

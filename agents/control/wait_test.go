@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/run"
-	"cmux/agents/run/runtest"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
 )
 

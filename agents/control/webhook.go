@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"cmux/agents/mail"
+	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 )
 
 // Choice is one of several runs that a command may mean.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
 )

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
-	"cmux/agents/control/say"
-	"cmux/agents/host"
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/host"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

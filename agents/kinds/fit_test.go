@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/agent"
 	"cmux/agents/kinds"
+	"cmux/agents/kinds/agent"
 )
 
 // bin makes a folder with programs of these names in it, which do nothing.

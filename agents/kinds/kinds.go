@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/acp"
-	"cmux/agents/agent"
-	"cmux/agents/claude"
-	"cmux/agents/codex"
-	"cmux/agents/command"
-	"cmux/agents/kimi"
+	"cmux/agents/kinds/acp"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/claude"
+	"cmux/agents/kinds/codex"
+	"cmux/agents/kinds/command"
+	"cmux/agents/kinds/kimi"
 	"cmux/dag"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"cmux/agents/control"
-	"cmux/agents/origin"
+	"cmux/agents/runs/origin"
 )
 
 // typeCode shows a code in the terminal of the person who opens a gate, there

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
 )
 
 type collisionsOptions struct {

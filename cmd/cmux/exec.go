@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/agent"
 	"cmux/agents/control"
-	"cmux/agents/run"
-	"cmux/agents/runner"
-	"cmux/agents/wrapper"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
+	"cmux/agents/runs/wrapper"
 	"cmux/dag"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/agent"
 	"cmux/agents/control"
+	"cmux/agents/kinds/agent"
 	"cmux/docs"
 )
 

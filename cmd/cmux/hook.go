@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/mcp"
-	"cmux/agents/wrapper"
+	"cmux/agents/runs/mcp"
+	"cmux/agents/runs/wrapper"
 )
 
 // exitStatus is an exit code that a command itself decided on.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/incident"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/incident"
 )
 
 const incidentShape = `  {"id", "kind", "about", "key", "title", "state", "seen", "evidence": [{"at", "text"}],

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
 	"cmux/agents/kinds"
+	"cmux/agents/platform/say"
 	"cmux/dag"
 )
 

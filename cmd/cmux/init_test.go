@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/agenttest/fuzzing"
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
+	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/dag"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode"
 
-	"cmux/agents/agent"
 	"cmux/agents/control"
-	"cmux/agents/control/say"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/say"
 	"cmux/dag"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/journal"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/journal"
 	"cmux/server/store"
 )
 

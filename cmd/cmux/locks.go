@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/agent"
 	"cmux/agents/control"
-	"cmux/agents/control/say"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/say"
 )
 
 func newLocksCmd(d *Deps) *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/event"
+	"cmux/agents/records/event"
 )
 
 type logsOptions struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/wrapper"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/wrapper"
 	"cmux/signals/mailbox"
 )
 

@@ -20,10 +20,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/agent"
 	"cmux/agents/control"
-	"cmux/agents/harmless"
 	"cmux/agents/kinds"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/harmless"
 	"cmux/cmd/cmux/early"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"

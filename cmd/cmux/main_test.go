@@ -16,12 +16,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"cmux/agents/agent"
-	"cmux/agents/agenttest/until"
 	"cmux/agents/control"
 	"cmux/agents/kinds"
-	"cmux/agents/modeltest"
-	"cmux/agents/scripted"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/testkit/agenttest/until"
+	"cmux/agents/testkit/modeltest"
+	"cmux/agents/testkit/scripted"
 	"cmux/dag"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/cmd/cmux/top"
 )
 

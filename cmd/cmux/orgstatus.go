@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/run"
-	"cmux/agents/runner"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/cmd/cmux/top"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"cmux/agents/control"
-	"cmux/agents/guard"
 	"cmux/agents/kinds"
-	"cmux/agents/rights"
+	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/rights"
 	"cmux/dag"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/harmless"
+	"cmux/agents/platform/harmless"
 )
 
 // printJSON writes v as indented JSON and a newline.

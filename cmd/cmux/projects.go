@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
 )
 
 func newProjectsCmd(d *Deps) *cobra.Command {

@@ -12,10 +12,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"cmux/agents/mcp"
-	"cmux/agents/prompt"
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/mcp"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

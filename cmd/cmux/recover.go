@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/incident"
-	"cmux/agents/recovery"
+	"cmux/agents/org/recovery"
+	"cmux/agents/platform/say"
+	"cmux/agents/records/incident"
 )
 
 const recoverShape = `  {"command", "tree", "rollback", "healthy", "healthy_at", "fails", "checked_at",

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/cmd/cmux/reviewing"
 	"cmux/dag"
 )

@@ -11,10 +11,10 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/kinds"
-	"cmux/agents/rights"
-	"cmux/agents/run"
-	"cmux/agents/standing"
-	"cmux/agents/team"
+	"cmux/agents/kinds/rights"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/team"
+	"cmux/agents/runs/run"
 )
 
 // What the roles of a new project tell agents to call, they may call, and cmux

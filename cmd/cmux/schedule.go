@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	entries "cmux/agents/schedule"
-	"cmux/agents/task"
+	entries "cmux/agents/org/schedule"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
 )
 
 const scheduleShape = `  {"id", "by", "added_at", "at", "every", "cron", "zone", "title", "body", "task", "to",

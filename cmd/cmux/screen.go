@@ -4,7 +4,7 @@ import (
 	"io"
 	"os"
 
-	"cmux/agents/harmless"
+	"cmux/agents/platform/harmless"
 )
 
 // screen is one of the command's outputs, behind which everything is harmless,

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/agent"
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/run"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 	"cmux/server"
 	"cmux/web"
 )

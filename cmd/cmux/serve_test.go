@@ -13,8 +13,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"cmux/agents/agenttest/until"
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/testkit/agenttest/until"
 )
 
 // request is the script command

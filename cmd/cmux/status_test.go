@@ -10,8 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
-	"cmux/agents/run/runtest"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
 	"cmux/signals"
 )

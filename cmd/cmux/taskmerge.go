@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
 )
 
 type taskMergeOptions struct {

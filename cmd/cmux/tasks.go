@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
 )
 
 const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verify", "branch", "project",

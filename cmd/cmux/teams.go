@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/team"
+	"cmux/agents/org/team"
+	"cmux/agents/platform/say"
 )
 
 func newTeamsCmd(d *Deps) *cobra.Command {

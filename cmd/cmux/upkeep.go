@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control/say"
-	"cmux/agents/upkeep"
+	"cmux/agents/org/upkeep"
+	"cmux/agents/platform/say"
 )
 
 type upkeepOptions struct {

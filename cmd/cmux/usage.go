@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
 )
 
 // ownUsage has every wrong command line below cmd answered in cmux's own words,

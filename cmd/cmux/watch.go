@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

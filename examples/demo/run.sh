@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh CMUX [MODELD]: the demo of `make demo`, with the cmux binary at that
-# path and the scripted model of agents/modeltest/modeld.
+# path and the scripted model of agents/testkit/modeltest/modeld.
 # run.sh --web CMUX [MODELD]: what `make demo-web` shows in a browser: act one up to
 # its gate, and act three. It prints a link to the dashboard of each, and leaves both
 # there until Enter, the end of its input, or Ctrl+C.

@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"cmux/agents/control"
-	"cmux/agents/standing"
-	"cmux/agents/task"
+	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
 	"cmux/server/store"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
-	"cmux/agents/endpoint"
-	"cmux/agents/seal/sealtest"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/platform/seal/sealtest"
 	"cmux/server/api"
 	"cmux/server/login"
 	"cmux/server/store"

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/mail"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )
 

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"cmux/agents/control"
-	"cmux/agents/mail"
-	"cmux/agents/run"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/records/mail"
+	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 
 	"github.com/danielgtaylor/huma/v2"

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
-	"cmux/agents/event"
+	"cmux/agents/records/event"
 	"cmux/server/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/event"
+	"cmux/agents/records/event"
 	"cmux/dag"
 	"cmux/server/store"
 )

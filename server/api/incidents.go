@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"cmux/agents/control"
-	"cmux/agents/incident"
+	"cmux/agents/records/incident"
 )
 
 type IncidentIn struct {

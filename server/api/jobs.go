@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
-	"cmux/agents/harmless"
+	"cmux/agents/platform/harmless"
 )
 
 // Job is an order that takes longer than a request may, such as a merge with its

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cmux/agents/control"
-	"cmux/agents/journal"
+	"cmux/agents/records/journal"
 	"cmux/server/store"
 )
 

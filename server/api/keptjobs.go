@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/harmless"
+	"cmux/agents/platform/harmless"
 	"cmux/signals"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
-	"cmux/agents/endpoint"
+	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 )
 

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/run"
 )
 
 // runUpdate is what the edited configuration would change in a run.

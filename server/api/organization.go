@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/incident"
-	"cmux/agents/schedule"
-	"cmux/agents/task"
-	"cmux/agents/team"
-	"cmux/agents/upkeep"
+	"cmux/agents/org/schedule"
+	"cmux/agents/org/task"
+	"cmux/agents/org/team"
+	"cmux/agents/org/upkeep"
+	"cmux/agents/records/incident"
 )
 
 // scheduleIn is an entry of the schedule that is to be added.

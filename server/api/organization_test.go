@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/event"
-	"cmux/agents/schedule"
-	"cmux/agents/team"
+	"cmux/agents/org/schedule"
+	"cmux/agents/org/team"
+	"cmux/agents/records/event"
 	"cmux/dag"
 	"cmux/server/api"
 )

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"cmux/agents/control"
-	"cmux/agents/standing"
+	"cmux/agents/org/standing"
 )
 
 type namedIn struct {

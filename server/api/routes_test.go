@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/incident"
+	"cmux/agents/records/incident"
 	"cmux/server/store"
 )
 

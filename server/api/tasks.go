@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"cmux/agents/control"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
 )
 
 type TaskIn struct {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"cmux/agents/control"
-	"cmux/agents/event"
+	"cmux/agents/records/event"
 	"cmux/server/store"
 )
 

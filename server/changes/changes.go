@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/alert"
-	"cmux/agents/locks"
-	"cmux/agents/recovery"
-	"cmux/agents/run"
-	"cmux/agents/schedule"
+	"cmux/agents/org/recovery"
+	"cmux/agents/org/schedule"
+	"cmux/agents/records/alert"
+	"cmux/agents/records/locks"
+	"cmux/agents/runs/run"
 	"cmux/signals"
 )
 

@@ -1,6 +1,6 @@
 // Package health has a project looked at for as long as its server runs: whether it
 // is healthy, and what a recovery does next. What is looked at, when, and what is
-// done about it is decided below, in agents/control and agents/recovery; this is the
+// done about it is decided below, in agents/control and agents/org/recovery; this is the
 // clock. One look is over before the next begins, and the end of the server breaks
 // one off: the next server goes on with it.
 package health

@@ -16,7 +16,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/sys/unix"
 
-	"cmux/agents/event"
+	"cmux/agents/records/event"
 	"cmux/server/store"
 	"cmux/signals"
 )

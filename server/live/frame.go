@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/event"
+	"cmux/agents/records/event"
 	"cmux/server/store"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"cmux/agents/endpoint"
-	"cmux/agents/settings"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/platform/settings"
 )
 
 const (

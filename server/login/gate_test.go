@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/endpoint"
-	"cmux/agents/settings"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/platform/settings"
 )
 
 const port = 8420

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"cmux/agents/event"
+	"cmux/agents/records/event"
 	"cmux/signals"
 )
 

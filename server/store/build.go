@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cmux/agents/proc"
+	"cmux/agents/platform/proc"
 	"cmux/signals"
 )
 

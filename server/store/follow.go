@@ -11,7 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"cmux/agents/journal"
+	"cmux/agents/records/journal"
 	"cmux/signals"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cmux/agents/event"
-	"cmux/agents/incident"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/records/event"
+	"cmux/agents/records/incident"
 	"cmux/signals/mailbox"
 )
 

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"cmux/agents/proc"
+	"cmux/agents/platform/proc"
 )
 
 // intake is what the writer knows of the database.

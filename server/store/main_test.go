@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"cmux/agents/seal/sealtest"
+	"cmux/agents/platform/seal/sealtest"
 )
 
 // The test binary is also the process that is killed while it follows.

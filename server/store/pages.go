@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cmux/agents/journal"
+	"cmux/agents/records/journal"
 	"cmux/signals"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cmux/agents/journal"
+	"cmux/agents/records/journal"
 )
 
 // Hit is something that was found: a part of a file that people write, or an

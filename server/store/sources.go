@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"cmux/agents/incident"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/records/incident"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )

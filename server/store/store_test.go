@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/mail"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/records/mail"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/task"
+	"cmux/agents/org/task"
 	"cmux/signals"
 )
 

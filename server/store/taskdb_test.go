@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/task"
+	"cmux/agents/org/task"
 )
 
 // rows are the tasks that the database at root holds, each in a word.

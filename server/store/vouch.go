@@ -1,9 +1,9 @@
 package store
 
 import (
-	"cmux/agents/incident"
-	"cmux/agents/mail"
-	"cmux/agents/task"
+	"cmux/agents/org/task"
+	"cmux/agents/records/incident"
+	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/journal"
+	"cmux/agents/records/journal"
 )
 
 // A search of the journal finds the same with the index and without, also of what

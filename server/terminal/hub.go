@@ -17,7 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"cmux/agents/control"
-	"cmux/agents/tmux"
+	"cmux/agents/platform/tmux"
 	"cmux/server/login"
 	"cmux/signals"
 )

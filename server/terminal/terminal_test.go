@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"cmux/agents/control"
-	"cmux/agents/tmux"
+	"cmux/agents/platform/tmux"
 	"cmux/signals"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/watchconfig"
 )
 
 // Reference is docs/watch.md: the table of rules with what they go by.

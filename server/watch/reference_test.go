@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/watchconfig"
 )
 
 var update = flag.Bool("update", false, "rewrite generated pages")

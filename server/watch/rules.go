@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/watchconfig"
 )
 
 // Rule is one line of what the watch may do.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/watchconfig"
 )
 
 // bench is a watch whose agents do only what a test has them do.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/watchconfig"
 )
 
 // An organization that is played: agents that work, rest, freeze, loop, meet

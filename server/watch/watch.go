@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/watchconfig"
 )
 
 // Stand is how an agent stands, as far as the rules care.

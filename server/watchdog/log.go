@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/ledger"
+	"cmux/agents/records/ledger"
 	"cmux/server/watch"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"cmux/agents/ledger"
+	"cmux/agents/records/ledger"
 	"cmux/server/watch"
 )
 

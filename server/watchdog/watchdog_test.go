@@ -12,8 +12,8 @@ import (
 
 	"github.com/charmbracelet/log"
 
-	"cmux/agents/seal/sealtest"
-	"cmux/agents/watchconfig"
+	"cmux/agents/org/watchconfig"
+	"cmux/agents/platform/seal/sealtest"
 	"cmux/server/watch"
 )
 

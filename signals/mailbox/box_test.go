@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"cmux/agents/agenttest/fuzzing"
+	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
 // What is written is read, from any place that was given out, and said to be

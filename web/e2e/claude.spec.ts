@@ -31,7 +31,7 @@ const script = `scripts:
 async function startModel(org: Organization): Promise<ChildProcess> {
   const modeld = join(bin, "modeld");
   const agents = join(root, ".agents-cli", "node_modules", ".bin");
-  execFileSync("go", ["build", "-trimpath", "-o", modeld, "./agents/modeltest/modeld"], { cwd: root, stdio: "inherit" });
+  execFileSync("go", ["build", "-trimpath", "-o", modeld, "./agents/testkit/modeltest/modeld"], { cwd: root, stdio: "inherit" });
   const at = (name: string) => join(org.dir, name);
   org.write({ "../model.yml": script });
   const env = { ...org.env, PATH: `${bin}:${agents}:${process.env.PATH ?? ""}` };

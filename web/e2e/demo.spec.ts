@@ -29,7 +29,7 @@ test("the demo: a gate is approved, and what real agents did is read", async ({ 
   test.setTimeout(240_000); // two runs of real programs, on a machine that does much else
   const installed = existsSync(join(root, ".agents-cli", "installed"));
   const real = join(bin, "real");
-  execFileSync("go", ["build", "-ldflags=-s -w", "-o", `${real}/`, "./cmd/cmux", "./agents/modeltest/modeld"], { cwd: root });
+  execFileSync("go", ["build", "-ldflags=-s -w", "-o", `${real}/`, "./cmd/cmux", "./agents/testkit/modeltest/modeld"], { cwd: root });
   const demo = spawn(join(root, "examples", "demo", "run.sh"), ["--web", join(real, "cmux"), join(real, "modeld")], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, TERM: "xterm-256color" },

@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
-	"cmux/agents/harmless"
-	"cmux/agents/run"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/runs/run"
 )
 
 // kind is what an effect does.

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 )
 
 // session is a model that a test talks to.

@@ -10,7 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
-	"cmux/agents/harmless"
+	"cmux/agents/platform/harmless"
 )
 
 // Options are what a walk needs of the process that it runs in.

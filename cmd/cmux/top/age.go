@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 )
 
 // age is a duration as coarse as a person needs it: a minute that passes is

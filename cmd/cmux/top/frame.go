@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
 	"cmux/dag"
 )
 

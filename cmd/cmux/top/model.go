@@ -9,7 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 )
 

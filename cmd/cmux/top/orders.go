@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/say"
+	"cmux/agents/platform/say"
 )
 
 // order is a command of cmux that a person gives here.

@@ -11,8 +11,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/harmless"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/say"
 )
 
 // OrgOptions are what the monitor of an organization needs of the process that it

@@ -16,9 +16,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
-	"cmux/agents/harmless"
-	"cmux/agents/run"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 )
 
 // Options are what the monitor needs of the process that it runs in.

@@ -13,9 +13,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control"
-	"cmux/agents/question"
-	"cmux/agents/run"
-	"cmux/agents/run/runtest"
+	"cmux/agents/kinds/question"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
 )
 

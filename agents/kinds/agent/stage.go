@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/news"
+	"cmux/agents/platform/proc"
+	"cmux/agents/records/event"
+	"cmux/dag"
+)
+
+// Stage is all that an agent's program is started with, and where what it says
+// goes. Whoever starts agents fills it in; a kind changes nothing in it.
+type Stage struct {
+	Name string   // of the agent, as a person calls it: in a run the node's
+	Kind string   // as in `agent:`
+	Dir  string   // where it works
+	Root string   // of the worktree or project that Dir lies in; Dir itself, if a node names no folder
+	Tree string   // its own worktree; empty: none
+	Env  []string // of the program, complete
+
+	Task       string   // as it was written down
+	Prompt     string   // made of it; empty for kinds that read none
+	PromptFile string   // that holds Prompt
+	Readable   []string // files outside Dir that it may read: what Prompt names, and PromptFile; a name that ends in / is a folder
+	Resumption string   // what it is told when it goes on in Conversation
+	Stays      bool     // it is a standing agent: Prompt says who it is, and Resumption may be empty
+	Again      bool     // it goes on after an end, as Resumption says, which it is told as well where Conversation is gone
+
+	Conversation string    // to go on in; empty: a new one
+	Counted      dag.Usage // of Conversation, by whoever was there before
+
+	Command    []string // of the program, for a kind that leaves it to its nodes
+	Model      string   // empty: the program's own choice
+	AutoAccept bool
+	Automatic  bool          // its program decides what is safe, in its own way
+	Review     bool          // it may read alone
+	Verdict    time.Duration // how long the checks of a turn may take at most
+	Policy     guard.Policy
+
+	Binary   string // cmux itself, for hooks and tools
+	Files    Files
+	Terminal *Terminal // nil: headless
+	Out      io.Writer // the log and whoever watches
+
+	// Tell lets whoever started the agent know what it learnt other than by a
+	// hook. Without events it is a sign of life. It returns when that has been
+	// taken in, or with ctx. It may be called from any goroutine but that of Hook.
+	Tell func(ctx context.Context, events ...news.Event) error
+	// MayType tells what the screen shows, and asks whether a key may be pressed
+	// there for what is being delivered. A kind asks within Deliver, before each
+	// key, and looks once more when it may: what has changed meanwhile is told
+	// anew. It may be called from Deliver alone.
+	MayType func(context.Context, news.Screen) (bool, error)
+
+	Events  *event.Log // nil: what happens is not kept
+	Lines   *event.Printer
+	Spawner *proc.Spawner
+	Mark    proc.Mark     // of its processes
+	Drain   time.Duration // wait for output held open by an unproven process
+}
+
+// Files is where an agent's program keeps files of its own. Every start has
+// its own names there.
+type Files struct {
+	Dir string
+	N   int // counts the starts, from 1
+}
+
+// File is a file of this start.
+func (f Files) File(name, ext string) string { return f.At(f.N, name, ext) }
+
+// At is the file of the n-th start.
+func (f Files) At(n int, name, ext string) string {
+	return filepath.Join(f.Dir, fmt.Sprintf("%s-%d%s", name, n, ext))
+}
+
+// Admit asks MayType for a program that is told things by other ways than keys:
+// what its screen shows is in nobody's way.
+func (s *Stage) Admit(ctx context.Context) error {
+	may, err := s.MayType(ctx, news.EmptyPrompt{})
+	if err == nil && !may {
+		err = errors.New("a person is at work in it, or it has ended")
+	}
+	return err
+}
+
+// Show tells of something that happened: in the agent's events, and as lines in
+// the log and the pane. It may be called from any goroutine.
+func (s *Stage) Show(e event.Event) {
+	s.Keep(e)
+	if lines := s.Lines.Lines(e); lines != "" {
+		io.WriteString(s.Out, lines)
+	}
+}
+
+// Keep is Show of what the log and the pane tell in another way.
+func (s *Stage) Keep(e event.Event) { s.Events.Append(e) }

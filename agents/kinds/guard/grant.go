@@ -1,0 +1,419 @@
+package guard
+
+import (
+	"encoding/json"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cmux/agents/kinds/rights"
+	"cmux/dag"
+)
+
+// grants reports whether cmux vouches for a call that is not refused. What is
+// not surely harmless is not granted: its kind asks, as it does without cmux.
+func (g *guard) grants(c Call, in input) bool {
+	switch kindOf(c.Tool) {
+	case writes:
+		return g.grantsWrite(c, in)
+	case shells:
+		return g.grantsShell(c, in)
+	case reads:
+		return g.grantsRead(c, in)
+	}
+	return false
+}
+
+// builds reports whether the node has a worktree to change. In a folder that it
+// shares, what git takes in or brings back may be another's.
+func (g *guard) builds() bool { return g.hasOwnPlace && !g.Shared && !g.readsOnly() }
+
+// grantsWrite grants a file tool of the kinds themselves; what an MCP server
+// does beside writing is its own. Codex may ask for leave to write all of a
+// folder from now on.
+func (g *guard) grantsWrite(c Call, in input) bool {
+	paths := in.paths()
+	if _, folder := in.fields["grantRoot"]; g.Role == dag.RoleReview || folder || strings.HasPrefix(strings.ToLower(c.Tool), "mcp__") || len(paths) == 0 {
+		return false
+	}
+	for _, p := range paths {
+		if !g.grantsFile(c.Dir, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// grantsRead grants who leads a look at the work in agents' worktrees: those that git
+// lists for this repository, and no other folder whose path begins as theirs do.
+func (g *guard) grantsRead(c Call, in input) bool {
+	if t := strings.ToLower(c.Tool); !g.Leads || g.Machine == nil || c.Unplaced || t != "read" && t != "grep" {
+		return false
+	}
+	var trees []string
+	for i, p := range in.readPaths() {
+		abs := p
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(c.Dir, p)
+		}
+		clean, err := g.resolve(filepath.Clean(abs))
+		r, err2 := g.resolve(abs)
+		if s := g.spotOf(r); err != nil || err2 != nil || r != clean || s.whose != peers || s.state != "" || odd(s.rel) || strings.ContainsAny(p, "*?[{") {
+			return false
+		}
+		if i == 0 {
+			trees = g.worktrees()
+		}
+		if !slices.ContainsFunc(trees, func(t string) bool { _, in := inside(t, r); return in }) {
+			return false
+		}
+	}
+	return true
+}
+
+// worktrees are the folders of the repository's worktrees that git finds where they
+// were made, resolved.
+func (g *guard) worktrees() (all []string) {
+	out, err := g.Machine.Git("", append(quiet[:len(quiet):len(quiet)], "worktree", "list", "--porcelain")...)
+	if err != nil {
+		return nil
+	}
+	for i, about := range strings.Split(strings.TrimSpace(out), "\n\n") {
+		first, rest, _ := strings.Cut(about, "\n")
+		path, ok := strings.CutPrefix(first, "worktree ")
+		if !ok || i == 0 || strings.Contains("\n"+rest, "\nprunable") {
+			continue // the first one is the person's
+		}
+		if r, err := g.resolve(path); err == nil && r == filepath.Clean(path) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// grantsFile grants a file to be written, wherever a program may look for it.
+func (g *guard) grantsFile(dir, path string) bool {
+	if g.Leads {
+		return g.grantsLedger(dir, path)
+	}
+	spots, ok := g.spots(dir, path)
+	if obeyed(g.written(dir, path).rel) {
+		return false
+	}
+	for _, s := range spots {
+		if g.mayWriteAt(path, s) != "" || obeyed(s.rel) || s.rel == "." || len(g.lent(s.path)) > 0 {
+			return false
+		}
+		if z, _ := g.zoneAt(s); z != safe && !g.builds() {
+			return false
+		}
+	}
+	return ok
+}
+
+// harmlessFields of a shell tool's input do not change what a command may do.
+var harmlessFields = []string{"command", "description", "timeout", "run_in_background"}
+
+func (g *guard) grantsShell(c Call, in input) bool {
+	if t := strings.ToLower(c.Tool); t != "bash" && t != "shell" {
+		return false
+	}
+	for name, value := range in.fields {
+		if v := string(value); !slices.Contains(harmlessFields, name) && v != "false" && v != "null" {
+			return false
+		}
+	}
+	var text string
+	if json.Unmarshal(in.fields["command"], &text) != nil {
+		return false
+	}
+	dir, err := g.resolve(c.Dir)
+	return err == nil && g.grantsText(dir, !c.Unplaced, trim(text))
+}
+
+// trim takes off what every shell takes for blank, and nothing else.
+func trim(text string) string { return strings.Trim(text, " \t\n") }
+
+// grantsText vouches for a text of the shell, given where it would be run, if
+// that is known.
+func (g *guard) grantsText(dir string, placed bool, text string) bool {
+	if g.Machine == nil || !g.ownShell() {
+		return false
+	}
+	v := &voucher{guard: g, dir: dir, placed: placed}
+	said := text
+	text = unstated(text)
+	if v.runsCheck(text, text != said) {
+		return true
+	}
+	commands, ok := lex(text)
+	if !ok {
+		return false
+	}
+	if v.looksOn(commands) {
+		return true
+	}
+	if to, ok := v.goesHome(commands); ok {
+		v.dir, v.placed, commands = to, true, commands[1:]
+	}
+	for _, c := range commands {
+		if !v.grants(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// leading are variables that name files or folders from which a shell, the loader of
+// programs or an interpreter takes code before the program itself begins. A value may
+// be a list.
+var leading = strings.Fields("BASH_ENV ENV ZDOTDIR HOME LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH DYLD_FRAMEWORK_PATH " +
+	"PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5LIB PERLLIB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR")
+
+// ordering are variables whose value is itself an order to an interpreter.
+var ordering = strings.Fields("NODE_OPTIONS PERL5OPT PERL5DB RUBYOPT PROMPT_COMMAND")
+
+// ownShell reports whether no shell and no program takes its first orders from the
+// worktree. Of an order in words, each part that may name a file is looked at.
+func (g *guard) ownShell() bool {
+	for _, name := range leading {
+		for _, part := range g.partsOf(name) {
+			if !g.persons(part) {
+				return false
+			}
+		}
+	}
+	for _, name := range ordering {
+		if slices.ContainsFunc(strings.FieldsFunc(g.Machine.Env(name), unicode.IsSpace), g.loads) {
+			return false
+		}
+	}
+	return true
+}
+
+// partsOf are the files and folders that a variable names. A library without a slash
+// is the system's own; LD_LIBRARY_PATH, which may lead it elsewhere, is looked at too.
+// An empty part of a list is the folder where a program runs.
+func (g *guard) partsOf(name string) []string {
+	v := g.Machine.Env(name)
+	switch {
+	case v == "":
+		return nil
+	case name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES":
+		parts := strings.FieldsFunc(v, func(r rune) bool { return r == ':' || unicode.IsSpace(r) })
+		return slices.DeleteFunc(parts, func(p string) bool { return !strings.Contains(p, "/") })
+	case strings.HasSuffix(name, "PATH") || strings.HasSuffix(name, "LIB"):
+		return filepath.SplitList(v)
+	}
+	return []string{v}
+}
+
+// loads reports whether a word of an order to an interpreter may name code that is
+// not a person's. A number and an option without a value name none.
+func (g *guard) loads(word string) bool {
+	_, value, has := strings.Cut(word, "=")
+	switch {
+	case has && strings.HasPrefix(word, "--max-"), slices.Contains(harmlessOrders, word):
+		return false
+	case has && filepath.IsAbs(value):
+		return !g.persons(value)
+	case filepath.IsAbs(word):
+		return !g.persons(word)
+	}
+	return true
+}
+
+// harmlessOrders are options of interpreters that load nothing.
+var harmlessOrders = strings.Fields("--require -r --import --loader --experimental-loader --no-warnings --trace-warnings --trace-deprecation --no-deprecation " +
+	"--enable-source-maps --openssl-legacy-provider --use-openssl-ca --use-system-ca -W0 -W1 -w")
+
+// persons reports whether a file or folder is out of the reach of agents' file
+// tools.
+func (g *guard) persons(path string) bool {
+	if !filepath.IsAbs(path) {
+		return false
+	}
+	r, err := g.resolve(path)
+	if err != nil {
+		return false
+	}
+	s := g.spotOf(r)
+	return s.state == ".cmux" || s.whose == nobodys || s.whose == persons
+}
+
+// voucher vouches for the commands of one text, in their order.
+type voucher struct {
+	*guard
+	dir    string // where they run, resolved
+	placed bool   // that is known
+
+	// What the commands before may have made another than it was when the text was
+	// judged: files, the index or HEAD; a check, anything. The last one is set when
+	// git itself may have brought back what tells it which files to see, and how.
+	changed, recorded, checked, broughtBack bool
+
+	// By their names in the worktree: files that the commands before move, remove or
+	// write, those of them that they write, and folders that they make. None of them is
+	// or becomes a link.
+	moved, wrote, made []string
+
+	git gitFacts
+}
+
+// goesHome returns where the commands begin by going: to the worktree, or to the
+// folder in which the node works, by its absolute path, which no CDPATH redirects.
+// What follows in another folder must not run when that fails.
+func (v *voucher) goesHome(commands []command) (to string, ok bool) {
+	first := commands[0]
+	if !first.is("cd") || first.looped || first.to != "" || len(first.words) != 2 || first.words[1].here || !filepath.IsAbs(first.words[1].text) {
+		return "", false
+	}
+	switch first.words[1].text {
+	case v.home, v.tree:
+		to = v.tree
+	case v.begin, v.work:
+		to = v.work
+	default:
+		return "", false
+	}
+	return to, v.placed && v.dir == to || !slices.ContainsFunc(commands, func(c command) bool { return c.after == "||" || c.after == ";" }) &&
+		(len(commands) == 1 || commands[1].after == "&&")
+}
+
+// builtins are the names by which shells change themselves: a check that begins
+// with one is granted as a text of its own only.
+var builtins = strings.Fields("cd pushd popd eval source . exec set unset export alias unalias command builtin trap enable shopt " +
+	"setopt unsetopt emulate declare typeset local readonly let read return exit shift hash umask ulimit times wait noglob nocorrect")
+
+// grants vouches for one command. Of those in a loop, it vouches for what reads.
+func (v *voucher) grants(c command) bool {
+	if c.to != "" {
+		return v.writes(c)
+	}
+	if v.checks(c) || v.looks(c) {
+		return true
+	}
+	if slices.ContainsFunc(c.words, func(w lexeme) bool { return w.here }) && !v.reaches("cat") {
+		return false // which prints the message
+	}
+	if v.orders(c) {
+		return true
+	}
+	for _, f := range forms {
+		if (c.looped || c.direct) && f.effect != prints || c.direct && !v.finds(f.program()) {
+			continue
+		}
+		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
+			v.changed = v.changed || f.effect == changes
+			v.recorded = v.recorded || f.effect == records || f.effect == changes
+			for _, folder := range m["FOLDER"] {
+				for rel := v.written(v.dir, folder).rel; rel != "."; rel = path.Dir(rel) {
+					v.made = append(v.made, rel)
+				}
+			}
+			v.broughtBack = v.broughtBack || f.words == "git restore --staged" || f.effect == changes && slices.ContainsFunc(m["FILE"], steers)
+			return true
+		}
+	}
+	return false
+}
+
+// orders reports whether a command is an order to cmux that is the agent's to give.
+// A person need not be asked about it; what a person decides is refused before.
+func (v *voucher) orders(c command) bool {
+	if !c.is("cmux") || !v.reaches("cmux") {
+		return false
+	}
+	words := make([]string, 0, len(c.words))
+	for _, w := range c.words[1:] {
+		words = append(words, w.text)
+	}
+	if c.looped && !rights.Shows(words) {
+		return false
+	}
+	inner, ok := rights.Grants(v.Holder, words)
+	if ok && rights.Waits(words) {
+		v.checked, v.changed, v.recorded = true, true, true
+	}
+	if !ok || len(inner) == 0 {
+		return ok
+	}
+	return v.grants(command{after: c.after, words: c.words[len(c.words)-len(inner):], redirected: c.redirected, direct: true})
+}
+
+// steers reports whether git reads from a file which files to see, and how.
+func steers(file string) bool {
+	name := strings.ToLower(path.Base(file))
+	return name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
+}
+
+// checks reports whether a command is one of the node's checks, a part of one or less
+// than it. It may do anything, and a person wants it run.
+func (v *voucher) checks(c command) bool {
+	if c.looped || c.to != "" || !v.atChecks(v.dir, v.placed) {
+		return false
+	}
+	for _, check := range v.Verify {
+		for _, part := range parts(check) {
+			tests := slices.Equal(part, c.words)
+			ok := tests
+			if !ok {
+				ok, tests = v.narrows(c, part)
+			}
+			if ok {
+				v.checked, v.changed, v.recorded = v.checked || tests, v.changed || tests, v.recorded || tests
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// vouches looks at what a form does here and now.
+func (v *voucher) vouches(f *form, m match) bool {
+	at := v.spotOf(v.dir)
+	switch {
+	case f.effect == reports:
+		return v.reaches(f.program())
+	case !v.placed:
+		return false
+	case at.whose != own || at.state != "":
+		return false
+	case f.effect >= makes && !v.builds():
+		return false
+	case len(m["TIP"]) > 0 && !v.brings(m):
+		return false
+	case !v.places(f, m):
+		return false
+	case f.builtin():
+		return true
+	case !v.reaches(f.program()):
+		return false
+	case f.effect == shifts:
+		return v.reaches("git") && v.seesTree(f) && v.movesKept(f, m)
+	case f.program() != "git":
+		return true
+	}
+	return v.seesTree(f) && v.provesGit(m["FILE"]) && (f.effect != changes || v.plainFiles(m))
+}
+
+// seesTree reports whether git, which begins to look where it is run, finds the
+// worktree there, and takes the names of files as they are proven. Below its root it
+// finds it only in the node's own folder, as long as nothing there looks like a
+// repository.
+func (v *voucher) seesTree(f *form) bool {
+	if v.dir == v.tree {
+		return true
+	}
+	if v.dir != v.work || v.changed || len(v.moved) > 0 || f.effect >= changes {
+		return false
+	}
+	for dir := v.dir; dir != v.tree; dir = filepath.Dir(dir) {
+		if dir == filepath.Dir(dir) || v.Machine.Exists(filepath.Join(dir, ".git")) || v.Machine.Exists(filepath.Join(dir, "HEAD")) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,145 @@
+package guard_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cmux/agents/kinds/guard"
+)
+
+// TestMoves: what git keeps as it is may be moved and removed within the scope, and
+// plain text put into new files. The rest is asked about.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.policy.Tree
+	w.policy.Zones.Careful = []string{"src/care/"}
+	for name, content := range map[string]string{"src/c.txt": "c\n", "src/d.txt": "d\n", "src/deep/e.txt": "e\n", "src/empty": "", "src/.hidden": "h\n", "src/care/x": "care\n", "src/ign/x": "x\n", "src/eyed": "eyed\n", "src/two": "two\n", "src/mixed/kept": "k\n", "src/.claude/x": "x\n"} {
+		w.write("tree/"+name, content)
+	}
+	w.git("tree", "add", "-f", "src")
+	w.git("tree", "commit", "-q", "-m", "more")
+	for name, content := range map[string]string{"src/b.txt": "two, changed again\n", "src/loose": "loose\n", "src/staged": "staged\n", "src/mixed/loose": "l\n", "src/repo/x": "x\n", "src/eyed": "changed\n"} {
+		w.write("tree/"+name, content)
+	}
+	w.git("tree", "add", "src/staged")
+	w.git("tree", "update-index", "--assume-unchanged", "src/eyed")
+	w.write("tree/src/noted", "")
+	w.git("tree", "add", "-N", "src/noted")
+	w.write("tree/src/only/index", "only the index has it\n")
+	w.write("tree/src/index", "only the index has it\n")
+	w.git("tree", "add", "src/only/index", "src/index")
+	w.must(os.RemoveAll(filepath.Join(p, "src/only")))
+	w.must(os.Remove(filepath.Join(p, "src/index")))
+	w.must(os.Link(filepath.Join(p, "src/two"), filepath.Join(p, "src/loose2")))
+	w.must(os.Symlink("deep", filepath.Join(p, "src/folder")))
+	w.must(os.Symlink("../../outside", filepath.Join(p, "src/out")))
+	w.policy.Linked = guard.Linked
+	w.before = w.look()
+	for _, path := range []string{"src/a.txt", "src/b.txt", "src/c.txt", "src/d.txt", "src/deep/e.txt", "src/empty", "src/two"} {
+		b, err := os.ReadFile(filepath.Join(p, path))
+		w.must(err)
+		w.history[path+"\x00"+string(b)] = true
+	}
+	var granted []string
+	for _, text := range []string{
+		"git mv src/a.txt src/n.txt", "git mv src/a.txt src/deep", "git mv src/a.txt src/c.txt src/deep/", "mv src/a.txt src/n.txt", "mv src/a.txt src/c.txt", "mv -- src/a.txt src/deep", "rm src/a.txt", "rm -f src/a.txt src/c.txt", "rm -- src/a.txt", "rm src/empty", "rm src/deep/e.txt",
+		"mv " + p + "/src/a.txt " + p + "/src/n.txt", "cd " + p + " && git mv src/a.txt src/n.txt", "git --no-pager mv src/a.txt src/n.txt",
+		"git mv src/a.txt src/n.txt && git mv src/c.txt src/m.txt && git commit -q -m 'rename' && git status", "rm src/a.txt; git add -A && git commit -q -m x", "mv src/a.txt src/n.txt && cat src/n.txt",
+		"mkdir -p src/new/sub && git mv src/a.txt src/new/sub && git mv src/c.txt src/new/c.txt", "mkdir src/new && mv src/a.txt src/c.txt src/new/", "mkdir -p src/new; mv src/a.txt src/new", "git mv src/a.txt 'src/with blank'",
+		"cat > src/f <<'EOF'\nx\nEOF", "cat <<'X' > src/f\n$(pwn) `pwn` \\\n\ta \"b' ${c}\nX\ngit add src/f", "cat >src/f <<'EOF'\nEOF", "cat > src/f <<'EOF'\n\nx EOF\n\nEOF\n\ngit add src/f && git commit -q -m 'a file'",
+		"mkdir -p src/new && printf 'a\\n%s %%\\n' x > src/new/f", "mkdir -p src/new && echo hello > src/new/f && echo again >> src/new/f && git add -A && git commit -q -m x", "printf 'x' >src/f", "echo 'x y' > " + p + "/src/f", "echo > src/f | cat", "mkdir -p src/new\nprintf 'a' > src/new/a\nprintf 'b' > src/new/b\ncat src/new/a\ngit add src/new/b",
+	} {
+		if !w.granted(text) {
+			t.Errorf("%s is not granted: %v", text, guard.Decide(w.policy, guard.Call{Tool: "Bash", Input: object("command", text), Dir: p}))
+			continue
+		}
+		granted = append(granted, text)
+	}
+	w.try(granted, 0)
+	for _, text := range []string{
+		// What git does not keep, or that is another thing than a file.
+		"rm src/b.txt", "mv src/b.txt src/n.txt", "git mv src/b.txt src/n.txt", "rm src/loose", "mv src/loose src/n", "rm src/staged", "git mv src/staged src/n", "rm src/noted", "rm src/eyed", "rm src/ign/no", "rm src/gone", "mv src/a.txt src/loose", "mv src/a.txt src/b.txt", "mv src/a.txt src/eyed", "git mv src/a.txt src/b.txt",
+		"rm src/deep", "rm -r src/deep", "rm -rf src/deep", "mv src/deep src/n", "git mv src/deep src/n", "mv src/mixed src/n", "rm src/mixed", "rm src/link2", "mv src/link2 src/n", "git mv src/link2 src/n", "mv src/a.txt src/link2", "mv src/a.txt src/folder", "mv src/a.txt src/folder/n", "rm src/folder/e.txt", "mv src/folder/e.txt src/n", "mv src/a.txt src/out", "mv src/a.txt src/out/n", "rm inlink/a.txt", "mv inlink/a.txt src/n", "rm src/two", "mv src/a.txt src/two",
+		// What only the index has.
+		"git mv src/a.txt src/index", "git mv src/a.txt src/only", "mkdir src/only && git mv src/a.txt src/only/index", "mkdir src/index && git mv src/a.txt src/index",
+		// Elsewhere.
+		"rm sub/c", "mv sub/c src/n", "mv src/a.txt sub", "mv src/a.txt n.txt", "git mv src/a.txt .", "git mv sub/c src/n", "rm ../root/README", "mv src/a.txt ../outside", "mv src/a.txt /tmp/n", "rm src/../../outside/secret", "rm src/deep/../a.txt", "mv src/a.txt src/deep/../n", "mv src/a.txt SRC/n", "rm SRC/a.txt", "cd src && rm a.txt", "cd sub; rm src/a.txt", "cd src; mv a.txt n", "cd " + p + "/src && rm a.txt", "cd ../root && rm src/a.txt", "cd " + p + " || rm src/a.txt; cat x /", "pushd src && rm a.txt",
+		// Names that programs read.
+		"rm src/.hidden", "mv src/.hidden src/n", "mv src/a.txt src/.n", "git mv src/a.txt src/.gitattributes", "mv src/a.txt src/.gitignore", "mv src/a.txt src/.claude/n", "git mv src/.claude/x src/n", "mv src/a.txt src/.CLAUDE/n", "mv src/a.txt src/.mcp.json", "rm .claude/settings.json", "mv src/a.txt .git/hooks/n", "mv src/a.txt src/.git", "mv src/a.txt src/.GIT", "mv src/a.txt src/git~1", "mv src/a.txt src/mise.toml", "mv src/a.txt src/x.code-workspace", "mv src/a.txt .cmux/n", "mv src/a.txt .cmux-agents.yml", "mv src/a.txt src/care/n", "rm src/care/x", "git mv src/care/x src/n", "mv src/a.txt 'src/n.'", "mv src/a.txt src/opencode.json",
+		// Options, and what a shell or a program reads otherwise.
+		"rm", "rm -f", "rm --", "mv src/a.txt", "mv", "git mv src/a.txt", "git mv", "rm -i src/a.txt", "rm -v src/a.txt", "rm -fr src/a.txt", "rm src/a.txt -f", "rm src/a.txt -- src/c.txt", "rm --force src/a.txt", "rm -f -- -f", "mv -f src/a.txt src/n", "mv -t src/deep src/a.txt", "mv -tsrc/deep src/a.txt", "mv -T src/a.txt src/n", "mv -b src/a.txt src/c.txt", "mv -S x src/a.txt src/c.txt", "mv --target-directory=src/deep src/a.txt", "mv src/a.txt -t src/deep", "mv src/a.txt -- src/n", "mv src/a.txt src/n --", "rm src/a.txt --", "git mv src/a.txt src/n --", "mv src/a.txt src/n -f", "git mv -f src/a.txt src/c.txt", "git mv -k src/a.txt src/n", "git mv -n src/a.txt src/n", "git mv -v src/a.txt src/n", "git mv --sparse src/a.txt src/n", "git mv src/a.txt -- src/n", "git -C . mv src/a.txt src/n", "git -C src mv a.txt n", "git -c x.y=z mv src/a.txt src/n",
+		"rm src/*.txt", "rm src/?.txt", "rm src/[a]*", "rm src/{a,c}.txt", "rm $X", "rm \"$X\"", "rm src/$X", "rm $(echo src/a.txt)", "rm `echo src/a.txt`", "rm ~/a", "rm =src/a.txt", "rm 'src/'a.txt", "rm src/'a'.txt", "rm \"src/a.txt\"x", "rm src\\/a.txt", "rm $'src/a.txt'", "rm :/src/a.txt", "git mv ':(glob)src/a.txt' src/n", "git mv ':/src/a.txt' src/n", "mv 'src/a*' src/n", "rm \"src/a\n.txt\"", "rm src/a.txt &", "rm src/a.txt > src/log", "(rm src/a.txt)", "{ rm src/a.txt; }", "! rm src/a.txt", "time rm src/a.txt", "sudo rm src/a.txt", "command rm src/a.txt", "\\rm src/a.txt", "./rm src/a.txt", "/bin/rm src/a.txt", "PATH=. rm src/a.txt", "PATH=.; rm src/a.txt", "GIT_DIR=src git mv src/a.txt src/n", "rm() { pwn; }; rm src/a.txt", "alias mv=pwn; mv src/a.txt src/n", "mkdir() { pwn; }; mkdir src/n", "echo src/a.txt | xargs rm", "find src -name a.txt -exec rm {} +", "for f in a.txt; do rm src/$f; done", "for f in a.txt; do git mv src/$f src/deep; done", "unlink src/a.txt", "cp src/a.txt src/n", "ln src/a.txt src/n", "rmdir src/new",
+		// One text, several commands.
+		"mv src/a.txt src/n && mv src/n src/m", "mv src/a.txt src/n && rm src/n", "rm src/a.txt && mv src/c.txt src/a.txt", "mv src/a.txt src/n && mv src/c.txt src/N", "mv src/a.txt src/a.txt/n", "rm src/a.txt src/a.txt", "mv src/a.txt src/deep/e.txt src/deep", "mv src/a.txt src/a.txt", "git mv src/a.txt src/c.txt src/n", "mv src/a.txt src/new/", "check it && rm src/a.txt", "git restore src/b.txt && rm src/b.txt", "git restore src/b.txt && rm src/a.txt", "git add -A && rm src/loose", "git commit -qam x && mv src/b.txt src/n", "rm src/a.txt && git restore src/a.txt", "mv src/a.txt src/n && git rm src/n", "rm src/a.txt && mkdir src/a.txt", "mkdir src/new && mv src/a.txt src/c.txt src/other", "mkdir src/loose; mv src/a.txt src/loose", "mkdir -p src/b.txt; mv src/a.txt src/b.txt", "mkdir src/care/new && mv src/a.txt src/care/new", "mkdir -p src/new/../other && mv src/a.txt src/new", "mkdir -p inlink/new && mv src/a.txt src/new", "mkdir -p .x/../src/new", "mkdir -p .cmux/../src/new", "mkdir -p .git/../src/new", "mkdir -p inlink/new", "mkdir -p src/deep/.x && mv src/a.txt src/deep/.x", "mkdir -p sub/n && mv src/a.txt sub/n", "echo x > src/f && mv src/f src/g", "echo x > src/f && rm src/f", "rm src/c.txt src/loose", "mv src/c.txt src/loose src/deep",
+		// Text into files.
+		"mkdir -p src/new && printf 'x' > src/a.txt", "echo x > src/b.txt", "echo x > src/loose", "echo x >> src/loose", "echo x > src/link2", "echo x > src/out/n", "echo x > src/folder/n", "echo x > src/two", "echo x > sub/n", "echo x > n", "echo x > ../outside/n", "echo x > /tmp/n", "echo x > /dev/tcp/localhost/1", "echo x > /dev/fd/3", "mkdir -p sub/n && printf x > sub/n/f", "mkdir -p src/.git && printf x > src/.git/config", "mkdir -p src/.x && printf x > src/.x/f", "mkdir -p src/new && printf x > src/new/.env", "mkdir -p src/new && printf x > src/new/.gitattributes", "mkdir -p src/new && printf x > src/new/../../n", "mkdir -p src/new && printf x > src/care/n", "mkdir -p .claude && printf x > .claude/settings.json", "mkdir -p src/new && cd src/new && printf x > f", "mkdir -p src/new && cd src && printf x > ../new/f",
+		"mkdir -p src/new && printf \"$X\" > src/new/f", "mkdir -p src/new && printf x > $X", "mkdir -p src/new && printf x > src/$X", "mkdir -p src/new && printf x > src/new/*", "mkdir -p src/new && printf x > \"src/new/f\"", "mkdir -p src/new && printf x >| src/new/f", "mkdir -p src/new && printf x >! src/new/f", "mkdir -p src/new && printf x &> src/new/f", "mkdir -p src/new && printf x >& src/new/f", "mkdir -p src/new && printf x 2> src/new/f", "mkdir -p src/new && printf x > src/new/f > src/new/g", "mkdir -p src/new && printf x > src/new/f 2>&1", "mkdir -p src/new && printf x > src/new/f y", "mkdir -p src/new && > src/new/f", "mkdir -p src/new && printf x > src/new/", "mkdir -p src/new && printf x <> src/new/f", "mkdir -p src/new && printf x > src/new/{a,b}", "mkdir -p src/new && printf x > ~/f", "mkdir -p src/new && printf x > src/new/f&",
+		"printf '%d' 'a[$(pwn)]' > src/f", "printf '%*s' 'a[$(pwn)]' b > src/f", "printf '%5s' x > src/f", "printf '%b' x > src/f", "printf '%q' x > src/f", "printf '%n' x > src/f", "printf '%(x)T' > src/f", "printf '\\045d' 'a[$(pwn)]' > src/f", "printf '\\x25d' 1 > src/f", "printf -v PATH x > src/f", "printf -- x > src/f", "printf > src/f", "printf '%' > src/f", "echo -n x > src/f", "cat src/a.txt > src/f", "git show HEAD > src/f", "cmux done x > src/f", "ls > src/f", "cd " + p + " > src/f", "check it > src/f", "check it && echo x > src/f", "git add -A && echo x > src/f", "echo \"$(cat <<'EOF'\nx\nEOF\n)\" > src/f", "for f in a b; do echo x > src/n$f; done", "for f in a; do cat src/a.txt; done > src/f", "./printf x > src/f", "printf() { pwn; }; printf x > src/f", "PATH=. printf x > src/f", "PATH=src; mkdir -p src/new && printf x > src/new/f", "true | printf x > src/f; pwn", "tee src/f",
+		"cat > src/f <<EOF\nx\nEOF", "cat > src/f <<\"EOF\"\nx\nEOF", "cat > src/f <<-'EOF'\nx\n\tEOF", "cat > src/f <<'EOF'\nx", "cat > src/f <<'EOF'\nx\n EOF\npwn\nEOF", "cat > src/f <<'EOF'\nx\nEOFX\nEOF", "cat > src/f <<'EOF'\nx\nEOF\npwn", "cat > src/f <<'EOF'; pwn\nx\nEOF", "cat > src/f <<'EOF' && git status\nx\nEOF", "cat README > src/f <<'EOF'\nx\nEOF", "sh > src/f <<'EOF'\npwn\nEOF", "tee src/f <<'EOF'\nx\nEOF", "cat > src/a.txt <<'EOF'\nx\nEOF", "cat > ../f <<'EOF'\nx\nEOF", "cat > .env <<'EOF'\nx\nEOF", "for t in a; do cat > src/f <<'EOF'\nx\nEOF\ndone",
+	} {
+		if w.granted(text) {
+			t.Errorf("%s is granted", text)
+		}
+	}
+}
+
+// TestMovesNeedGit: what git would start, or does not find, is no reason to move files.
+func TestMovesNeedGit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	texts := []string{"rm src/a.txt", "mv src/a.txt src/n.txt", "git mv src/a.txt src/n.txt", "mkdir -p src/new && git mv src/a.txt src/new"}
+	for _, c := range []struct {
+		name string
+		make func(w *world)
+	}{
+		{"nothing", func(w *world) {}},
+		{"a hook", func(w *world) { w.write("root/.git/hooks/post-index-change", "#!/bin/sh\npwn\n") }},
+		{"fsmonitor", func(w *world) { w.git("tree", "config", "core.fsmonitor", "pwn") }},
+		{"a filter", func(w *world) {
+			w.git("tree", "config", "filter.f.clean", "pwn")
+			w.write("tree/.gitattributes", "*.txt filter=f\n")
+		}},
+		{"a repository around it", func(w *world) { w.write("tree/src/.git/HEAD", "ref: refs/heads/x\n") }},
+		{"another git", func(w *world) { w.runsWith("PATH=" + filepath.Join(w.dir, "tree") + ":" + os.Getenv("PATH")) }},
+		{"another repository", func(w *world) { w.runsWith("GIT_DIR=" + filepath.Join(w.dir, "root/.git")) }},
+		{"a review", func(w *world) { w.policy.Role = reviewer().Role }},
+		{"a supervisor", func(w *world) { w.policy.Leads = true }},
+		{"a shared folder", func(w *world) { w.policy.Shared = true }},
+		{"a forbidden zone", func(w *world) { w.policy.Zones.Forbidden = []string{"src/"} }},
+		{"a careful zone", func(w *world) { w.policy.Zones.Careful = []string{"src/**"} }},
+		{"another scope", func(w *world) { w.policy.Scope = []string{"sub/"} }},
+		{"a lent name", func(w *world) { w.must(os.Symlink("src", filepath.Join(w.policy.Tree, ".vscode"))) }},
+	} {
+		policy := w.policy
+		c.make(w)
+		for _, text := range texts {
+			if w.granted(text) != (c.name == "nothing") {
+				t.Errorf("%s: %s is granted: %t", c.name, text, c.name != "nothing")
+			}
+		}
+		w.policy = policy
+		w.changed()
+	}
+}
+
+// TestIncludedConfiguration: git's configuration may name a file that is not there yet,
+// which the same text must not make and have git read.
+func TestIncludedConfiguration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.git("tree", "config", "include.path", "../../tree/src/conf")
+	for text, want := range map[string]bool{
+		"git status": true, "echo x > src/conf": true, "echo '[core] fsmonitor = pwn' > src/conf && git status": false,
+		"mv src/a.txt src/conf && git status": false, "git mv src/a.txt src/conf": true, "git mv src/a.txt src/conf; git log -1": false, "git restore src/b.txt && git status": false,
+	} {
+		if w.granted(text) != want {
+			t.Errorf("%s: granted %t", text, !want)
+		}
+	}
+	w.git("tree", "config", "include.path", filepath.Join(w.dir, "home/more"))
+	if !w.granted("echo x > src/conf && git status") {
+		t.Error("is not granted with a configuration of the person's")
+	}
+}

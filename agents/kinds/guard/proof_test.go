@@ -1,0 +1,343 @@
+package guard_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmux/agents/kinds/guard"
+)
+
+// everyGit is a text of each kind that is granted where git starts nothing.
+var everyGit = []string{
+	"git add -A && git commit -q -m work && git log -1", "git status", "git diff", "git diff --stat main...HEAD", "git log -p -3", "git log --oneline", "git show HEAD", "git rev-parse HEAD",
+	"git log --format=evil -2", "git add -A && git status -s", "git commit -qam work && git show --stat HEAD", "git restore src/b.txt", "git restore --staged .", "git rm -q --cached src/b.txt", "git rm sub/c", "git stash list", "git mv src/a.txt src/n && git add -A && git commit -q -m moved", "mkdir -p src/n && mv src/a.txt src/n && echo x > src/n/f && git add -A",
+}
+
+// TestGitIsAsked: whatever would have git start a program, a granted text does
+// not start it. granted says whether a commit is granted even so.
+func TestGitIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pwn, evil := filepath.Join(w.dir, "bin/pwn"), filepath.Join(w.dir, "root/.git/evil")
+	config := func(key, value string) func() { return func() { w.git("tree", "config", key, value) } }
+	global := func(key, value string) func() { return func() { w.git("tree", "config", "--global", key, value) } }
+	hook := func(name string) func() {
+		return func() {
+			w.write("root/.git/hooks/"+name, "#!/bin/sh\nexec "+pwn+" hook\n")
+			w.must(os.Chmod(filepath.Join(w.dir, "root/.git/hooks", name), 0o755))
+		}
+	}
+	all := func(steps ...func()) func() {
+		return func() {
+			for _, s := range steps {
+				s()
+			}
+		}
+	}
+	file := func(name, content string) func() { return func() { w.write(name, content) } }
+	nested := func(link bool) func() {
+		return func() {
+			w.git("tree", "init", "-q", "sub/repo")
+			w.git("tree/sub/repo", "commit", "-q", "--allow-empty", "-m", "x")
+			w.git("tree/sub/repo", "config", "core.fsmonitor", pwn)
+			w.write("tree/sub/repo/x", "x")
+			if link {
+				w.git("tree", "-c", "advice.addEmbeddedRepo=false", "add", "sub/repo")
+			}
+		}
+	}
+	signed := func() {
+		tree := w.git("tree", "rev-parse", "HEAD^{tree}")
+		w.write("home/commit", "tree "+tree+"\nauthor a <a@a> 1700000000 +0000\ncommitter a <a@a> 1700000000 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\nsigned\n")
+		w.git("tree", "update-ref", "refs/heads/w", w.git("tree", "hash-object", "-t", "commit", "-w", filepath.Join(w.dir, "home/commit")))
+		w.git("tree", "config", "gpg.program", pwn)
+	}
+	for _, c := range []struct {
+		name    string
+		make    func()
+		env     []string
+		granted bool
+		silent  bool // it would not run here: without a terminal, or with nothing to fetch
+	}{
+		{name: "nothing", make: func() {}, granted: true},
+		{name: "pre-commit", make: hook("pre-commit")}, {name: "commit-msg", make: hook("commit-msg")}, {name: "prepare-commit-msg", make: hook("prepare-commit-msg")},
+		{name: "post-commit", make: hook("post-commit")}, {name: "reference-transaction", make: hook("reference-transaction")}, {name: "post-index-change", make: hook("post-index-change")},
+		{name: "a sample", make: hook("pre-commit.sample"), granted: true},
+		{name: "hooks of the repository", make: all(config("core.hooksPath", ".hooks"), file("tree/.hooks/pre-commit", "#!/bin/sh\n"+pwn+"\n"), func() { w.must(os.Chmod(filepath.Join(w.dir, "tree/.hooks/pre-commit"), 0o755)) })},
+		{name: "a person's hooks", make: all(global("core.hooksPath", filepath.Join(w.dir, "root/.git/hooks")), hook("pre-commit"))},
+		{name: "fsmonitor", make: config("core.fsmonitor", pwn)}, {name: "a person's fsmonitor", make: global("core.fsmonitor", pwn)}, {name: "no fsmonitor", make: config("core.fsmonitor", "false"), granted: true},
+		{name: "included", make: all(config("include.path", evil), file("root/.git/evil", "[core]\n\tfsmonitor = "+pwn+"\n"))},
+		{name: "included for a branch", make: all(config("includeIf.onbranch:w.path", evil), file("root/.git/evil", "[core]\n\tfsmonitor = "+pwn+"\n"))},
+		{name: "of the worktree", make: all(config("extensions.worktreeConfig", "true"), func() { w.git("tree", "config", "--worktree", "core.fsmonitor", pwn) })},
+		{name: "clean", make: all(config("filter.f.clean", pwn), file("tree/.gitattributes", "* filter=f\n"))},
+		{name: "process", make: all(config("filter.f.process", pwn), file("tree/sub/.gitattributes", "* filter=f\n"))},
+		{name: "smudge", make: all(config("filter.f.smudge", pwn), file("root/.git/info/attributes", "* filter=f\n"))},
+		{name: "an attributes file", make: all(global("filter.f.clean", pwn), global("core.attributesFile", evil), file("root/.git/evil", "* filter=f\n"))},
+		{name: "a filter that nothing uses", make: all(global("filter.lfs.clean", pwn), global("filter.lfs.process", pwn), file("tree/.gitattributes", "* -filter\n")), granted: true},
+		{name: "external diff", make: config("diff.external", pwn)}, {name: "textconv", make: all(config("diff.d.textconv", pwn), file("tree/.gitattributes", "* diff=d\n"))}, {name: "diff command", make: all(config("diff.d.command", pwn), file("tree/.gitattributes", "* diff=d\n"))},
+		{name: "signing", make: all(config("commit.gpgSign", "true"), config("gpg.program", pwn))}, {name: "signing without a value", make: all(file("home/.gitconfig", "[commit]\n\tgpgsign\n[gpg]\n\tprogram = "+pwn+"\n[user]\n\tname = a\n\temail = a\n"))},
+		{name: "signatures shown", make: all(signed, config("log.showSignature", "true"))}, {name: "signatures in the format", make: all(signed, config("format.pretty", "%G?"))}, {name: "a format of that name", make: all(signed, config("pretty.evil", "%G?"))},
+		{name: "a nested repository", make: nested(false)}, {name: "a submodule", make: nested(true)},
+		{name: "elsewhere", silent: true, make: config("core.worktree", "../../outside")},
+		{name: "a pager of the repository", silent: true, make: config("core.pager", pwn)}, {name: "a pager of a command", silent: true, make: config("pager.status", pwn)}, {name: "a person's pager", make: global("core.pager", pwn), granted: true},
+		{name: "an alias", make: all(config("alias.status", "!"+pwn), config("alias.commit", "!"+pwn)), granted: true},
+		{name: "an editor", make: global("core.editor", pwn), granted: true}, {name: "a trailer", make: config("trailer.x.command", pwn), granted: true}, {name: "tools", make: all(config("mergetool.x.cmd", pwn), config("credential.helper", "!"+pwn)), granted: true},
+		{name: "partial clone", silent: true, make: all(config("remote.origin.url", "ext::"+pwn), config("remote.origin.promisor", "true"), config("protocol.ext.allow", "always"))},
+		{name: "configuration in the environment", make: func() {}, env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + pwn}},
+		{name: "a diff in the environment", make: func() {}, env: []string{"GIT_EXTERNAL_DIFF=" + pwn}},
+		{name: "a trace in the worktree", make: func() {}, env: []string{"GIT_TRACE2_EVENT=" + filepath.Join(w.dir, "tree/trace")}},
+		{name: "a trace of cmux's", make: func() {}, env: []string{"GIT_TRACE2_EVENT=" + filepath.Join(w.dir, "trace")}, granted: true},
+		{name: "another repository", make: func() {}, env: []string{"GIT_DIR=" + filepath.Join(w.dir, "root/.git")}},
+		{name: "a folder of the worktree in PATH", make: func() {}, env: []string{"PATH=" + filepath.Join(w.dir, "tree") + ":" + os.Getenv("PATH")}},
+		{name: "a relative folder in PATH", make: func() {}, env: []string{"PATH=.:" + os.Getenv("PATH")}},
+		{name: "orders for bash", make: file("tree/rc", pwn), env: []string{"BASH_ENV=rc"}}, {name: "a person's orders", make: file("home/rc", "true"), env: []string{"BASH_ENV=" + filepath.Join(w.dir, "home/rc")}, granted: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.make()
+			made := w.before
+			w.before = w.look()
+			policy := w.policy
+			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), append([]string{"PATH=" + filepath.Join(w.dir, "cmux") + ":" + os.Getenv("PATH")}, c.env...)...))
+			w.more = c.env
+			for _, text := range everyGit {
+				if !w.granted(text) {
+					continue
+				}
+				if why := w.does(shells[0], text); why != "" {
+					t.Errorf("%q: %s", text, why)
+				}
+			}
+			if !c.granted && !c.silent && !slices.ContainsFunc(everyGit, func(text string) bool { return w.does(shells[0], text) != "" }) {
+				t.Error("it starts nothing: this proves nothing")
+			}
+			if got := w.granted("git add -A && git commit -q -m work"); got != c.granted {
+				t.Errorf("a commit is granted: %v", got)
+			}
+			w.more, w.policy, w.before = nil, policy, made
+			w.told()
+			w.changed()
+		})
+	}
+}
+
+// idle are keys that sound like programs, of which the granted commands start
+// none: those of other commands, and those that name none.
+var idle = strings.Fields(`advice.* browser.* clean.* clone.* color.* column.* commit.cleanup commitgraph.* completion.* credential.* difftool.*
+	core.fsmonitorhookversion diff.driver.binary diff.driver.cachetextconv diff.driver.wordregex diff.driver.xfuncname diff.driver.algorithm
+	fsmonitor.* gitcvs.* gpg.* guitool.* help.* http.* instaweb.* interactive.* man.* merge.driver.name merge.driver.recursive mergetool.* notes.*
+	rebase.* remote.name.proxy remote.name.proxyauthmethod sendemail.* uploadpack.* uploadpackfilter.* web.* imap.* tar.* trailer.*`)
+
+// TestGitsOwnKeys: each key that this git knows and that sounds like a program
+// is looked at, or known to be idle.
+func TestGitsOwnKeys(t *testing.T) {
+	out, err := exec.Command("git", "help", "-c").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sounds := []string{"command", "cmd", "program", "hook", "editor", "pager", "driver", "textconv", "filter", "helper", "external", "monitor", "proxy", "askpass", "browser", "viewer", "clean", "smudge", "process"}
+	known := 0
+	for key := range strings.FieldsSeq(string(out)) {
+		key = strings.ToLower(strings.NewReplacer("<", "", ">", "").Replace(key))
+		section, _, dotted := strings.Cut(key, ".")
+		if !dotted || !slices.ContainsFunc(sounds, func(s string) bool { return strings.Contains(key, s) }) {
+			continue
+		}
+		known++
+		if !guard.Watched(key) && !slices.Contains(idle, key) && !slices.Contains(idle, section+".*") {
+			t.Errorf("git's key %s may start a program, and nobody has said whether the granted commands do", key)
+		}
+	}
+	if known < 20 {
+		t.Errorf("git names %d keys", known)
+	}
+}
+
+// TestMergeOfAnothersWork: a worker brings in the commit that its task names, when that
+// writes only plain files within its scope.
+func TestMergeOfAnothersWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := filepath.Join(w.dir, "other")
+	w.git("root", "worktree", "add", "-q", "-b", "t1", at, "w")
+	tip := func(steps ...func()) string {
+		w.git("other", "reset", "-q", "--hard", "w")
+		for _, s := range steps {
+			s()
+		}
+		w.git("other", "add", "-A", "-f")
+		w.git("other", "commit", "-q", "-m", "work")
+		return w.git("other", "rev-parse", "HEAD")
+	}
+	file := func(name, content string) func() { return func() { w.write("other/"+name, content) } }
+	gone := func(name string) func() { return func() { w.must(os.Remove(filepath.Join(at, name))) } }
+	link := func() { w.must(os.Symlink("/etc", filepath.Join(at, "src/etc"))) }
+	for _, c := range []struct {
+		name  string
+		steps []func()
+		want  bool
+	}{
+		{"in scope", []func(){file("src/a.txt", "merged\n"), file("src/deep/new", "new\n")}, true},
+		{"outside of the scope", []func(){file("sub/c", "x\n")}, false},
+		{"a program's orders", []func(){file("src/.claude/settings.json", "{}\n")}, false},
+		{"attributes", []func(){file("src/.gitattributes", "* filter=x\n")}, false},
+		{"a link", []func(){link}, false},
+		{"a file for a link", []func(){gone("src/link2"), file("src/link2", "x\n")}, false},
+		{"a renamed file", []func(){gone("src/a.txt"), file("src/n.txt", "one, later\n")}, false},
+	} {
+		if text := "git merge --no-edit " + tip(c.steps...); w.granted(text) != c.want {
+			t.Errorf("%s: granted is %v", c.name, !c.want)
+		}
+	}
+	w.write("tree/.gitmodules", "[submodule \"x\"]\n\tpath = src/sub\n\turl = x\n\tignore = all\n")
+	if w.granted("git merge --no-edit " + tip(func() {
+		w.must(os.MkdirAll(filepath.Join(at, "src/sub"), 0o755))
+		w.git("other", "update-index", "--add", "--cacheinfo", "160000,"+w.old+",src/sub")
+	})) {
+		t.Error("another repository that git is told to ignore")
+	}
+	w.must(os.Remove(filepath.Join(w.dir, "tree/.gitmodules")))
+	w.must(os.Remove(filepath.Join(at, "src/sub")))
+	good := tip(file("src/a.txt", "merged\n"))
+	for text, want := range map[string]bool{
+		"git merge --no-edit " + good + " && git status": true, "git merge --no-edit " + good + " 2>&1 | tail -5": true, "git commit --no-edit": true, "git commit -q --no-edit": false,
+		"git merge " + good: false, "git merge --no-edit t1": false, "git merge --no-edit " + good[:12]: false, "git merge --no-edit -s ours " + good: false, "git merge --no-edit " + good + " " + good: false,
+		"git add -A && git merge --no-edit " + good: false, "git merge --no-edit " + strings.Repeat("0", 40): false, "cd src && git merge --no-edit " + good: false, "git commit --no-edit --amend": false,
+	} {
+		if w.granted(text) != want {
+			t.Errorf("%q: granted is %v", text, !want)
+		}
+	}
+	w.git("tree", "config", "merge.autostash", "yes")
+	if w.granted("git merge --no-edit "+good) || !w.granted("git status") {
+		t.Error("git would stash what is not committed")
+	}
+	w.git("tree", "config", "--unset", "merge.autostash")
+	w.git("tree", "config", "branch.w.mergeoptions", "-s pwn")
+	if w.granted("git merge --no-edit " + good) {
+		t.Error("options of the branch may name a strategy, which is a program")
+	}
+}
+
+// gofmt writes files that the agent may write with its file tools, and goes through no
+// link.
+func TestFormatsOwnFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy.Verify, w.policy.Linked = []string{"go vet ./... && go test ./..."}, guard.Linked
+	for _, name := range []string{"src/a.go", "src/deep/b.go", "top.go", ".claude/x.go", "src/folder.go/c.go"} {
+		w.write("tree/"+name, "package  a\n")
+	}
+	w.must(os.Symlink("a.go", filepath.Join(w.dir, "tree/src/link.go")))
+	w.must(os.Symlink("../../outside", filepath.Join(w.dir, "tree/src/out")))
+	w.write("outside/d.go", "package  d\n")
+	w.must(os.Link(filepath.Join(w.dir, "outside/d.go"), filepath.Join(w.dir, "tree/src/second.go")))
+	for text, want := range map[string]bool{
+		"gofmt -w src/a.go": true, "gofmt -l -w src/a.go src/deep/b.go": true, "gofmt -s -w ./src/a.go && go test ./...": true,
+		"gofmt -w .": false, "gofmt -w src": false, "gofmt -w top.go": false, "gofmt -w src/link.go": false, "gofmt -w src/out/d.go": false,
+		"gofmt -w src/second.go": false, "gofmt -w src/folder.go": true, "gofmt -w ../outside/d.go": false, "gofmt -w .claude/x.go": false,
+		"gofmt -w src/none.go": false, "gofmt -r 'a -> b' -w src/a.go": false, "gofmt -cpuprofile=x.go -w src/a.go": false,
+	} {
+		if got := w.granted(text); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
+	for text, want := range map[string]bool{
+		"gofmt -w src/deep": true, "gofmt -l -w src/deep/ src/a.go": true, "go fmt ./src/deep/...": true, "go fmt ./src/deep": true, "gofmt -w src/deep && go vet ./... && go test ./...": true,
+		"gofmt -w ./src/deep/../../top": false, "go fmt ./...": false, "go fmt": false, "go fmt example.com/x": false, "gofmt -w deep": false, "gofmt -w src/out": false, "gofmt -w /": false, "gofmt -w ..": false,
+		"go test ./... && gofmt -w src/deep": false, "git restore src/b.txt && gofmt -w src/deep": false, "go fmt -x ./src/deep": false, "go fmt -mod=mod ./src/deep": false,
+	} {
+		if got := w.granted(text); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
+	w.must(os.Symlink("../a.go", filepath.Join(w.dir, "tree/src/deep/link.go")))
+	if w.granted("gofmt -w src/deep") {
+		t.Error("gofmt writes through a link to a file")
+	}
+	w.must(os.Remove(filepath.Join(w.dir, "tree/src/deep/link.go")))
+	w.must(os.Symlink("../../outside", filepath.Join(w.dir, "tree/src/deep/folder"))) // it goes through no link to a folder
+	if !w.granted("gofmt -w src/deep") {
+		t.Error("a link to a folder is not gone through")
+	}
+	w.policy.Scope = nil
+	w.must(os.RemoveAll(filepath.Join(w.dir, "tree/.claude")))
+	for _, name := range []string{"src/link.go", "src/second.go"} {
+		if w.granted("gofmt -w .") || w.granted("go fmt ./...") || w.granted("gofmt -w src") {
+			t.Errorf("%s leads out", name)
+		}
+		w.must(os.Remove(filepath.Join(w.dir, "tree", name)))
+	}
+	for _, text := range []string{"gofmt -w .", "go fmt ./...", "gofmt -l -w src"} {
+		if !w.granted(text) {
+			t.Errorf("%q is not granted", text)
+		}
+	}
+	w.policy.Role = "review"
+	if w.granted("gofmt -w src/a.go") || w.granted("gofmt -w .") || w.granted("go fmt ./...") {
+		t.Error("a review formats files")
+	}
+}
+
+// A supervisor is shown of its agents' worktrees what one who reviews there is shown.
+func TestLooksInWorktrees(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	root, tree := filepath.Join(w.dir, "root"), filepath.Join(w.dir, "tree")
+	path := filepath.Join(w.dir, "cmux") + ":" + os.Getenv("PATH")
+	w.policy = guard.Policy{
+		Role: "review", Leads: true, Root: root, Beside: filepath.Join(w.dir, "tre"), Verify: []string{"check it"},
+		Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(root, append(w.env("bin"), "PATH="+path)),
+	}
+	granted := func(text string) bool {
+		d := guard.Decide(w.policy, guard.Call{Tool: "Bash", Input: object("command", strings.ReplaceAll(text, "TREE", tree)), Dir: root})
+		return d.Verdict == guard.Grant
+	}
+	w.git("root", "worktree", "add", "-q", "--detach", "../treeless")
+	w.must(os.RemoveAll(filepath.Join(w.dir, "treeless")))
+	w.must(os.Symlink("tree", filepath.Join(w.dir, "tree2")))
+	w.must(os.MkdirAll(filepath.Join(w.dir, "trees/src"), 0o755))
+	looks := []string{
+		"git -C TREE log --oneline -5", "git -C TREE status --short", "git -C TREE diff --stat main...HEAD", "git -C TREE --no-pager show HEAD", "git -C TREE diff -- src/b.txt",
+		"git -C TREE log --oneline | head -3", "git -C TREE status && git -C TREE diff", "cd TREE && git status && git log -1", "cd TREE && cat src/b.txt",
+	}
+	for _, text := range looks {
+		if !granted(text) {
+			t.Errorf("%q is not granted", text)
+		}
+	}
+	for _, text := range []string{
+		"cat TREE/src/b.txt", "cat TREE/src/a.txt TREE/src/b.txt", "head -5 TREE/src/b.txt", "grep -n two TREE/src/b.txt", "ls -la TREE/src", "wc -l TREE/src/b.txt && git -C TREE status", "cat TREE/src/b.txt | head -3", "sed -n 1,5p TREE/src/b.txt",
+	} {
+		if !granted(text) {
+			t.Errorf("%q is not granted", text)
+		}
+	}
+	for _, text := range []string{
+		"git -C TREE commit -qm x", "git -C TREE add -A", "git -C TREE restore src/b.txt", "git -C TREE merge --no-edit main", "git -C TREE -c core.pager=pwn log", "git -C TREE -C / log", "git -C TREE/src log", "git -C TREE/../outside log", "git -C TREE/ log",
+		"git -C ../tree log", "git -C TREE2 log", "git -C TREEs log", "git -C TREEless log", "git -C / log", "git -C TREE diff --no-index /etc/passwd x", "git -C TREE log --output=x", "git -C TREE show HEAD:link2 > x", "GIT_DIR=x git -C TREE log",
+		"cat TREE/link2", "cat TREE/link/new", "cat TREE/../outside/secret", "cat TREE/.git", "cat TREE/.cmux/x", "cat src/b.txt TREE/src/b.txt", "cat TREE2/src/b.txt", "cat TREEs/src/x", "cat TREE/gitdir/config", "cat TREE/src/*", "grep -r x TREE", "rm TREE/src/b.txt", "mv TREE/src/a.txt TREE/src/n", "cat TREE/src/b.txt > x",
+		"cd TREE && rm src/b.txt", "cd TREE && git add -A", "cd TREE && check it", "cd TREE && cmux done x", "cd TREE; git log", "cd TREE && cat link2", "cd TREE && cd .. && cat outside/secret", "cd TREE/src && cat b.txt", "cd TREE && for f in src/b.txt; do cat $f; done", "check it && git -C TREE log", "check it && cat TREE/src/b.txt", "cd TREE || cat src/b.txt",
+	} {
+		if granted(text) {
+			t.Errorf("%q is granted", text)
+		}
+	}
+	w.git("tree", "config", "extensions.worktreeConfig", "true")
+	w.git("tree", "config", "--worktree", "core.fsmonitor", filepath.Join(w.dir, "bin/pwn"))
+	for _, text := range looks {
+		if granted(text) && strings.Contains(text, "git") {
+			t.Errorf("%q is granted where git starts a program", text)
+		}
+	}
+	if !granted("git log") {
+		t.Error("the person's folder has a configuration of its own")
+	}
+	w.policy.Leads = false
+	if granted("git -C TREE log") || granted("cat TREE/src/b.txt") || granted("cd TREE && cat src/b.txt") {
+		t.Error("who does not lead looks into others' worktrees")
+	}
+}

@@ -1,0 +1,392 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"cmux/agents/kinds/rights"
+	"cmux/dag"
+)
+
+// write judges a file or folder that a command is about to write. whole says
+// that everything below it goes too.
+func (s *shell) write(doing string, w word, whole bool) {
+	text := w.text
+	if !w.whole {
+		// What is known ends in the middle of a name.
+		cut := strings.LastIndex(text, "/")
+		if cut < 0 {
+			return
+		}
+		text, whole = text[:cut+1], false
+	}
+	if text == "" || strings.ContainsRune(text, 0) {
+		return
+	}
+	abs := text
+	if !filepath.IsAbs(abs) {
+		if s.dir == "" {
+			// Nothing but cmux has a .cmux, wherever the shell may be.
+			if rel := filepath.ToSlash(filepath.Clean(text)); stateOf(rel) == ".cmux" {
+				s.refuse(inState(doing+" "+w.text, ".cmux"))
+			} else if s.ordersAt(rel, doing != making) {
+				s.refuse(givesOrders(doing + " " + w.text))
+			}
+			return
+		}
+		abs = s.dir + string(filepath.Separator) + text
+	}
+	// A link itself may be meant, or what it leads to.
+	for _, path := range []string{abs, filepath.Clean(abs)} {
+		if r, err := s.resolve(path); err == nil {
+			s.writeAt(doing, w.text, r, whole)
+		}
+	}
+	if parent, err := s.resolve(filepath.Dir(filepath.Clean(abs))); err == nil {
+		s.writeAt(doing, w.text, filepath.Join(parent, filepath.Base(abs)), whole)
+	}
+}
+
+func (s *shell) writeAt(doing, name, path string, whole bool) {
+	at := s.spotOf(path)
+	what := doing + " " + name
+	for _, p := range s.private {
+		if reaches(path, p) || whole && holds(path, p) {
+			s.refuse(keepsKey(what))
+		}
+	}
+	if reason, settled := s.leadsAt(what, at, whole); settled {
+		s.refuse(reason)
+		return
+	}
+	if reason := s.forbids(what, at, whole); reason != "" {
+		s.refuse(reason)
+	}
+	if doing == "writing" || doing == "changing" {
+		if reason := s.linkedElsewhere(what, at); reason != "" {
+			s.refuse(reason)
+		}
+	}
+	switch {
+	case at.state != "":
+		s.refuse(inState(what, at.state))
+	case s.ordersAt(path, doing != making):
+		s.refuse(givesOrders(what))
+	case whole && s.above(path):
+		s.refuse(fmt.Sprintf("%s is refused: the project or its worktrees lie in it. Name the files in %s that you mean.", what, s.home))
+	case at.whose == peers:
+		s.refuse(fmt.Sprintf("%s is refused: it is another agent's worktree. Work in %s only.", what, s.home))
+	case at.whose == persons:
+		s.refuse(fmt.Sprintf("%s is refused: it is the project's own checkout. Work in %s only.", what, s.home))
+	case at.whose == own && s.readsOnly():
+		s.refuse(what + s.changesNothing())
+	}
+}
+
+// making is what mkdir does, which overwrites nothing.
+const making = "making"
+
+// changesNothing ends the refusals of a review.
+const changesNothing = " is refused: you change nothing in this task. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary"
+
+// holds reports whether inner is or lies below what the pattern of a shell,
+// mostly a plain path, names.
+func holds(pattern, inner string) bool {
+	for {
+		if ok, err := filepath.Match(pattern, inner); pattern == inner || err == nil && ok {
+			return true
+		}
+		parent := filepath.Dir(inner)
+		if parent == inner {
+			return false
+		}
+		inner = parent
+	}
+}
+
+// ownDir reports whether the commands stand in a folder of the project, and
+// whose; what cannot be told is nobody's.
+func (s *shell) ownDir() whose {
+	if s.dir == "" {
+		return nobodys
+	}
+	r, err := s.resolve(s.dir)
+	if err != nil {
+		return nobodys
+	}
+	return s.spotOf(r).whose
+}
+
+// program judges a command that is no shell, no wrapper and not git.
+func (s *shell) program(name string, args []word) {
+	s.byway(name, args)
+	switch name {
+	case "rm", "unlink", "rmdir", "shred":
+		s.writeAll("removing", plain(args, ""), has(args, "rR", "recursive"))
+	case "mv":
+		s.writeAll("moving", plain(args, "tS", "target-directory", "suffix"), true)
+		s.into(args)
+	case "cp", "ln", "install", "rsync":
+		s.copies(name, args)
+	case "mkdir":
+		s.writeAll(making, plain(args, "m", "mode"), false)
+	case "tee", "touch", "mkfifo":
+		s.writeAll("writing", plain(args, "mdrt", "mode", "date", "reference"), false)
+	case "truncate":
+		s.writeAll("writing", plain(args, "sr", "size", "reference"), false)
+	case "chmod", "chown", "chgrp":
+		s.writeAll("changing", modeless(name, args), has(args, "R", "recursive"))
+	case "dd":
+		for _, a := range args {
+			if to, ok := strings.CutPrefix(a.text, "of="); ok {
+				s.write("writing", word{to, a.whole}, false)
+			}
+		}
+	case "sed", "gsed", "perl", "ruby":
+		s.inPlace(name, args)
+	case "tmux":
+		s.tmux(args)
+	case "cmux":
+		s.cmux(args)
+	case "claude", "codex", "gemini", "qwen":
+		s.agentsOwn(name, args)
+	case "pre-commit", "lefthook", "husky":
+		words := append(plain(args, ""), literal(""))
+		if contains(installers[name], words[0].text) && s.ownDir() != nobodys && !has(args, "h", "help", "version") {
+			s.refuse(strings.TrimSpace(name+" "+words[0].text) + " is refused: all worktrees of the repository share its hooks. Run what you need of them by itself.")
+		}
+	case "pkill", "killall":
+		for _, a := range plain(args, "") {
+			for _, n := range []string{"tmux", "cmux", "claude", "codex", "kimi"} {
+				if strings.Contains(a.text, n) {
+					s.refuse(fmt.Sprintf("%s %s is refused: it would end other agents. End what you started by its process id: kill PID", name, a.text))
+				}
+			}
+		}
+	case "kill":
+		if len(args) > 1 && args[len(args)-1].is("-1") {
+			s.refuse("kill of every process is refused: it would end other agents. End what you started by its process id: kill PID")
+		}
+	default:
+		if s.readsOnly() {
+			s.reviewed(name, args)
+		}
+	}
+}
+
+func (s *shell) writeAll(doing string, files []word, whole bool) {
+	for _, f := range files {
+		s.write(doing, f, whole)
+	}
+}
+
+// inPlace judges an editor that changes files by a script.
+func (s *shell) inPlace(name string, args []word) {
+	scripted, inPlace := false, false
+	var files []word
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case strings.HasPrefix(a.text, "--in-place"):
+			inPlace = true
+		case strings.HasPrefix(a.text, "--expression"), strings.HasPrefix(a.text, "--file"):
+			scripted = true
+			if !strings.Contains(a.text, "=") {
+				i++
+			}
+		case strings.HasPrefix(a.text, "--"):
+		case a.option():
+			inPlace = inPlace || strings.Contains(a.text, "i")
+			if last := a.text[len(a.text)-1]; last == 'e' || last == 'f' && strings.HasSuffix(name, "sed") || last == 'E' && name == "perl" {
+				scripted = true
+				i++
+			}
+		default:
+			files = append(files, a)
+		}
+	}
+	if !inPlace {
+		return
+	}
+	if !scripted && len(files) > 0 {
+		files = files[1:]
+	}
+	s.writeAll("editing", files, false)
+}
+
+// patch judges Codex's own command, which it takes from the shell.
+func (s *shell) patch(args []word, stdin string) {
+	text := stdin
+	for _, a := range args {
+		text += "\n" + a.text
+	}
+	if s.Role == dag.RoleReview {
+		s.refuse("apply_patch" + changesNothing)
+	}
+	for _, p := range patched(text) {
+		if s.dir != "" || filepath.IsAbs(p) {
+			if reason := s.mayWrite(s.dir, p); reason != "" {
+				s.refuse(reason)
+			}
+		}
+	}
+}
+
+// tmux judges what would reach the terminals of others. A server of the
+// agent's own, named by -L or -S, is its own business.
+func (s *shell) tmux(args []word) {
+	ours := true
+	i := 0
+	for ; i < len(args) && args[i].option(); i++ {
+		for _, flag := range []string{"-L", "-S"} {
+			v, ok := strings.CutPrefix(args[i].text, flag)
+			if !ok {
+				continue
+			}
+			whole := args[i].whole
+			if v == "" && i+1 < len(args) {
+				i++
+				v, whole = args[i].text, args[i].whole
+			}
+			name, server := filepath.Base(v), cmp.Or(s.env("CMUX_TMUX_SOCKET"), "cmux")
+			ours = whole && (name == "cmux" || name == server || flag == "-S" && name == "default")
+			if whole && (name == "cmux" || name == server) {
+				s.refuse("tmux on cmux's own server is refused: other agents work there. Use a server of your own: tmux -L NAME")
+			}
+		}
+		if args[i].is("-f", "-c", "-T") {
+			i++
+		}
+	}
+	for _, a := range args[min(i, len(args)):] {
+		for _, c := range []string{"kill-server", "kill-session"} {
+			if ours && len(a.text) > len("kill-s") && strings.HasPrefix(c, a.text) {
+				s.refuse("tmux " + c + " is refused: other agents may work there. Use a server of your own: tmux -L NAME " + c)
+			}
+		}
+	}
+}
+
+// refusedToSub is why a sub-agent does not report.
+const refusedToSub = " is refused to a sub-agent: it would end the task of the agent that started you. Say what you found or could not do in your answer; that agent reports."
+
+// inner are orders of everybody's that only programs give.
+var inner = []string{"agents init", "agents exec", "serve", "mcp", "man"}
+
+// cmux lets an agent report and look, not steer the run.
+func (s *shell) cmux(args []word) {
+	words := plain(args, "")
+	if len(words) == 0 || !words[0].whole || has(args, "h", "help") {
+		return
+	}
+	var texts []string
+	for _, w := range words {
+		texts = append(texts, w.text)
+	}
+	name, group := rights.Named(texts)
+	reports := name == "done" || name == "blocked" || name == "output" || name == "mailbox done" || name == "mailbox blocked"
+	with := func(option string) bool { return has(args, "", option) }
+	switch {
+	case reports && s.sub:
+		s.refuse("cmux " + name + refusedToSub)
+	case group, name == "help", name == "completion":
+	case !contains(rights.All(), name) && (words[0].is(name) || words[1].whole):
+		s.refuse(s.noSuch(name))
+	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)):
+		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report `done`, or report `blocked` and say what you need.")
+	case name == "locks with": // runs a command
+		dashes := false
+		for i, a := range args { // the first may be the value of an option
+			if a.is("--") {
+				dashes = true
+				s.simple(args[i+1:], "")
+			}
+		}
+		if dashes {
+			return
+		}
+		if len(words) > 3 {
+			s.simple(words[3:], "")
+		}
+	}
+}
+
+// noSuch says that there is no command of a name, and which ones the agent has.
+func (s *shell) noSuch(name string) string {
+	group, _, two := strings.Cut(name, " ")
+	about, have := "cmux", s.Holder.Names("")
+	if two {
+		about, have = "cmux "+group, s.Holder.Names(group)
+	}
+	said := "cmux " + name + " is refused: there is no such command. "
+	if len(have) > 0 {
+		said += "Of `" + about + "` you have " + strings.Join(have, ", ") + ". "
+	}
+	return said + "See `" + about + " --help`"
+}
+
+// changing are commands that obviously write where they stand: any use, or
+// one of the named subcommands.
+var changing = map[string][]string{
+	"npm":      {"install", "i", "ci", "add", "update", "up", "upgrade", "uninstall", "remove", "rm", "link", "dedupe", "prune", "init", "version", "publish"},
+	"pnpm":     {"install", "i", "add", "update", "up", "remove", "rm", "link", "prune", "init", "publish"},
+	"yarn":     {"", "install", "add", "upgrade", "up", "remove", "link", "init", "publish"},
+	"bun":      {"install", "i", "add", "update", "remove", "link", "init"},
+	"pip":      {"install", "uninstall"},
+	"pip3":     {"install", "uninstall"},
+	"uv":       {"add", "remove", "sync", "lock", "init"},
+	"poetry":   {"install", "add", "remove", "update", "lock"},
+	"bundle":   {"install", "add", "update"},
+	"composer": {"install", "require", "update", "remove"},
+	"cargo":    {"add", "remove", "update", "fix", "fmt", "init", "publish"},
+	"go":       {"get", "fmt", "generate", "fix", "work"},
+	"gofmt":    nil, "goimports": nil, "prettier": nil, "eslint": nil, "black": {"*"}, "rustfmt": {"*"}, "patch": {"*"},
+}
+
+// reviewed refuses a review the commands that obviously change the project.
+func (s *shell) reviewed(name string, args []word) {
+	subs, known := changing[name]
+	if !known || s.ownDir() == nobodys {
+		return
+	}
+	words := plain(args, "")
+	sub := ""
+	if len(words) > 0 {
+		sub = words[0].text
+	}
+	bad := false
+	switch name {
+	case "gofmt", "goimports":
+		bad = has(args, "w")
+	case "prettier":
+		bad = has(args, "w", "write")
+	case "eslint":
+		bad = has(args, "", "fix")
+	case "black", "rustfmt":
+		bad = !has(args, "", "check", "diff")
+	case "patch":
+		bad = !has(args, "", "dry-run")
+	case "cargo":
+		bad = contains(subs, sub) && !has(args, "", "check", "dry-run")
+	case "go":
+		bad = contains(subs, sub) || sub == "mod" && len(words) > 1 && words[1].is("tidy", "edit", "init", "vendor")
+	case "yarn":
+		bad = contains(subs, sub) && !has(args, "v", "version", "help")
+	default:
+		bad = contains(subs, sub)
+	}
+	if bad {
+		s.refuse(strings.TrimSpace(name+" "+sub) + s.changesNothing())
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,286 @@
+package standing
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"cmux/agents/platform/lease"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/host"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// group is goroutines that somebody waits for.
+type group struct{ sync.WaitGroup }
+
+func (g *group) wait() { g.Wait() }
+
+// tend does what is due for one agent.
+func (k *Keeper) tend(ctx context.Context, a *Agent, all bool) error {
+	k.Windows.Put(a.Name, a.Member.Session) // it may be new
+	if a.Life.On() {
+		if err := k.attend(ctx, a, all); err != nil || a.Life.On() {
+			return err
+		}
+	}
+	delete(k.parting, a.Name)
+	if a.Leaving != "" {
+		return nil // its request removes it
+	}
+	if k.org.Stopped {
+		return nil
+	}
+	switch due, at := a.Due(k.Now()); due {
+	case Begin:
+		return k.begin(ctx, a)
+	case Wait:
+		k.at(at)
+	}
+	return nil
+}
+
+// attend looks after a life that is on by the records: it is spoken to, asked to
+// end, or found to have ended.
+func (k *Keeper) attend(ctx context.Context, a *Agent, all bool) error {
+	t := k.live[a.Name]
+	if t != nil && t.n != a.Life.N {
+		k.untie(a.Name)
+		t = nil
+	}
+	if t == nil {
+		if !a.Life.Began.IsZero() {
+			k.connect(ctx, a)
+		}
+		if k.live[a.Name] == nil {
+			return k.probe(ctx, a)
+		}
+	} else if all && !host.Stands(t.link) {
+		return k.probe(ctx, a)
+	}
+	if a.parts() || k.org.Stopped {
+		return k.part(ctx, a)
+	}
+	return nil
+}
+
+// connect makes the tie to a life, by which its end is heard of at once.
+func (k *Keeper) connect(ctx context.Context, a *Agent) {
+	name, n := a.Name, a.Life.N
+	link, err := k.Dial(ctx, host.Ref{Node: name, N: n})
+	if err != nil {
+		k.Log.Debug("an agent cannot be reached yet", "agent", name, "err", err)
+		return
+	}
+	k.live[name] = &tie{n, link}
+	k.tasks.Go(func() {
+		select {
+		case <-link.Gone():
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case k.gone <- name:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// untie lets go of a life that has gone.
+func (k *Keeper) untie(name string) {
+	if t := k.live[name]; t != nil && !host.Stands(t.link) {
+		t.link.Close()
+		delete(k.live, name)
+	}
+}
+
+// probe finds out by its lock whether a life that cannot be spoken to still has
+// its process, and records that it is over when it has not.
+func (k *Keeper) probe(ctx context.Context, a *Agent) error {
+	ref := host.Ref{Node: a.Name, N: a.Life.N}
+	came := !a.Life.Began.IsZero()
+	if grace := a.Life.Started.Add(k.Grace); !came && k.Now().Before(grace) {
+		k.at(grace)
+		return nil
+	}
+	pulse, release, err := k.Find(ref)
+	if err != nil {
+		return err
+	}
+	if pulse != host.Gone {
+		k.at(k.Now().Add(time.Second)) // it may not listen yet
+		if a.parts() || k.org.Stopped {
+			return k.part(ctx, a)
+		}
+		return nil
+	}
+	// Nobody carries it nor can take it up; without its spec nobody will.
+	defer release()
+	if err := k.org.lookAt(a); err != nil || !a.Life.On() {
+		return err
+	}
+	if err := k.org.Run.DropSpec(ref.Node, ref.N); err != nil {
+		return err
+	}
+	detail := "its wrapper was killed"
+	if !came {
+		detail = "its wrapper never came"
+	}
+	return k.died(ctx, a, run.HowLost, detail)
+}
+
+// died records that a life is over.
+func (k *Keeper) died(ctx context.Context, a *Agent, how, detail string) error {
+	k.Log.Warn("an agent died", "agent", a.Name, "life", a.Life.N, "why", detail)
+	err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Vanished, Attempt: a.Life.N, How: how, Detail: detail})
+	if err != nil {
+		return err
+	}
+	return k.org.lookAt(a)
+}
+
+// part asks a life to end, and ends it when it does not.
+func (k *Keeper) part(ctx context.Context, a *Agent) error {
+	p := k.parting[a.Name]
+	if p == nil || p.n != a.Life.N {
+		p = &parting{n: a.Life.N, until: k.Now().Add(k.Patience)}
+		k.parting[a.Name] = p
+	}
+	if t := k.live[a.Name]; t != nil && !p.asked {
+		p.asked = true
+		k.tasks.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, k.Patience)
+			defer cancel()
+			if _, err := t.link.Say(ctx, attempt.Message{Op: attempt.OpStop}); err != nil {
+				k.Log.Debug("an agent did not answer that it stops", "agent", a.Name, "err", err)
+			}
+		})
+	}
+	if k.Now().Before(p.until) {
+		k.at(p.until)
+		return nil
+	}
+	if p.ended {
+		return nil
+	}
+	p.ended = true
+	k.Log.Warn("an agent does not stop and is ended", "agent", a.Name)
+	life, name := a.Life, a.Name
+	k.tasks.Go(func() {
+		if id := (proc.Identity{PID: life.PID, Start: life.Start}); life.PID > 0 && id.Alive() {
+			proc.Kill(ctx, []proc.Process{{Identity: id, Command: name}})
+		}
+		if _, err := proc.End(ctx, time.Second, proc.Attempt(k.org.Run.Mark(), name, life.N)); err != nil {
+			k.Log.Error("processes of an agent could not be ended", "agent", name, "err", err)
+		}
+	})
+	k.at(k.Now().Add(time.Second))
+	return nil
+}
+
+// begin starts the next life of an agent: in its conversation, with the work
+// that it was at. It is on record before it is there.
+func (k *Keeper) begin(ctx context.Context, a *Agent) error {
+	n := a.Life.N + 1
+	pulse, release, err := k.Find(host.Ref{Node: a.Name, N: n})
+	if err != nil {
+		return err
+	}
+	if pulse != host.Gone { // an earlier life is on its way out
+		k.at(k.Now().Add(100 * time.Millisecond))
+		return nil
+	}
+	if err := release(); err != nil {
+		return err
+	}
+	spec := k.org.Spec(a, n)
+	k.slot(a.Name, &spec.Place)
+	rec := run.Record{Type: run.Started, Attempt: n, Place: &spec.Place}
+	if err := k.org.RecordOf(ctx, a.Name, rec); err != nil {
+		return err
+	}
+	if err := k.org.lookAt(a); err != nil {
+		return err
+	}
+	k.Log.Info("an agent begins", "agent", a.Name, "life", n, "conversation", spec.Conversation)
+	if err := k.launch(ctx, a, spec); err != nil {
+		return k.died(ctx, a, run.HowLost, "it could not be started: "+err.Error())
+	}
+	k.at(k.Now().Add(k.Grace))
+	return nil
+}
+
+// launch opens the window in which the wrapper of a life runs.
+func (k *Keeper) launch(ctx context.Context, a *Agent, spec *run.Spec) error {
+	m := &a.Member
+	if m.Tree != "" {
+		if _, err := os.Stat(m.Tree); os.IsNotExist(err) {
+			if err := k.Trees.Lend(ctx, m.Tree, m.Branch, k.org.start(m), k.org.owner(a.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	if info, err := os.Stat(m.Dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("its folder %s is gone", m.Dir)
+	}
+	r := k.org.Run
+	if _, err := r.ProveBin(); err != nil {
+		return err
+	}
+	if err := r.WriteSpec(spec); err != nil {
+		return err
+	}
+	argv := []string{r.Binary(), "agents", "exec", "--run", r.Dir, "--attempt", strconv.Itoa(spec.Attempt), "--", a.Name}
+	return k.Windows.Open(ctx, a.Name, m.Dir, argv)
+}
+
+// owner is whose a worktree is, for who lends it again.
+func (o *Org) owner(name string) string {
+	return o.Run.Plan.Session + "/" + run.OrganizationID + "/" + name
+}
+
+// noSlot is the slot of what has none.
+const noSlot = lease.BlockSlots * lease.Blocks
+
+// Spec is what life n of an agent is started with.
+func (o *Org) Spec(a *Agent, n int) *run.Spec {
+	m := a.Member
+	m.AutoAccept, m.Automatic = o.Settings.Permissions == PermitAll, o.Settings.Permissions == PermitAuto
+	frame := o.Run.Frame()
+	frame.BaseBranch = o.Settings.Integration
+	return &run.Spec{
+		Node: a.Name, Frame: frame, Def: o.def(&m), Attempt: n, Token: run.NewToken(),
+		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: noSlot},
+		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
+		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
+	}
+}
+
+// maxRole bounds what a role may say.
+const maxRole = 1 << 20
+
+// def is the agent as the definition of a node, by which its program is started.
+// Its task is its role; programs that read a prompt are told where it stands.
+func (o *Org) def(m *run.Member) *dag.Node {
+	var role string
+	if m.RoleFile != "" {
+		if b, err := signals.ReadFile(m.RoleFile, maxRole); err == nil { // else who starts it finds no role there
+			role = string(b)
+		}
+	}
+	return &dag.Node{
+		Name: m.Name, Task: role, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: o.Settings.Permissions == PermitAll,
+		Account: m.Account, OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
+		Env: map[string]string{
+			"CMUX_AGENT": "true", "CMUX_AGENT_ID": m.ID, "CMUX_AGENT_NAME": m.Name, "CMUX_SESSION": o.Run.Plan.Session,
+			"CMUX_HOME": o.Root(), "CMUX_SUPERVISOR": m.Supervisor, "CMUX_PROJECT_ID": m.Project,
+			"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
+		},
+	}
+}

@@ -1,0 +1,153 @@
+package standing
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"cmux/agents/records/alert"
+	"cmux/agents/runs/run"
+
+	"gopkg.in/yaml.v3"
+
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/notice"
+	"cmux/dag"
+	"cmux/signals/mailbox"
+)
+
+// notifyKeys are the keys below notify.
+func notifyKeys(n *dag.Notify, voice *bool) []configKey {
+	flag := func(name, doc, def string, to *bool) configKey { return flagKey(to, "notify.", name, doc, def) }
+	return []configKey{
+		flag("bell", "The terminal's bell, in tmux.", "`true`", &n.Bell),
+		flag("desktop", "A desktop notification.", "`false`", &n.Desktop),
+		flag("voice", "An alert (`cmux alert`) is spoken, by the first of spd-say, espeak-ng, espeak and say that there is.", "`false`", voice),
+		{name: "webhook", doc: "An address that is sent JSON with `event` (`message`, `needs_input` or `alert`), `node` and `text`, and of an alert its level as `state`.", schema: map[string]any{"type": "string"},
+			read: func(p *configParser, y *yaml.Node) {
+				s := p.text(y, "notify.webhook")
+				if u, err := url.Parse(s); s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+					p.fault(y, "write it as https://HOST/PATH", "notify.webhook is no address")
+					return
+				}
+				n.Webhook = s
+			}},
+		{name: "format", doc: "What the webhook understands: `json`, `slack` or `discord`. Default: `slack` or `discord` if the address is one of theirs, else `json`.", schema: map[string]any{"enum": dag.NotifyFormats()},
+			read: func(p *configParser, y *yaml.Node) {
+				s := p.text(y, "notify.format")
+				if s != "" && !slices.Contains(dag.NotifyFormats(), s) {
+					p.fault(y, "write "+strings.Join(dag.NotifyFormats(), ", "), "notify.format: %q is no format", s)
+					return
+				}
+				n.Format = s
+			}},
+		{name: "command", doc: "A command that cmux runs with `sh -c` in the project's root, with that JSON on its standard input and `CMUX_EVENT`, `CMUX_TEXT`, `CMUX_NODE`, `CMUX_STATE` and `CMUX_SESSION` in its environment.", schema: map[string]any{"type": "string"},
+			read: func(p *configParser, y *yaml.Node) { n.Command = p.text(y, "notify.command") }},
+	}
+}
+
+// noticed is what a person was told of, or what the keeper found when it began.
+type noticed struct {
+	begun  bool
+	mail   map[string]bool // ids of messages that wait for the person
+	agents map[string]bool // that need them
+}
+
+// notifies tells the person of each message to them, and of each agent that needs
+// them, once. What was there when the keeper began is in cmux status.
+func (k *Keeper) notifies(ctx context.Context) {
+	was := k.noticed
+	now := noticed{begun: true, mail: make(map[string]bool), agents: make(map[string]bool)}
+	for _, w := range k.office.Waiting() {
+		if w.For.Kind != mailbox.User {
+			continue
+		}
+		now.mail[w.ID] = true
+		if was.begun && !was.mail[w.ID] {
+			k.notify(ctx, notice.News{Event: "message", Node: w.From, Text: "message from " + harmless.Line(w.From) + ": " + harmless.Line(w.Subject)})
+		}
+	}
+	for _, name := range k.org.Names() {
+		word, detail := k.org.Agents[name].Stands(k.Now(), k.org.Stopped)
+		if word != NeedsInput {
+			continue
+		}
+		now.agents[name] = true
+		if was.begun && !was.agents[name] {
+			k.notify(ctx, notice.News{Event: "needs_input", Node: name, Text: strings.TrimSuffix(name+" needs input: "+harmless.Line(detail), ": ")})
+		}
+	}
+	k.noticed = now
+}
+
+// alert calls for the person, in the ways that it answers with. It is written down here
+// and by the id of the request, so that what was not told does not stand as told. A
+// keeper that is killed before it has answered calls again, which is better than not at
+// all.
+func (k *Keeper) alert(ctx context.Context, q run.Request, ask Ask) (done, error) {
+	if ask.Alert == nil {
+		return refuse("an alert without a text"), nil
+	}
+	a := *ask.Alert
+	a.ID, a.At, a.By = q.ID, k.Now().UTC(), ask.By
+	aside, err := alert.Record(ctx, k.org.Root(), a)
+	if ctx.Err() != nil {
+		return done{}, ctx.Err()
+	}
+	if aside != "" {
+		k.Log.Warn("a file held lines that do not count, and was saved aside", "file", alert.Name, "as", aside)
+	}
+	if err != nil {
+		return refuse("%w", err), nil
+	}
+	text := harmless.Line(a.Text)
+	if a.By != "user" {
+		text = harmless.Line(a.By) + ": " + text
+	}
+	k.notify(ctx, notice.News{Event: "alert", Node: a.By, State: a.Level, Text: text})
+	ways := []string{}
+	how := k.org.Settings.Notify
+	if how.Bell && k.Bell != nil {
+		ways = append(ways, "bell")
+	}
+	if how.Desktop {
+		ways = append(ways, "desktop")
+	}
+	if how.Webhook != "" {
+		ways = append(ways, "webhook")
+	}
+	if how.Command != "" {
+		ways = append(ways, "command")
+	}
+	if k.org.Settings.Voice {
+		ways = append(ways, "voice")
+		k.tasks.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, notice.Time)
+			defer cancel()
+			if err := notice.Speak(ctx, text); err != nil {
+				k.Log.Warn("the alert was not spoken", "err", err)
+			}
+		})
+	}
+	return done{over: true, made: ways}, nil
+}
+
+// notify tells in the ways that the configuration names. None of them may hold
+// the keeper up.
+func (k *Keeper) notify(ctx context.Context, n notice.News) {
+	n.At, n.Run, n.Session = k.Now(), k.org.Run.Plan.ID, k.org.Run.Plan.Session
+	how := k.org.Settings.Notify
+	if how.Bell && k.Bell != nil {
+		k.Bell()
+	}
+	if !notice.Beyond(how) {
+		return
+	}
+	to := notice.To{Notify: how, Root: k.org.Root(), Dir: k.org.Run.Dir, Log: k.Log}
+	k.tasks.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, notice.Time)
+		defer cancel()
+		to.Tell(ctx, n)
+	})
+}

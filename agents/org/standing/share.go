@@ -1,0 +1,261 @@
+package standing
+
+import (
+	"context"
+	"time"
+
+	"cmux/agents/platform/lease"
+	"cmux/agents/platform/limits"
+	"cmux/agents/platform/settings"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+)
+
+// share is what the organization has in common with all runs of the person:
+// usage limits, the places of agents that work (max_agents), slots and ports.
+// What cannot be shared is told once, and keeps nobody from working.
+type share struct {
+	slots  lease.Slots
+	held   map[string]int          // agent to its slot
+	limits string                  // the folder of usage limits; empty: there is none to be had
+	told   map[string]time.Time    // account to the limit that all runs were told of, by when it was met
+	later  map[string]time.Time    // agent to when it is told again that its limit is over
+	asked  bool                    // in this look an agent was refused a place
+	pool   *lease.Seats            // nil: there are none to be had
+	most   int                     // places; 0: no bound
+	seats  map[string]*lease.Lease // by agent
+	warned map[string]bool         // by text
+}
+
+func (k *Keeper) openShare() {
+	by := lease.Holder{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID}
+	k.share = share{held: make(map[string]int), later: make(map[string]time.Time), told: make(map[string]time.Time), seats: make(map[string]*lease.Lease), warned: make(map[string]bool)}
+	k.share.slots = lease.Slots{By: by, Warn: func(err error) { k.warnShare("slots and ports", err) }}
+	var err error
+	if k.share.limits, err = limits.Open(); err != nil {
+		k.share.limits = ""
+		k.warnShare("usage limits", err)
+	}
+	if k.share.pool, err = lease.OpenSeats(by); err != nil {
+		k.share.pool = nil
+		k.warnShare("places of max_agents", err)
+	}
+	for _, a := range k.org.Agents {
+		if a.Life.On() && a.place.Slot != noSlot {
+			k.share.slots.Hold(a.place.Slot)
+			k.share.held[a.Name] = a.place.Slot
+		}
+	}
+}
+
+func (k *Keeper) warnShare(what string, err error) {
+	if text := what + err.Error(); !k.share.warned[text] {
+		k.share.warned[text] = true
+		k.Log.Warn(what+" are not shared with your runs", "err", err)
+	}
+}
+
+func (k *Keeper) closeShare() error {
+	for _, l := range k.share.seats {
+		if err := lease.ReturnSeat(l); err != nil { // a wrapper at work keeps it
+			k.warnShare("places of max_agents", err)
+		}
+	}
+	if k.share.pool != nil {
+		k.share.pool.Leave()
+	}
+	return k.share.slots.Close()
+}
+
+// shares tells all runs of the limits that agents met, takes in the ends of those
+// that others found over, and has the agents that work hold their places.
+func (k *Keeper) shares(ctx context.Context) {
+	for name, slot := range k.share.held {
+		if a := k.org.Agents[name]; a == nil || !a.Life.On() {
+			k.share.slots.Release(slot)
+			delete(k.share.held, name)
+		}
+	}
+	k.shareLimits(ctx)
+	k.shareSeats()
+}
+
+func (k *Keeper) shareLimits(ctx context.Context) {
+	s := &k.share
+	if s.limits == "" {
+		return
+	}
+	now := k.Now()
+	for name, a := range k.org.Agents {
+		l := a.Limit
+		if l == nil || !l.At.After(s.told[l.Account]) {
+			continue
+		}
+		s.told[l.Account] = l.At
+		is := limits.State{Account: l.Account, Free: l.Free, Until: l.Until, Said: l.Said, At: l.At, By: k.source(name)}
+		if _, err := limits.Tell(s.limits, is, false, now); err != nil {
+			k.warnShare("usage limits", err)
+		}
+	}
+	for _, a := range k.org.Agents {
+		if a.Limit == nil || a.Activity != dag.AtLimit || k.live[a.Name] == nil {
+			continue
+		}
+		if err := k.awake(ctx, a); err != nil {
+			k.Log.Error("an agent could not be told that its limit is over", "agent", a.Name, "err", err)
+		}
+	}
+}
+
+// awakeAgain is how long an agent has to hear that its limit is over.
+const awakeAgain = 10 * time.Second
+
+// awake tells an agent that its account's limit was found over before its time:
+// on record first, from which it reads that, and then until it has heard it.
+func (k *Keeper) awake(ctx context.Context, a *Agent) error {
+	s := &k.share
+	if !a.Limit.Free {
+		is, err := limits.Read(s.limits, a.Limit.Account, k.Now())
+		if err != nil || is == nil || !is.Free || !is.At.After(a.Limit.At) {
+			return err
+		}
+		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Freed, Account: is.Account}); err != nil {
+			return err
+		}
+		if err := k.org.lookAt(a); err != nil {
+			return err
+		}
+		s.told[is.Account] = a.Limit.At // who found it out has told it
+	}
+	if at := s.later[a.Name]; k.Now().Before(at) {
+		k.at(at)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	// Again, in case it does not hear it or goes on waiting all the same.
+	s.later[a.Name] = k.Now().Add(awakeAgain)
+	k.at(s.later[a.Name])
+	_, err := k.live[a.Name].link.Say(ctx, attempt.Message{Op: attempt.OpAwake})
+	return err
+}
+
+// shared is where something happens when what agents wait for may be there.
+func (k *Keeper) shared() (dirs []string) {
+	for _, a := range k.org.Agents {
+		if a.Waits == "" && a.Activity != dag.AtLimit {
+			continue
+		}
+		if k.share.limits != "" {
+			dirs = append(dirs, k.share.limits)
+		}
+		if k.share.pool != nil {
+			dirs = append(dirs, k.share.pool.Dir())
+		}
+		return dirs
+	}
+	return nil
+}
+
+func (k *Keeper) source(agent string) limits.Source {
+	return limits.Source{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID, Node: agent}
+}
+
+// shareSeats has whoever works hold a place, and whoever does not give it back.
+func (k *Keeper) shareSeats() {
+	s := &k.share
+	if s.pool == nil {
+		return
+	}
+	user, err := settings.Read()
+	if err != nil {
+		k.warnShare("places of max_agents", err) // what held before holds on
+	} else {
+		s.most = user.MaxAgents
+	}
+	if s.asked {
+		s.pool.Waits()
+	} else {
+		s.pool.Leave() // nobody wants a place now: others must not wait for that
+	}
+	s.asked = false
+	for name, l := range s.seats {
+		if a := k.org.Agents[name]; a == nil || !a.sits() {
+			if err := lease.ReturnSeat(l); err != nil {
+				k.warnShare("places of max_agents", err)
+			}
+			delete(s.seats, name)
+		}
+	}
+	if s.most == 0 {
+		return
+	}
+	for name, a := range k.org.Agents {
+		if a.sits() && s.seats[name] == nil {
+			k.seat(name, true)
+		}
+	}
+}
+
+// sits reports whether the agent works on a task, for which it holds a place. The
+// supervisor needs none.
+func (s *State) sits() bool {
+	return s.Work != nil && s.Life.On() && s.Member.NeedsSeat() && s.Activity != dag.NeedsInput && s.Activity != dag.AtLimit
+}
+
+// seat takes a place for an agent, or says why there is none for it. held: it
+// works already.
+func (k *Keeper) seat(name string, held bool) (why string) {
+	s := &k.share
+	l, why, err := s.pool.Sit(s.most, name, held)
+	if err != nil {
+		k.warnShare("places of max_agents", err)
+		return ""
+	}
+	if l != nil {
+		s.seats[name] = l
+	}
+	return why
+}
+
+// slot takes a slot for the next life of an agent.
+func (k *Keeper) slot(name string, p *run.Place) {
+	if old, ok := k.share.held[name]; ok {
+		k.share.slots.Release(old)
+	}
+	p.Slot, p.PortBase = k.share.slots.Take()
+	k.share.held[name] = p.Slot
+}
+
+// hindered says whether an agent cannot begin with a task now for a reason that
+// is everybody's: its account is at a limit, or as many agents work as may. It has
+// its place when it may begin.
+func (k *Keeper) hindered(ctx context.Context, a *Agent) (bool, error) {
+	why := ""
+	if k.share.limits != "" && a.Member.Account != "" {
+		is, err := limits.Read(k.share.limits, a.Member.Account, k.Now())
+		if err == nil && is != nil && !is.Free && is.Until.After(k.Now()) {
+			why = "the account is limited until " + is.Until.Local().Format("15:04") + ", " + is.By.String() + " found out"
+			k.at(is.Until)
+		}
+	}
+	if why == "" && k.share.pool != nil && k.share.most > 0 && a.Member.NeedsSeat() && k.share.seats[a.Name] == nil {
+		if why = k.seat(a.Name, false); why != "" {
+			k.share.asked = true
+			k.at(k.Now().Add(2 * time.Second))
+		}
+	}
+	return why != "", k.waits(ctx, a, why)
+}
+
+// waits records why an agent's next task waits; empty: it does not.
+func (k *Keeper) waits(ctx context.Context, a *Agent, why string) error {
+	if a.Waits == why {
+		return nil
+	}
+	if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Noted, Key: keyWaits, Detail: why}); err != nil {
+		return err
+	}
+	return k.org.lookAt(a)
+}

@@ -1,0 +1,335 @@
+// Package ledger keeps a file of truth under .cmux: one change a line, each with
+// the code of the person's key.
+//
+// What the lines come to is the caller's: a List folds them, one after the other.
+// A Book reads what is new in its file, and appends under the file's lock what was
+// decided on the list as it then was; so of two writers the second builds on the
+// first. A line without a code, or a copy that the list refuses, counts for
+// nothing and is told of. Before the next change such a file is saved aside whole,
+// and the lines that count stay as they are. So does a line with a good code that
+// the list refuses for another reason: a newer cmux may have written it. A line that
+// a kill cut off is none.
+//
+// A file that has grown long is shortened before a change, where its format says how:
+// to the few lines that come to the same list. The file as it was is kept beside it,
+// with .1 behind its name, and with .2 the one before; of the time before that nothing
+// is kept.
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/seal"
+	"cmux/signals"
+)
+
+// ErrForeign says that nothing in the file counts: it was written with another
+// key, or by somebody else.
+var ErrForeign = errors.New("no line of it was written by cmux with your key, so nothing in it counts and nothing is added: put the key back that it was written with, or move the file away")
+
+// ErrCopy is what a list says of a line that it has already.
+var ErrCopy = errors.New("it is a copy of an older change")
+
+// Bad is a line that does not count.
+type Bad struct {
+	File string `json:"-"` // its name
+	At   int64  `json:"at"`
+	Why  string `json:"why"`
+	Text string `json:"text"` // how it begins
+
+	ours bool // it has the code, and stays in the file
+}
+
+func (b *Bad) String() string {
+	return fmt.Sprintf("%s, offset %d: %s: %q", b.File, b.At, b.Why, b.Text)
+}
+
+// List is what the lines of a file come to.
+type List interface {
+	Take(line []byte) error    // fold a line in that counts, or say why it does not
+	Skip(bad Bad, line []byte) // take note of one that does not
+}
+
+// Format is how a file is read and written.
+type Format[L List] struct {
+	Name  string // of the file in the folder .cmux, with .jsonl behind it
+	Place string // that its lines are coded for
+	New   func() L
+	Copy  func(L) L // a list that goes on by itself
+	// Short makes the lines that come to the list again, and to one that refuses a copy
+	// of any line before as the list does; nil: the file is never shortened.
+	Short func(L) ([][]byte, error)
+}
+
+// long is from what size on a file is shortened.
+const long = 256 << 10
+
+// Book is such a file of a project. It may be used by several goroutines, and
+// several processes may each have one.
+type Book[L List] struct {
+	Format[L]
+	path string
+	key  *seal.Key
+
+	mu   sync.Mutex
+	read bool // list is what was read
+	list L
+	bad  []Bad
+	good bool   // a line counts
+	file uint64 // inode that list was read from
+	next int64  // offset that it was read up to
+	last []byte // the line before it
+
+	Long  int64 // from what size on the file is shortened; set before the first Change
+	tried int64 // its size when that did not help
+
+	opened func() // for tests: between the opening of the file and its reading
+}
+
+// Open is the book of the project at root. It needs no file; write says that the
+// person's key is made where they have none.
+func Open[L List](root string, f Format[L], write bool) (*Book[L], error) {
+	find := seal.Find
+	if write {
+		find = seal.Own
+	}
+	key, err := find()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if write {
+		if err := signals.Init(root); err != nil {
+			return nil, err
+		}
+	}
+	b := &Book[L]{Format: f, Long: long, path: filepath.Join(root, signals.Folder, f.Name+".jsonl")}
+	if key != nil {
+		b.key = key.Derive(f.Name, root)
+	}
+	return b, nil
+}
+
+// Path is the file.
+func (b *Book[L]) Path() string { return b.path }
+
+// List is what the file comes to now.
+func (b *Book[L]) List() (none L, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for try := 1; ; try++ {
+		f, err := signals.Open(b.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			b.read = false
+			return b.New(), nil
+		}
+		if err != nil {
+			return none, fmt.Errorf("%s: %w", b.Name, err)
+		}
+		if b.opened != nil {
+			b.opened()
+		}
+		err = errors.Join(b.catchUp(f), f.Close())
+		if errors.Is(err, signals.ErrLogGone) && try < 10 {
+			continue // another process put a new file in its place
+		}
+		if err != nil {
+			return none, err
+		}
+		return b.Copy(b.list), nil
+	}
+}
+
+// catchUp takes in what is new in the open file, or all of it when it is another
+// than it was.
+func (b *Book[L]) catchUp(f *os.File) error {
+	id, err := signals.Identify(f)
+	if err != nil {
+		return err
+	}
+	if !b.read || b.file != id.Inode || id.Size < b.next || !b.goesOn(f) {
+		b.list, b.bad, b.good, b.file, b.next, b.last = b.New(), nil, false, id.Inode, 0, nil
+	}
+	tail, err := signals.ReadOpen(f, b.next, func(line []byte, next int64) error {
+		if err := b.take(line); err != nil {
+			bad := Bad{filepath.Base(b.path), next - int64(len(line)) - 1, err.Error(), strings.ToValidUTF8(string(line[:min(len(line), 80)]), "\ufffd"), false}
+			if b.Verified(line) {
+				bad.ours, b.good = !errors.Is(err, ErrCopy), true
+			}
+			b.bad = append(b.bad, bad)
+			b.list.Skip(bad, line)
+		} else {
+			b.good = true
+		}
+		b.last = append(b.last[:0], line...)
+		return nil
+	})
+	b.read = err == nil && (b.good || len(b.bad) == 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.Name, err)
+	}
+	b.next = tail.Next
+	if !b.read {
+		return fmt.Errorf("%s: %w", b.path, ErrForeign)
+	}
+	return nil
+}
+
+// goesOn reports whether the line before the offset is the one that was read.
+func (b *Book[L]) goesOn(f io.ReaderAt) bool {
+	if b.next == 0 {
+		return true
+	}
+	line := make([]byte, len(b.last)+1)
+	_, err := f.ReadAt(line, b.next-int64(len(line)))
+	return err == nil && bytes.Equal(line[:len(line)-1], b.last)
+}
+
+// Verified reports whether cmux of this person wrote a line of the file.
+func (b *Book[L]) Verified(line []byte) bool {
+	return b.key != nil && b.key.Open(b.Place, line) == nil
+}
+
+func (b *Book[L]) take(line []byte) error {
+	switch {
+	case !json.Valid(line):
+		return errors.New("it is not JSON")
+	case !b.Verified(line):
+		return errors.New("cmux of this person did not write it")
+	}
+	return b.list.Take(line)
+}
+
+// Change writes the lines that f makes of the list as it is now, all of them or
+// none, durably. f is given a list of its own, to which it makes its changes. It
+// returns that list, and the name of the file that was saved aside when it held
+// lines that do not count; empty: it held none.
+func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err error)) (list L, aside string, err error) {
+	var none L
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for anew := true; anew; { // as the file was replaced
+		anew = false
+		err = signals.InTurn(ctx, b.path, true, nil, func(t *signals.Turn) error {
+			if err := b.catchUp(t.File()); err != nil {
+				return err
+			}
+			if err := b.complete(t); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(b.bad, func(bad Bad) bool { return !bad.ours }) {
+				anew = true
+				aside, err = b.repair(t)
+				return err
+			}
+			if anew, err = b.shorten(t); anew || err != nil {
+				return err
+			}
+			list = b.Copy(b.list)
+			lines, err := f(list)
+			if err != nil || len(lines) == 0 {
+				return err
+			}
+			for i := range lines {
+				if lines[i], err = b.key.Seal(b.Place, lines[i]); err != nil {
+					return err
+				}
+			}
+			return t.Append(lines...)
+		})
+		if err != nil {
+			return none, aside, err
+		}
+	}
+	return list, aside, nil
+}
+
+// complete ends a last line that lacks its newline alone. It will count, so what is
+// decided now must know of it.
+func (b *Book[L]) complete(t *signals.Turn) error {
+	rest, err := io.ReadAll(io.NewSectionReader(t.File(), b.next, 1<<30))
+	if err != nil || len(rest) == 0 || !b.Verified(rest) {
+		return err
+	}
+	if err := t.Append(); err != nil {
+		return err
+	}
+	return b.catchUp(t.File())
+}
+
+// Mark is a name for what v says: always the same, and known to nobody who lacks the
+// key.
+func (b *Book[L]) Mark(v any) (string, error) {
+	line, err := Encode(v)
+	if err == nil {
+		line, err = b.key.Seal(b.Place, line)
+	}
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:12]), err
+}
+
+// Encode is a change as a line.
+func Encode(change any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(change); err != nil {
+		return nil, err
+	}
+	return harmless.JSON(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
+}
+
+// repair saves the file aside and keeps the lines in it that count.
+func (b *Book[L]) repair(t *signals.Turn) (aside string, err error) {
+	info, err := t.File().Stat()
+	if err != nil {
+		return "", err
+	}
+	whole := make([]byte, info.Size())
+	if _, err := t.File().ReadAt(whole, 0); err != nil && err != io.EOF {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		aside = fmt.Sprintf("%s.damaged-%d", filepath.Base(b.path), n)
+		if _, err := signals.Type(filepath.Join(filepath.Dir(b.path), aside)); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return "", err
+		}
+	}
+	if err := signals.WriteFile(filepath.Join(filepath.Dir(b.path), aside), whole, 0o600); err != nil {
+		return "", err
+	}
+	var kept []byte
+	bad := b.bad
+	at := int64(0)
+	for line := range bytes.Lines(whole) {
+		if len(bad) > 0 && bad[0].At == at {
+			if bad[0].ours {
+				kept = append(kept, line...)
+			}
+			bad = bad[1:]
+		} else if bytes.HasSuffix(line, []byte("\n")) { // else it was left torn
+			kept = append(kept, line...)
+		}
+		at += int64(len(line))
+	}
+	b.read = false
+	if err := t.Replace(kept, 0o600); err != nil {
+		return "", err
+	}
+	return aside, nil
+}

@@ -1,0 +1,153 @@
+package attempt
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/worktree"
+)
+
+// A shutdown sends TERM to every process, in any order: a program, a check or
+// git may die of it before this process learns that it is to end itself. What
+// failed is therefore not judged at once: for a while it may still turn out to
+// have been interrupted.
+
+// Doubt is how long the verdict on a failure waits for the signal that would
+// explain it.
+type Doubt struct {
+	Signal time.Duration // a signal ended it, as far as its exit code tells, 3 s
+	Other  time.Duration // it may be how a program takes the death of its own child: make ends with 2, 1.5 s
+	Ending time.Duration // as Signal, and the machine says that it is about to shut down, 15 s
+}
+
+func (d Doubt) withDefaults() Doubt {
+	if d == (Doubt{}) {
+		return Doubt{Signal: 3 * time.Second, Other: 1500 * time.Millisecond, Ending: 15 * time.Second}
+	}
+	return d
+}
+
+// of is the doubt about an end, and code how what decided it ended; ending
+// says that the machine is about to shut down.
+func (d Doubt) of(e run.End, code int, ending bool) time.Duration {
+	if e.Outcome != dag.Failed {
+		return 0
+	}
+	switch e.Reason {
+	case dag.ReasonExit, dag.ReasonChecks, dag.ReasonSetup, dag.ReasonOnComplete, dag.ReasonReported:
+	default:
+		return 0 // found out by cmux itself: a clock, a budget, what git shows
+	}
+	switch {
+	case ending:
+		return d.Ending
+	case ofSignal(code):
+		return d.Signal
+	}
+	return d.Other
+}
+
+// ofSignal reports whether an exit code is that of a program which one of the
+// signals of a shutdown ended, or that of a shell which says so of its child.
+// Below zero it is not known how the program ended.
+func ofSignal(code int) bool {
+	switch syscall.Signal(code - 128) {
+	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL, syscall.SIGPIPE, syscall.SIGTERM:
+		return true
+	}
+	return code < 0
+}
+
+// codeOf is how the program ended that err tells of, as a shell would say it;
+// 1 when it tells of none.
+func codeOf(err error) int {
+	var (
+		exit *exec.ExitError
+		git  *worktree.GitError
+	)
+	switch {
+	case errors.As(err, &exit):
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return 128 + int(ws.Signal())
+		}
+		return exit.ExitCode()
+	case errors.As(err, &git):
+		return git.Code
+	}
+	return 1
+}
+
+// deciding is how the program ended that decided an end.
+func (a *attempt) deciding(f *final) int {
+	switch {
+	case f.code != 0:
+		return f.code
+	case f.Reason == dag.ReasonChecks && len(a.end.Checks) > 0:
+		return a.end.Checks[len(a.end.Checks)-1].Exit
+	case f.Exit != 0:
+		return f.Exit
+	}
+	return a.end.Exit
+}
+
+// believe returns the failure f once it is past doubt, or what came from
+// outside meanwhile: that the attempt was interrupted, cancelled or stopped.
+func (a *attempt) believe(f *final) error {
+	code := a.deciding(f)
+	ending := func() bool { return shutsDown("/") }
+	wait := a.limits.Doubt.of(f.End, code, ending())
+	if wait == 0 || a.Overridden {
+		return f
+	}
+	if a.foreign != (time.Time{}) && ofSignal(code) && time.Since(a.foreign) < wait {
+		return ErrInterrupted
+	}
+	a.budget.run(false)
+	a.stopIdle()
+	began := time.Now()
+	for left := wait; left > 0; left = wait - time.Since(began) {
+		timer := time.NewTimer(left)
+		err := a.serve(nil, timer.C, func() bool { return a.Overridden || a.foreign != (time.Time{}) && ofSignal(code) })
+		timer.Stop()
+		switch {
+		case err != nil:
+			return err
+		case a.Overridden:
+			return f
+		case a.foreign != (time.Time{}) && ofSignal(code):
+			return ErrInterrupted
+		}
+		switch d := a.limits.Doubt; {
+		case time.Since(began) < wait:
+		case ending():
+			wait = max(wait, d.Ending)
+		case a.unrest(began):
+			wait = max(wait, d.Other+d.Signal)
+		}
+	}
+	return f
+}
+
+// unrest reports whether others of the run are being ended, as far as can be
+// told from here, since a little before the moment.
+func (a *attempt) unrest(since time.Time) bool {
+	return !a.job.Home.RunnerLives() || a.job.Home.Unrest(since.Add(-a.limits.Doubt.Signal))
+}
+
+// shutsDown reports whether the machine says that it is about to shut down.
+// root is where its files are.
+func shutsDown(root string) bool {
+	// Made by shutdown(8) and by systemd before the processes of users are ended.
+	for _, name := range []string{"run/systemd/shutdown/scheduled", "run/nologin"} {
+		if _, err := os.Stat(filepath.Join(root, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,130 @@
+package attempt
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cmux/agents/platform/proc"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// removed are the variables that would lead a node's programs elsewhere: to
+// the person's tmux server, and to the repository, index or objects of
+// whatever git command cmux was called from.
+var removed = []string{
+	"TMUX", "TMUX_PANE",
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_IMPLICIT_WORK_TREE",
+	"GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE",
+	"GIT_INTERNAL_SUPER_PREFIX", "GIT_QUARANTINE_PATH",
+	"PWD", "OLDPWD", // of where `start` was typed; the programs have a directory of their own
+}
+
+// environ is the environment of the node's programs: the frozen one, then env
+// of the configuration, then cmux's own.
+func environ(j *Job) ([]string, error) {
+	vars := make(map[string]string, len(j.Env)+16)
+	for _, e := range j.Env {
+		name, value, ok := strings.Cut(e, "=")
+		// What cmux itself says about an outer run does not hold in this one.
+		if ok && name != "" && !slices.Contains(removed, name) && !inner(name) {
+			vars[name] = value
+		}
+	}
+	// Nobody sits before a node to leave a pager, in a pane or not: `git log`
+	// in its task would wait for ever.
+	vars["PAGER"], vars["GIT_PAGER"] = "cat", "cat"
+	maps.Copy(vars, j.Spec.Def.ExpandedEnv(func(name string) string { return proc.Getenv(j.Env, name) }))
+
+	s, frame := j.Spec, j.Spec.Frame
+	nowhere := filepath.Join(j.Paths.Dir, "tmux")
+	for _, dir := range []string{nowhere, outputDir(j)} {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			continue // of another node, most likely
+		}
+		if err := signals.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	vars["PATH"] = filepath.Dir(j.Paths.Binary()) + string(os.PathListSeparator) + vars["PATH"]
+	if vars["PATH"][len(vars["PATH"])-1] == os.PathListSeparator {
+		vars["PATH"] += "/usr/local/bin:/usr/bin:/bin"
+	}
+	vars["PWD"] = s.WorkDir()
+	vars["TMUX_TMPDIR"] = nowhere
+	vars["CMUX_RUN"] = frame.Run
+	vars["CMUX_RUN_DIR"] = j.Paths.Dir
+	vars["CMUX_ROOT"] = frame.Root
+	vars["CMUX_NODE"] = s.Node
+	vars["CMUX_TOKEN"] = s.Token
+	vars["CMUX_SLOT"] = strconv.Itoa(s.Place.Slot)
+	if s.Place.PortBase != 0 {
+		vars["CMUX_PORT_BASE"] = strconv.Itoa(s.Place.PortBase)
+	}
+	name, value, _ := strings.Cut(string(Mark(j)), "=")
+	vars[name] = value
+	maps.Copy(vars, needs(s.Dependencies))
+	if !j.Kinds[j.Spec.Def.Agent].Judge { // an agent may not write there
+		vars[outputVar] = outputFile(j)
+	}
+	optional := map[string]string{"CMUX_SOCKET": j.Socket, "CMUX_PANE": j.Pane, "CMUX_BRANCH": s.Place.Branch}
+	if j.Spec.Def.Role == dag.RoleReview {
+		optional["CMUX_BASE"] = frame.Base
+		optional["CMUX_HEAD"] = s.Place.Commit
+		if s.Place.Commit == "" {
+			optional["CMUX_HEAD"] = frame.Base
+		}
+	}
+	if s.Unattended() {
+		optional["CMUX_UNATTENDED"] = "true"
+	}
+	for name, value := range optional {
+		if value != "" {
+			vars[name] = value
+		}
+	}
+	if s.Place.Tree != "" && vars[traceVar] == "" {
+		vars[traceVar] = traceFile(j)
+		vars["GIT_TRACE2_EVENT_BRIEF"] = "1"
+	}
+	if j.Terminal != nil {
+		vars["TERM"] = j.Terminal.Term
+	}
+	env := make([]string, 0, len(vars))
+	for name, value := range vars {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env, nil
+}
+
+// inner reports whether the variable is one that cmux sets in a node.
+func inner(name string) bool {
+	switch name {
+	case "CMUX_RUN", "CMUX_RUN_DIR", "CMUX_ROOT", "CMUX_NODE", proc.AttemptVar, "CMUX_TOKEN", "CMUX_SOCKET",
+		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", "CMUX_UNATTENDED", stepVar, outputVar:
+		return true
+	}
+	return strings.HasPrefix(name, needsPrefix)
+}
+
+// Mark is what proves that a process belongs to the job's attempt.
+func Mark(j *Job) proc.Mark {
+	return proc.Attempt(j.Spec.Frame.Run, j.Spec.Node, j.Spec.Attempt)
+}
+
+// stepVar marks the processes of one check or on_complete step, so that they
+// can be told from those of an agent that is still at work.
+const stepVar = "CMUX_STEP"
+
+// stepMark is the mark of a step of the attempt, or of checks that a person has
+// run, by its id.
+func stepMark(j *Job, id string) proc.Mark {
+	return proc.Mark(fmt.Sprintf("%s=%s/%s/%s", stepVar, j.Spec.Frame.Run, j.Spec.Node, id))
+}

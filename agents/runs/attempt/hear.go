@@ -1,0 +1,326 @@
+package attempt
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/news"
+	"cmux/agents/kinds/question"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/signals/mailbox"
+)
+
+// handle acts on one message.
+func (a *attempt) handle(m Message) error {
+	var reply Reply
+	defer func() { m.answer(reply) }()
+	outer := a.reply
+	a.reply = &reply
+	defer func() { a.reply = outer }()
+	switch m.Op {
+	case OpPing:
+	case OpRanCommand:
+		reply.Yes = a.shells.at(m.At)
+	case OpInterrupt:
+		if a.interrupt != nil {
+			a.interrupt()
+		} else {
+			a.foreign = time.Now()
+		}
+	case OpDone, OpBlocked, OpAsk, OpOutput, OpSend, OpHook:
+		if m.Token == "" || m.Token != a.spec.Token {
+			what := "report"
+			if m.Op == OpHook {
+				what = "hook"
+			}
+			reply.Error = fmt.Sprintf("this %s does not come from the running attempt: its token is not %s's", what, a.spec.Node)
+			return nil
+		}
+		if a.left == nil {
+			a.sign()
+		}
+		return a.fromAgent(&m, &reply)
+	case OpGive:
+		return a.offer(&m)
+	case OpAnswer:
+		return a.answers(&m, &reply)
+	case OpTell:
+		return a.feed(conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency], Has: a.known[m.Key]})
+	case OpStand:
+		reply.Standing = a.standing()
+		if m.Key == KeyDraft {
+			reply.Standing.Draft = a.draft() != ""
+		}
+	default:
+		order, known := orders[m.Op]
+		if !known {
+			reply.Error = fmt.Sprintf("unknown request %q", m.Op)
+			return nil
+		}
+		return a.feed(order(&m))
+	}
+	return nil
+}
+
+// answers takes in a person's answer. Whoever gave it hears what becomes of it.
+func (a *attempt) answers(m *Message, reply *Reply) error {
+	said := conversation.Answer{Text: m.Text, ID: m.Key, Ref: a.hold(m), ToOpen: m.ToOpen}
+	err := a.feed(said)
+	if reply.Error != "" {
+		a.settle(said.Ref, *reply)
+	}
+	return err
+}
+
+// orders are what a person or the runner says.
+var orders = map[Op]func(*Message) conversation.What{
+	OpCancel:     func(*Message) conversation.What { return conversation.Cancel{} },
+	OpStop:       func(*Message) conversation.What { return conversation.Stop{} },
+	OpBreak:      func(*Message) conversation.What { return conversation.Break{} },
+	OpBudget:     func(m *Message) conversation.What { return conversation.Overspent{Text: m.Text} },
+	OpOverridden: func(*Message) conversation.What { return conversation.Override{} },
+	OpGranted:    func(m *Message) conversation.What { return conversation.Granted{Trial: m.Trial} },
+	OpAwake:      func(*Message) conversation.What { return conversation.Rang{Clock: conversation.WakeClock} },
+	OpRetry:      func(*Message) conversation.What { return conversation.Retry{} },
+	OpEndTurn: func(m *Message) conversation.What {
+		return conversation.EndTurn{ID: m.Key, Text: m.Text}
+	},
+	OpWithdraw: func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text, Kept: m.Kept} },
+	OpCompact:  func(m *Message) conversation.What { return conversation.Compact{ID: m.Key} },
+	OpTake:     func(*Message) conversation.What { return conversation.Take{} },
+	OpRelease:  func(*Message) conversation.What { return conversation.Release{} },
+}
+
+// urgencies are how messages reach an agent that is at work.
+var urgencies = map[mailbox.Urgency]conversation.Urgency{mailbox.Urgent: conversation.Urgent, mailbox.Interrupt: conversation.Breaking}
+
+// fromAgent acts on what the agent says, by command, tool or hook.
+func (a *attempt) fromAgent(m *Message, reply *Reply) error {
+	switch {
+	case m.Op == OpHook && !a.kind.Judge:
+		_, err := agent.ParseEvent(m.Event, m.Payload)
+		*reply = refusal(err)
+		return nil
+	case m.Op == OpHook:
+		if l, ok := a.agent.(agent.Listener); ok && a.left == nil && l.Asks(m.Event) {
+			return a.feed(conversation.Knocked{Ref: a.hold(m)})
+		}
+		_, err := a.hook(m, reply, 0)
+		return err
+	case m.Op == OpOutput && a.left == nil:
+		return a.publish(m, reply)
+	case m.Op == OpSend:
+		return a.send(m, reply)
+	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && a.spec.Unattended():
+		reply.Error = prompt.NobodyAnswers
+		return nil
+	case m.Op == OpAsk:
+		return a.feed(conversation.Knocked{Ref: a.hold(m)})
+	}
+	said := conversation.Reported{Blocked: m.Op == OpBlocked, Text: m.Text}
+	if lines := a.typed(); len(lines) > 0 {
+		said.Unread = lines[0]
+	}
+	if m.Wait {
+		said.Call = a.hold(m)
+	}
+	err := a.feed(said)
+	if reply.Error != "" {
+		a.settle(said.Call, *reply)
+	}
+	return err
+}
+
+// hold keeps m's answer for later.
+func (a *attempt) hold(m *Message) conversation.Ref {
+	a.refs++
+	held := m.detach()
+	a.held[a.refs] = &held
+	if m.gone != nil {
+		a.gone[a.refs] = m.gone
+	}
+	return a.refs
+}
+
+// hearHeld takes up a question that was held because another was open.
+func (a *attempt) hearHeld(ref conversation.Ref) error {
+	m := a.held[ref]
+	if m == nil {
+		return nil // it was answered in the pane
+	}
+	var reply Reply
+	outer := a.reply
+	a.reply = &reply
+	defer func() { a.reply = outer }()
+	if m.Op == OpAsk {
+		err := a.feed(conversation.Inquired{Question: question.New(m.Text, m.Options...), Call: ref})
+		if reply.Error != "" {
+			a.settle(ref, reply)
+		}
+		return err
+	}
+	held, err := a.hook(m, &reply, ref)
+	if !held { // there is nothing to wait for
+		a.settle(ref, reply)
+	}
+	return err
+}
+
+// hook takes in a hook of the agent's program, and reports whether its answer
+// comes later. ref is the hook where that is held already.
+func (a *attempt) hook(m *Message, reply *Reply, ref conversation.Ref) (held bool, err error) {
+	if a.left != nil {
+		return false, nil // what comes late changes nothing
+	}
+	events, r, err := a.understand(m.Event, m.Payload)
+	if err != nil {
+		*reply = refusal(err)
+		return false, nil
+	}
+	*reply = r
+	a.hooking, a.carried = m.Event, nil
+	defer func() { a.hooking = "" }()
+	held = slices.ContainsFunc(events, news.Held)
+	switch {
+	case ref != 0:
+	case held:
+		ref = a.hold(m)
+	case slices.ContainsFunc(events, concludes):
+		a.refs++
+		ref = a.refs
+		a.gone[ref] = m.gone
+	}
+	return held, a.reactAll(events, ref)
+}
+
+func concludes(e news.Event) bool {
+	_, is := e.(news.Concluded)
+	return is
+}
+
+func refusal(err error) Reply {
+	if err == nil {
+		return Reply{}
+	}
+	return Reply{Error: err.Error()}
+}
+
+// understand reads what a hook says. One that comes before its agent stands is
+// but a sign of life.
+func (a *attempt) understand(event string, payload json.RawMessage) ([]news.Event, Reply, error) {
+	if h, ok := a.agent.(agent.Hooked); ok {
+		events, r, err := h.Hook(event, payload)
+		return events, Reply{HookReply: r}, err
+	}
+	events, err := agent.ParseEvent(event, payload)
+	return events, Reply{}, err
+}
+
+// reactAll takes in what the agent did; ref is the hook that told of it.
+func (a *attempt) reactAll(events []news.Event, ref conversation.Ref) error {
+	for _, e := range events {
+		if err := a.react(e, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// react takes in an event: what is for the attempt's own account, and all else
+// as the conversation's.
+func (a *attempt) react(e news.Event, ref conversation.Ref) error {
+	a.shells.hear(e, time.Now())
+	switch e := e.(type) {
+	case news.Used:
+		return a.uses(e.Usage)
+	case news.Converses:
+		if err := a.converses(e.ID); err != nil {
+			return err
+		}
+	case news.ShellBegan, news.ShellEnded:
+		return nil
+	case news.Read:
+		return a.reads(e)
+	case news.Compacts:
+		return a.beforeCompact(e.Trigger)
+	case news.Compacted:
+		return a.afterCompact(e.Trigger)
+	case news.Forgot:
+		return a.remind()
+	case news.Filled:
+		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})
+	case news.TurnEnded:
+		a.compactLapses()
+		if err := a.looksKept(); err != nil {
+			return err
+		}
+	case news.Prompted:
+		a.compactLapses()
+		e.Own = e.Own || a.isOwn(e.Text)
+		return a.feed(conversation.Did{Event: e, Hook: ref})
+	}
+	return a.feed(conversation.Did{Event: e, Hook: ref})
+}
+
+// converses takes in which conversation of the program's this is.
+func (a *attempt) converses(id string) error {
+	if id == a.end.Conversation {
+		return nil
+	}
+	if err := a.recordUse(); err != nil { // of the one before
+		return err
+	}
+	if was := a.spec.Conversation; !a.Came && was != "" && was != id && was != a.refused {
+		a.note("conversation %s cannot be resumed: the agent begins a new one with its whole task", was)
+	}
+	a.end.Conversation = id
+	state := event.Began
+	if id == a.spec.Conversation {
+		state = event.Resumed
+	}
+	a.stage.Keep(event.Event{Kind: event.Session, State: state, ID: id})
+	return a.record(run.Record{Type: run.Conversed, Conversation: id})
+}
+
+// isOwn reports whether a prompt is one that was delivered, for kinds that
+// cannot tell (news.Prompted.Own). White space does not matter, and around a long text
+// there may be more, such as the tags in which a program wraps what is pasted;
+// a short one must be all of it, as a person may use the same words.
+func (a *attempt) isOwn(prompt string) bool {
+	const long = 40
+	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	prompt = plain(prompt)
+	for _, d := range a.delivered {
+		if d = plain(d); d != "" && (prompt == d || len(d) >= long && strings.Contains(prompt, d)) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse answers what came in too late, and what was kept waiting.
+func (a *attempt) refuse() {
+	for ref, m := range a.held {
+		delete(a.held, ref)
+		if m.Op == OpHook {
+			m.answer(Reply{})
+		} else {
+			m.answer(Reply{Error: "the attempt has ended"})
+		}
+	}
+	for {
+		select {
+		case m := <-a.job.Inbox:
+			m.answer(Reply{Error: "the attempt has ended"})
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package attempt
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/records/mail"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals/mailbox"
+)
+
+// Op is what a Message asks of an attempt.
+type Op string
+
+const (
+	OpHook       Op = "hook"        // a hook of the agent's reports an event
+	OpDone       Op = "done"        // the agent reports: finished; Text is the summary
+	OpBlocked    Op = "blocked"     // the agent reports: cannot go on; Text is the reason
+	OpAsk        Op = "ask"         // the agent asks a person; Text is the question
+	OpOutput     Op = "output"      // the agent publishes Text under Key
+	OpSend       Op = "send"        // the agent writes Mail to the project's mailbox
+	OpCancel     Op = "cancel"      // stop NAME: end it, marker 130
+	OpStop       Op = "stop"        // stop: end it, no marker
+	OpBreak      Op = "break"       // its runner was told to leave and takes it along: end it, no marker
+	OpAnswer     Op = "answer"      // a person's answer for the agent; Key is the id of the order
+	OpRelease    Op = "release"     // taken over no longer
+	OpRetry      Op = "retry"       // go on in the conversation of a program that has ended without a report
+	OpGranted    Op = "granted"     // the slot it asked for; Trial
+	OpAwake      Op = "awake"       // the limit of its account may be over before its time
+	OpOverridden Op = "overridden"  // a person has decided the node: go on unchecked
+	OpBudget     Op = "budget"      // the run is over its budget, as Text says: end it
+	OpInterrupt  Op = "interrupt"   // ^C while no program has the pane: end the step that runs
+	OpRanCommand Op = "ran-command" // did a command of the agent's shell run at the moment At?
+	OpPing       Op = "ping"
+
+	// Of standing agents.
+	OpGive     Op = "give"     // a piece of work: Work; refused while it has one
+	OpTell     Op = "tell"     // a message: Text, with the id Key, which is recorded as confirmed when the agent has read it
+	OpTake     Op = "take"     // a person takes the conversation over, until OpRelease
+	OpEndTurn  Op = "end-turn" // a turn that it is in, and that no person began, is broken off with the message Text, with the id Key
+	OpWithdraw Op = "withdraw" // the piece of work Key is taken back; Text says why, for the agent
+	OpCompact  Op = "compact"  // its program is to compact its conversation, by the order Key; refused unless it is at rest
+	OpStand    Op = "stand"    // how does it stand? Reply.Standing; with the Key KeyDraft, also what its screen shows
+)
+
+// From says who may give an Op.
+type From uint8
+
+const (
+	ByAnyone From = iota // it changes nothing
+	ByAgent              // the attempt's own programs, which have its token
+	ByCmux               // the runner and a person's commands, which have the person's key
+)
+
+// From is who may give it; what is not known is a person's.
+func (op Op) From() From {
+	switch op {
+	case OpPing, OpRanCommand, OpStand:
+		return ByAnyone
+	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput, OpSend:
+		return ByAgent
+	}
+	return ByCmux
+}
+
+// Message is one thing said to a running attempt.
+type Message struct {
+	Op      Op               `json:"op"`
+	ID      string           `json:"id,omitempty"`    // of an order, so that a copy of it is none
+	Token   string           `json:"token,omitempty"` // hook, done, blocked, ask, output, send: that of the attempt
+	Text    string           `json:"text,omitempty"`
+	Key     string           `json:"key,omitempty"`     // output
+	ToOpen  bool             `json:"to_open,omitempty"` // answer: it is for the question that is open, and for nothing else
+	Options []string         `json:"options,omitempty"` // ask: a number stands for the option in that place
+	Wait    bool             `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
+	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count
+	Files   []mail.Enclosure `json:"files,omitempty"`   // send: they go along
+	Kept    bool             `json:"kept,omitempty"`    // withdraw: the work is given again, and goes on as it was left
+	Trial   bool             `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
+	At      time.Time        `json:"at,omitzero"`       // ran-command
+	Event   string           `json:"event,omitempty"`   // hook
+	Payload json.RawMessage  `json:"payload,omitempty"` // hook
+	Work    *run.Work        `json:"work,omitempty"`    // give
+	Urgency mailbox.Urgency  `json:"urgency,omitempty"` // tell
+
+	reply func(Reply) error
+	gone  <-chan struct{} // closed when nobody waits for the reply any more; nil: never known
+}
+
+// Reply is the answer to a Message.
+type Reply struct {
+	agent.HookReply        // for a hook
+	Error           string `json:"error,omitempty"`
+	Text            string `json:"text,omitempty"`  // the id of a message that was sent, or what the one that waits is told
+	Final           bool   `json:"final,omitempty"` // the report is accepted: there is nothing left to do
+	Yes             bool   `json:"yes,omitempty"`   // ran-command
+	Fate            string `json:"fate,omitempty"`  // answer: what became of it, a conversation.Fate; of one that waits Text says why
+
+	Standing *Standing `json:"standing,omitempty"` // stand
+}
+
+// Outcome is what became of an answer, in one value for a record; "": it is not known.
+// ParseOutcome reads it.
+func (r *Reply) Outcome() string {
+	if r.Fate == "" || r.Text == "" {
+		return r.Fate
+	}
+	return r.Fate + ": " + r.Text
+}
+
+// ParseOutcome returns the fate of an answer, and what it waits for.
+func ParseOutcome(s string) (fate, why string) {
+	fate, why, _ = strings.Cut(s, ": ")
+	return fate, why
+}
+
+// Standing is how a standing agent stands.
+type Standing struct {
+	Activity dag.Activity `json:"activity"`          // dag.Resting: at its prompt, without a turn
+	Detail   string       `json:"detail,omitempty"`  // such as its question
+	Until    time.Time    `json:"until,omitzero"`    // of a limit
+	Work     string       `json:"work,omitempty"`    // id of its piece of work; empty: none
+	Waiting  []string     `json:"waiting,omitempty"` // ids of messages that it was not handed yet
+	// Waits are the messages that it is not known to have read, each with what it
+	// waits for.
+	Waits   map[string]string `json:"waits,omitempty"`
+	Hinders string            `json:"hinders,omitempty"` // what keeps the first of them from being typed: a draft, a dialog, copy mode
+	Taken   bool              `json:"taken,omitempty"`
+	Draft   bool              `json:"draft,omitempty"` // a person has typed something that they have not sent; with KeyDraft
+}
+
+// KeyDraft has OpStand look at the screen, which takes a while.
+const KeyDraft = "draft"
+
+// WithReply returns m with a function that gets the answer, once, if the
+// attempt lives to give one. It must not block for long, and its error says that
+// nobody was there to take the answer.
+func (m Message) WithReply(f func(Reply) error) Message {
+	m.reply = f
+	return m
+}
+
+// WithGone returns m with a channel that is closed when whoever sent it waits
+// no longer.
+func (m Message) WithGone(gone <-chan struct{}) Message {
+	m.gone = gone
+	return m
+}
+
+// detach takes the reply out of m: whoever holds the result answers later.
+func (m *Message) detach() Message {
+	held := *m
+	m.reply = nil
+	return held
+}
+
+func (m *Message) answer(r Reply) error {
+	if m.reply == nil {
+		return nil
+	}
+	f := m.reply
+	m.reply = nil
+	return f(r)
+}

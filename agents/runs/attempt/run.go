@@ -1,0 +1,326 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/proc"
+	"cmux/agents/records/event"
+	"cmux/agents/records/mail"
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals/mailbox"
+)
+
+// attempt is the state of one Run. Only the goroutine of Run touches it.
+type attempt struct {
+	ctx    context.Context
+	job    *Job
+	node   *dag.Node
+	spec   *run.Spec
+	kind   agent.Kind
+	limits Limits
+	stage  *agent.Stage
+	out    *output
+	agent  agent.Agent // nil: there is none now
+	tree   *tree       // nil: the node has none
+	shared shared
+	// persisting is what goes on beside the attempt to have the tree survive a
+	// power cut.
+	persisting sync.WaitGroup
+	steps      int // checks and on_complete steps started
+
+	talk
+	meter meter
+
+	staying
+
+	activity dag.Activity // as recorded
+	detail   string       // of it
+	until    time.Time    // of it
+	told     bool         // of an activity
+	left     *run.Left    // a program that has ended without a report; nil: none has
+	budget   *stopwatch   // node.Timeout
+	idle     *time.Timer
+	lastSign time.Time // of life, other than output
+
+	interrupt context.CancelFunc // ends the step that runs
+	foreign   time.Time          // of a signal that nobody can have typed: no step ran
+	calls     chan func() error
+	shells    shells
+
+	// Of the verdict.
+	checksFailed int
+	scopeFailed  int
+	askedCommit  bool
+	passed       string          // fingerprint of the tree that passed its checks
+	scopes       scopes          // what the node may write
+	ownStart     string          // commit since which changes are the node's own
+	judged       string          // tip of the branch that was found good
+	outputs      map[string]bool // that this attempt has published
+	loops        mail.Loops      // what it sent lately
+	doing        mailbox.Message // what it said last that it does
+	tookOutputs  bool            // what a command has left in its file is among them
+	end          run.End
+}
+
+// final is the end of an attempt, on its way up as an error.
+type final struct {
+	run.End
+	code int // how the program ended that decided it, where End does not say
+}
+
+func (f *final) Error() string {
+	return fmt.Sprintf("outcome %d, reason %q: %s", f.Outcome, f.Reason, f.Detail)
+}
+
+func failed(reason dag.Reason, format string, a ...any) error {
+	return &final{End: run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}}
+}
+
+// failedBy is failed for a program that ended with code.
+func failedBy(code int, reason dag.Reason, format string, a ...any) error {
+	return &final{run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}, code}
+}
+
+var errCancelled = &final{End: run.End{Outcome: dag.Cancelled}}
+
+// Run carries the attempt out. The error is ErrInterrupted or ErrStopped when
+// ctx ended or a stop came in; any other error means that cmux itself could
+// not do its part (a record that cannot be written) and that the attempt has
+// no end either.
+func Run(ctx context.Context, job Job) (run.End, error) {
+	a := &attempt{ctx: ctx, job: &job, node: job.Spec.Def, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
+	a.kind = job.Kinds[a.node.Agent]
+	a.open()
+	defer a.clocks.stop()
+	end, err := a.run()
+	a.persisting.Wait()
+	a.refuse()
+	return end, err
+}
+
+func (a *attempt) run() (run.End, error) {
+	a.budget = newStopwatch(time.Duration(a.node.Timeout))
+	a.out = &output{live: a.job.Live, last: time.Now()}
+	if a.out.live == nil && a.job.Terminal != nil {
+		a.out.live = a.job.Terminal.Out
+	}
+	var (
+		env []string
+		log *Log
+	)
+	err := a.patiently(func() (err error) {
+		if a.cramped() {
+			return run.ErrCramped // whatever begins now fails, and costs a try
+		}
+		if env, err = environ(a.job); err != nil {
+			return err
+		}
+		log = NewLog(a.job.Paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+		if a.kind.Judge {
+			err = log.Open() // it will have much to say
+		}
+		return err
+	})
+	var f *final
+	if errors.As(err, &f) { // cancelled while there was no space
+		return f.End, nil
+	}
+	if err != nil {
+		return run.End{}, err
+	}
+	a.out.log = log
+	a.stage = &agent.Stage{
+		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.WorkDir(), Root: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
+		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
+		Automatic: a.stays() && a.spec.Member.Automatic,
+		Review:    a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
+		Binary: a.job.Paths.Binary(), Files: agent.Files{Dir: a.job.Paths.NodeDir(a.node.Name), N: a.spec.Attempt},
+		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
+		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
+	}
+	if a.spec.Said != "" && !a.stays() {
+		a.stage.Resumption, a.stage.Again = prompt.SentBack(a.spec.Said), true
+	}
+	if err := a.patiently(a.openEvents); errors.As(err, &f) {
+		return f.End, log.Close()
+	} else if err != nil {
+		return run.End{}, errors.Join(err, log.Close())
+	}
+	defer a.budget.run(false)
+	defer a.stopIdle()
+	defer a.meter.stop()
+	return a.conclude(a.carryOut())
+}
+
+// conclude ends what is left of the agent and makes the attempt's end of how its
+// work ended.
+func (a *attempt) conclude(err error) (run.End, error) {
+	if e := a.endAgent(); e != nil && err == nil {
+		err = e
+	}
+	var f *final
+	if errors.As(err, &f) {
+		err = a.believe(f)
+	}
+	if err == nil && !a.kind.Judge && !a.Overridden {
+		err = a.interrupted() // an exit code of 0 may be how it took the same signal
+	}
+	if said := a.Unread(); said != "" { // it ended, and not by its conversation
+		a.note("the agent may not have read: %s", said)
+	}
+	switch {
+	case err == nil:
+		a.end.Outcome = dag.Done
+	case errors.As(err, &f):
+		a.end.Outcome, a.end.Reason, a.end.Detail = f.Outcome, f.Reason, f.Detail
+		if f.Exit != 0 {
+			a.end.Exit = f.Exit
+		}
+	default:
+		a.say("%v", err)
+		used := a.recordUse()
+		a.closeEvents(nil, err)
+		return run.End{}, errors.Join(err, used, a.out.close())
+	}
+	// Where a person has decided, this end gets no marker either.
+	a.end.Retry = a.Overridden || a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
+	a.survey()
+	if a.end.Outcome == dag.Failed {
+		if a.end.Detail != "" {
+			a.say("%s", a.end.Detail)
+		} else {
+			a.say("exit %d", a.end.Exit)
+		}
+	}
+	a.closeEvents(&a.end, nil)
+	if err := a.out.close(); err != nil {
+		a.note("the log is incomplete: %v", err)
+	}
+	return a.end, nil
+}
+
+// carryOut is the attempt from its start to its verdict; nil means done.
+func (a *attempt) carryOut() error {
+	if err := a.endLeftovers(); err != nil {
+		return err
+	}
+	if a.stays() {
+		if err := a.settleIn(); err != nil {
+			return err
+		}
+		return a.converse(conversation.Begin{})
+	}
+	if err := a.prepare(); err != nil {
+		return err
+	}
+	if a.node.Role == dag.RoleMerge {
+		if err := a.merge(); err != nil {
+			return err
+		}
+		if a.mergesAlone() {
+			return a.complete()
+		}
+	}
+	if _, err := a.spec.FindWorkDir(); err != nil {
+		return failed(dag.ReasonSetup, "%v", err)
+	}
+	if a.kind.New == nil {
+		return failed(dag.ReasonSetup, "agent kind %q is not known to this binary", a.node.Agent)
+	}
+	if err := a.affordable(); err != nil {
+		return err // of earlier attempts
+	}
+	var first conversation.What = conversation.Begin{}
+	if l := a.spec.Left; l != nil && a.kind.Judge {
+		a.end.Conversation = a.spec.Conversation
+		first = conversation.LeftBehind{Exit: l.Exit, Detail: l.Detail}
+	}
+	if err := a.converse(first); err != nil {
+		return err
+	}
+	if a.Overridden {
+		return nil
+	}
+	return a.complete()
+}
+
+// endLeftovers ends what an earlier attempt left behind when its wrapper was
+// killed. The first attempt has no predecessor and is spared the scan.
+func (a *attempt) endLeftovers() error {
+	if a.spec.Attempt <= 1 {
+		return nil
+	}
+	marks := make([]proc.Mark, 0, a.spec.Attempt-1)
+	for n := 1; n < a.spec.Attempt; n++ {
+		marks = append(marks, proc.Attempt(a.spec.Frame.Run, a.spec.Node, n))
+	}
+	ended, err := proc.End(a.ctx, a.limits.Grace, marks...)
+	if len(ended) > 0 {
+		a.note("ended what an earlier attempt left running: %s", proc.Names(ended))
+	}
+	if err != nil {
+		return failed(dag.ReasonSetup, "processes of an earlier attempt could not be ended: %v", err)
+	}
+	return a.interrupted()
+}
+
+// become records what the attempt is doing and lets its clocks run or stand.
+// A person at work is not timed out.
+func (a *attempt) become(act dag.Activity, until time.Time, detail string) error {
+	counts := act == dag.Working || act == dag.Checking
+	a.budget.run(counts && !a.Overridden)
+	if act == dag.Working {
+		a.armIdle()
+	}
+	detail = prompt.Cut(detail, maxDetail)
+	if !a.told || act != a.activity || detail != "" {
+		a.stage.Keep(event.Event{Kind: event.Status, State: act.String(), Text: detail, Until: until})
+		a.told = true
+	}
+	if act == a.activity && act == dag.Working && detail == a.detail {
+		return nil // Began says as much
+	}
+	a.activity, a.detail, a.until = act, detail, until
+	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
+	if q := a.asks; q != nil && act == dag.NeedsInput && q.String() == detail {
+		rec.Question = q // else it is longer than what is recorded of it
+	}
+	if l := a.left; l != nil && act == dag.NeedsInput {
+		rec.How, rec.Code = run.HowLeft, l.Exit
+	}
+	return a.record(rec)
+}
+
+// maxDetail bounds what is recorded of an activity.
+const maxDetail = maxReason + 1<<10
+
+func (a *attempt) record(r run.Record) error {
+	r.Node, r.Attempt, r.At = a.spec.Node, a.spec.Attempt, time.Now()
+	return a.job.Record(r)
+}
+
+// note records something a person may want to see. A note that cannot be
+// written is not worth the attempt.
+func (a *attempt) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	a.say("%s", text)
+	a.stage.Keep(event.Event{Kind: event.Note, Text: text})
+	a.record(run.Record{Type: run.Noted, Detail: text})
+}
+
+// say prints a line of cmux's own into the log and the pane.
+func (a *attempt) say(format string, args ...any) {
+	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
+	fmt.Fprintf(a.out, "── cmux: %s\n", strings.ReplaceAll(text, "\n", "\n   "))
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

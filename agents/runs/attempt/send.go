@@ -1,0 +1,93 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmux/agents/records/event"
+	"cmux/agents/records/mail"
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/run"
+	"cmux/signals/mailbox"
+)
+
+// sendPatience bounds the wait for other writers of the mailbox.
+const sendPatience = 10 * time.Second
+
+// send writes a message of the agent's to the project's mailbox, for which the
+// attempt vouches. One that it may not send is refused with the reason.
+func (a *attempt) send(m *Message, reply *Reply) error {
+	if m.Mail == nil {
+		reply.Error = "there is no message to send"
+		return nil
+	}
+	from := mailbox.Address{Kind: mailbox.Node, Name: a.spec.Node}
+	if a.stays() {
+		from.Kind = mailbox.Agent
+	}
+	q := mailbox.Message{From: from.String(), To: m.Mail.To, Subject: m.Mail.Subject, Body: m.Mail.Body, Urgency: m.Mail.Urgency, Re: m.Mail.Re}
+	if m.Mail.Type == mailbox.StatusUpdate { // for nobody, and shown by whoever looks
+		q = mailbox.Message{From: from.String(), Subject: m.Mail.Subject, Type: mailbox.StatusUpdate, Task: a.Work}
+	}
+	if old := &a.doing; q.Type == mailbox.StatusUpdate && old.Subject == q.Subject && old.Task == q.Task && old.ID != "" {
+		reply.Text = old.ID // it stands there
+		return nil
+	}
+	sent, err := a.post(q, m.Files...)
+	if err != nil {
+		reply.Error = err.Error()
+		return nil
+	}
+	reply.Text = sent.ID
+	if sent.Type == mailbox.StatusUpdate {
+		a.doing, a.doing.Subject = sent, q.Subject
+		a.stage.Show(event.Event{Kind: event.Note, Text: "says what it does: " + sent.Subject})
+		return nil
+	}
+	if a.stays() {
+		wrote := conversation.Wrote{}
+		if p, text := mailbox.Cut(sent.Subject); p == mailbox.Question {
+			wrote.To, wrote.Text = sent.To, text
+		}
+		if err := a.feed(wrote); err != nil {
+			return err
+		}
+	}
+	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("sent message %s to %s: %s", sent.ID, sent.To, sent.Subject)})
+	return nil
+}
+
+func (a *attempt) post(q mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error) {
+	if err := mail.CheckPrefix(q.Subject); err != nil {
+		var own *mail.PrefixError
+		if errors.As(err, &own) {
+			return q, fmt.Errorf("%w; use %s", err, own.Try)
+		}
+		return q, err
+	}
+	if name := run.SecretIn(a.stage.Env, q.Subject+"\n"+q.Body); name != "" {
+		return q, fmt.Errorf("the message holds the value of $%s: messages stand in files and prompts, so say where it is kept instead", name)
+	}
+	for _, f := range files {
+		if name := run.SecretIn(a.stage.Env, string(f.Data)); name != "" {
+			return q, fmt.Errorf("%s holds the value of $%s: say where it is kept instead", f.Name, name)
+		}
+	}
+	if err := mail.CheckFiles(files); err != nil {
+		return q, err
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, sendPatience)
+	defer cancel()
+	err := a.loops.Admit(&q, mail.Size(files), time.Now())
+	var loop *mail.LoopError
+	if errors.As(err, &loop) && loop.First {
+		_, told := a.job.Home.Post(ctx, loop.Told())
+		err = errors.Join(err, told)
+	}
+	if err != nil {
+		return q, err
+	}
+	return a.job.Home.Post(ctx, q, files...)
+}

@@ -1,0 +1,85 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"cmux/agents/runs/run"
+)
+
+// patiently does f, which writes for cmux itself, again for as long as the disk
+// is full: that is nobody's failure and no try. It tells once, and goes on by
+// itself when there is space. Where f fails otherwise while a disk of the node
+// is full (a setup command says so in its own words), that counts as well.
+// The time does not count for the node's timeout.
+func (a *attempt) patiently(f func() error) error {
+	waited := false
+	for {
+		err := f()
+		var outside *fromOutside
+		if err == nil || errors.As(err, &outside) || !run.NoSpace(err) && !run.NoFiles(err) && !a.cramped() {
+			if waited && a.stage != nil && a.told && (a.detail == waitsForSpace || a.detail == waitsForFiles) && err == nil {
+				err = a.become(a.activity, time.Time{}, "")
+			}
+			return err
+		}
+		if !waited {
+			waited = true
+			why := waitsForSpace
+			if run.NoFiles(err) {
+				why = waitsForFiles
+			}
+			a.say("%s (%v)", why, err)
+			if a.stage != nil && a.told && !run.Cramped(a.job.Paths.Dir) {
+				if err := a.become(a.activity, time.Time{}, why); err != nil {
+					return err
+				}
+			}
+		}
+		running := !a.budget.since.IsZero()
+		a.budget.run(false)
+		timer := time.NewTimer(a.limits.Space)
+		e := a.serve(nil, timer.C, nil)
+		timer.Stop()
+		if e != nil {
+			return e
+		}
+		a.budget.run(running)
+	}
+}
+
+const (
+	waitsForSpace = "the disk is full: waiting for space"
+	waitsForFiles = "too many open files: waiting until one is closed"
+)
+
+// cramped reports whether a disk that the node needs is full.
+func (a *attempt) cramped() bool {
+	return run.Cramped(a.job.Paths.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
+}
+
+// roomily is during, patiently.
+func (a *attempt) roomily(f func(context.Context) error) (failure, err error) {
+	err = a.patiently(func() error {
+		var outside error
+		if failure, outside = a.during(f); outside != nil {
+			return &fromOutside{outside}
+		}
+		return failure
+	})
+	var (
+		o     *fromOutside
+		ended *final
+	)
+	switch {
+	case errors.As(err, &o):
+		return failure, o.error
+	case errors.Is(err, ErrInterrupted), errors.As(err, &ended):
+		return nil, err // it came while there was no space
+	}
+	return err, nil
+}
+
+// fromOutside is what ended the wait, not f.
+type fromOutside struct{ error }

@@ -1,0 +1,331 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/handover"
+	"cmux/agents/records/event"
+	"cmux/agents/records/journal"
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/signals/mailbox"
+	"cmux/worktree"
+)
+
+// A standing agent's attempt is one life of it: it goes on through any number of
+// pieces of work, each judged as a node's is, and never has a verdict of its own.
+// What belongs to a piece of work is put into the attempt when the agent is to
+// be told of it, and taken out when it is over.
+
+// staying is what the attempt of a standing agent has beside.
+type staying struct {
+	base   *dag.Node // what it is between pieces of work
+	place  run.Place
+	offers map[string]*run.Work // given, by id
+	task   *run.Work            // that it is at; nil: none
+	before dag.Usage            // used in this life when the newest piece of work was begun
+
+	lastTask string      // that it was at before
+	filled   run.Context // as recorded last
+	compacts *compacting // that is under way; nil: none
+	unheard  bool        // its program has not told of one that is confirmed otherwise
+
+	known  map[string]bool      // ids of messages that its conversation holds
+	handed map[string]time.Time // when its program was handed a piece of work last, by id
+	again  bool                 // its work may have been told to it by a life before this
+}
+
+// stays reports whether the agent is a standing one.
+func (a *attempt) stays() bool { return a.spec.Member != nil }
+
+// settleIn makes the attempt that of a standing agent, which may be at work
+// since its life before this.
+func (a *attempt) settleIn() error {
+	a.base, a.place = a.node, a.spec.Place
+	a.offers = make(map[string]*run.Work)
+	w := a.spec.Work
+	if w == nil {
+		return nil
+	}
+	a.offers[w.ID], a.again = w, !a.spec.Told
+	if err := a.begin(w); err != nil {
+		var f *final
+		if !errors.As(err, &f) || f.Outcome == dag.Cancelled {
+			return err
+		}
+		err := a.record(run.Record{Type: run.WorkEnded, Key: w.ID, End: &f.End})
+		delete(a.offers, w.ID)
+		a.putDown()
+		return err
+	}
+	return a.feed(conversation.Give{ID: w.ID, Text: w.Def.Name, At: !a.again})
+}
+
+// offer takes in a piece of work. It is begun when the agent is told of it.
+func (a *attempt) offer(m *Message) error {
+	w := m.Work
+	if !a.stays() {
+		return a.feed(conversation.Give{}) // which refuses it
+	}
+	if w == nil || w.ID == "" || w.Def == nil {
+		a.reply.Error = "no piece of work"
+		return nil
+	}
+	if a.Work == w.ID {
+		return nil // said again, by one that did not hear the answer
+	}
+	if err := a.feed(conversation.Give{ID: w.ID, Text: w.Def.Name}); err != nil || a.reply.Error != "" {
+		return err
+	}
+	a.offers[w.ID] = w
+	return a.record(run.Record{Type: run.Given, Key: w.ID, Work: w})
+}
+
+// begin makes ready for a piece of work: from now on the attempt is judged by it.
+func (a *attempt) begin(w *run.Work) error {
+	def := *w.Def
+	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
+	def.AutoAccept, def.OnLimit = a.base.AutoAccept, a.base.OnLimit
+	spec, job := *a.spec, *a.job
+	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past, spec.Checks = &def, w.Place, w.Used, w, w.Past, w.Checks
+	job.Spec = &spec
+	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.end.Used
+	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
+	a.resetVerdict()
+	a.askedCommit = false
+	if err := a.prepare(); err != nil {
+		return err
+	}
+	a.guardAnew()
+	return nil
+}
+
+// resetVerdict forgets what was found out about other work.
+func (a *attempt) resetVerdict() {
+	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
+	a.passed, a.ownStart, a.judged, a.outputs, a.tookOutputs, a.back = "", "", "", nil, false, ""
+	a.doing = mailbox.Message{} // what it said that it does was said of other work, and is shown no more
+	a.tree, a.shared = nil, shared{}
+}
+
+// guardAnew tells a running program's guard what the agent may do now.
+func (a *attempt) guardAnew() {
+	a.stage.Review = false // its program stays, and its next task may change files
+	a.stage.Policy = a.policy()
+	if g, ok := a.agent.(agent.Guarded); ok {
+		g.Guard(a.stage.Policy)
+	}
+}
+
+// workText is what the agent is told of the work that was begun.
+func (a *attempt) workText() (string, error) {
+	text, err := a.workPrompt()
+	if err != nil {
+		return "", err
+	}
+	return handover.NewTask(a.task.ID, text), nil
+}
+
+// workPrompt is the prompt of the work that was begun.
+func (a *attempt) workPrompt() (string, error) {
+	long := a.stage.Files.File("whole", ".md")
+	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.spec.Frame.Base, Tool: a.kind.Tool, Whole: long})
+	if whole != "" {
+		if err := signals.PutFile(long, []byte(whole), 0o600); err != nil {
+			return "", err
+		}
+	}
+	if a.task.Before != "" {
+		text += "\n\n" + a.task.Before
+	}
+	return text, nil
+}
+
+// briefStanding gives the stage what a standing agent is told when its program
+// starts: who it is, in a new conversation; of its work, where it has some.
+func (a *attempt) briefStanding(l conversation.Launch) error {
+	s := a.stage
+	s.Policy = a.policy()
+	s.Prompt, s.Resumption, s.Again, s.Stays = a.spec.Brief, "", false, true
+	if a.task != nil && a.Got {
+		text, err := a.workText()
+		if err != nil {
+			return err
+		}
+		s.Prompt += "\n\n" + text + "\n\n" + prompt.WorkBegun(a.task.ID, a.task.Place.Commit, l.Said)
+		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
+	} else if l.Said != "" {
+		s.Resumption = l.Said
+		s.Prompt += "\n\n" + l.Said
+	}
+	s.PromptFile = s.Files.File("prompt", ".md")
+	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
+	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
+}
+
+// documents are the files that cmux tells a standing agent to read: who it is, its
+// role, what the organization remembers, and the journal with what messages bring.
+func documents(m *run.Member, root string) []string {
+	all := []string{filepath.Join(root, "MEMORY.md"), filepath.Join(root, signals.Folder, journal.Folder) + "/"}
+	for _, file := range []string{m.Context, m.RoleFile} {
+		if file != "" {
+			all = append(all, file)
+		}
+	}
+	return all
+}
+
+// handWork begins the work that a message is about, and returns what the agent
+// is told of it. What keeps it from beginning ends the work, and unfit is true.
+func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err error) {
+	w := a.offers[d.ID]
+	if w == nil {
+		return "", true, a.unfit(d, dag.ReasonSetup, "what it is to do is not known any more")
+	}
+	err = nil
+	if a.task != w {
+		err = a.begin(w)
+	}
+	if err == nil {
+		text, err = a.workText()
+	}
+	if err == nil && (a.again || !a.handed[w.ID].IsZero()) {
+		text += "\n\n" + prompt.ToldAgain
+	}
+	a.handed[w.ID] = time.Now()
+	var f *final
+	switch {
+	case err == nil:
+		return text, false, nil
+	case errors.As(err, &f) && f.Outcome == dag.Failed:
+		return "", true, a.unfit(d, f.Reason, f.Detail)
+	case errors.As(err, &f), errors.Is(err, ErrInterrupted):
+		return "", true, err
+	}
+	return "", true, a.unfit(d, dag.ReasonSetup, err.Error())
+}
+
+// unfit tells that the work cannot be begun. A hook that was to tell of it is
+// answered with nothing.
+func (a *attempt) unfit(d conversation.Deliver, reason dag.Reason, detail string) error {
+	if d.Hook != 0 {
+		a.settle(d.Hook, Reply{})
+	}
+	if d.Call != 0 {
+		a.settle(d.Call, Reply{Error: detail})
+	}
+	return a.feed(conversation.Unfit{Reason: reason, Detail: detail})
+}
+
+// goesOn takes in what would end a node's attempt: a standing agent goes on, and
+// its work has failed.
+func (a *attempt) goesOn(err error) error {
+	var f *final
+	if !a.stays() || !errors.As(err, &f) || f.Outcome != dag.Failed {
+		return err
+	}
+	return a.feed(conversation.Unfit{Reason: f.Reason, Detail: cmp.Or(f.Detail, f.Error())})
+}
+
+// tally records how the piece of work ended.
+func (a *attempt) tally(e conversation.WorkOver) error {
+	end := &a.end
+	end.Reason, end.Detail, end.Summary = e.Reason, prompt.Cut(e.Detail, maxDetail), prompt.Cut(e.Summary, maxDetail)
+	switch e.End {
+	case conversation.Finished:
+		end.Outcome = dag.Done
+	case conversation.Cancelled:
+		end.Outcome = dag.Cancelled
+	default:
+		end.Outcome = dag.Failed
+		if e.End == conversation.Faulty {
+			end.Exit = 1
+		}
+	}
+	if a.task != nil && a.task.ID == e.ID {
+		a.survey()
+		a.leaveBranch(e.End)
+	}
+	of := *end
+	of.Conversation, of.Used = a.end.Conversation, a.end.Used.Beyond(a.before)
+	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("task %s: %s", e.ID, of.Label())})
+	if err := a.record(run.Record{Type: run.WorkEnded, Key: e.ID, End: &of}); err != nil {
+		return err
+	}
+	delete(a.offers, e.ID)
+	delete(a.handed, e.ID)
+	a.lastTask, a.again = e.ID, false
+	a.putDown()
+	return a.feed(conversation.Tallied{})
+}
+
+// leaveBranch takes the worktree off the branch of work that was taken back for good:
+// what the agent commits before it has read that does not land there.
+func (a *attempt) leaveBranch(end conversation.Ending) {
+	p := a.spec.Place
+	if end != conversation.Cancelled || a.Drop == nil || a.Drop.Kept || p.Tree == "" || p.Branch == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, glancePatience)
+	defer cancel()
+	if err := worktree.Detach(ctx, p.Tree, p.Branch); err != nil {
+		a.note("its worktree stays on the branch %s of the cancelled task: %v", p.Branch, err)
+	}
+}
+
+// putDown is after a piece of work: the attempt is the agent's alone again.
+func (a *attempt) putDown() {
+	spec, job := *a.spec, *a.job
+	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = a.base, a.place, dag.Usage{}, nil, nil
+	job.Spec = &spec
+	a.node, a.spec, a.job, a.task = a.base, &spec, &job, nil
+	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
+	a.resetVerdict()
+	a.guardAnew()
+}
+
+// revive takes in that the program of a standing agent has ended: it is started
+// again.
+func (a *attempt) revive() error {
+	exit := a.agent.Exit()
+	if err := a.interrupted(); err != nil {
+		return err
+	}
+	if err := a.recall(); err != nil {
+		return err
+	}
+	how := exit.String()
+	if exit.Signal == 0 && (exit.Code != 0 || !a.Came) {
+		how = withWords(how, a.lastWords())
+	}
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: how})
+}
+
+// standing is how the agent stands, for whoever hands it work and messages.
+func (a *attempt) standing() *Standing {
+	s := &Standing{Activity: a.activity, Detail: a.detail, Work: a.Work, Taken: a.Taken, Waiting: a.State.Waiting(), Waits: a.State.Waits(), Hinders: a.State.Hindrance()}
+	if a.activity == dag.AtLimit {
+		s.Until = a.until
+	}
+	return s
+}
+
+// confirm records that the agent has read a message, or was told of its work.
+func (a *attempt) confirm(id string) error {
+	if a.offers[id] != nil {
+		return a.record(run.Record{Type: run.Told, Key: id})
+	}
+	return a.record(run.Record{Type: run.Confirmed, Key: id, At: time.Now()})
+}

@@ -1,0 +1,190 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+)
+
+// maxCheckOutput is how much of the end of a check's output is recorded and
+// handed back.
+const maxCheckOutput = 8 << 10
+
+// check runs one verify command.
+func (a *attempt) check(command string) (*run.Check, error) {
+	began := time.Now()
+	s, err := a.step(command, time.Duration(a.node.VerifyTimeout), nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.check(command, began), nil
+}
+
+// stepEnd is how a check or an on_complete step ended.
+type stepEnd struct {
+	exit     int
+	timedOut bool
+	output   string // its end
+}
+
+// step is a shell script, or a program when argv is given, that is run for the
+// attempt.
+type step struct {
+	spec    *run.Spec
+	stage   agent.Stage // Env holds Mark
+	script  string      // which is run where the node works
+	file    string      // for a script that fits into no argument
+	argv    []string    // which is run at the root of its worktree
+	stdin   []string
+	timeout time.Duration
+	grace   time.Duration
+	out     io.Writer
+}
+
+// step runs a step, while messages are served. One that cannot be started ends
+// with 127 and says why in its output.
+func (a *attempt) step(script string, timeout time.Duration, argv []string, stdin ...string) (*stepEnd, error) {
+	a.steps++
+	if timeout <= 0 {
+		timeout = a.limits.Step
+	}
+	s := step{
+		spec: a.spec, stage: *a.stage, script: script, argv: argv, stdin: stdin, timeout: timeout, grace: a.limits.Grace, out: a.out,
+		file: filepath.Join(a.job.Paths.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps)),
+	}
+	s.stage.Mark = stepMark(a.job, fmt.Sprint(a.spec.Attempt, "/", a.steps))
+	s.stage.Env = append(slices.Clip(s.stage.Env), string(s.stage.Mark))
+	var end *stepEnd
+	_, err := a.during(func(ctx context.Context) error {
+		end = s.run(ctx)
+		return nil
+	})
+	return end, err
+}
+
+// run runs the step until it ends, its time is up or ctx is over, and ends what
+// it left running.
+func (s step) run(ctx context.Context) *stepEnd {
+	end := &stepEnd{}
+	keep := &tail{limit: maxCheckOutput}
+	if err := s.carryOut(ctx, end, both{s.out, keep}); err != nil {
+		fmt.Fprintf(both{s.out, keep}, "%v\n", err)
+		if end.exit == 0 {
+			end.exit = 127
+		}
+	}
+	end.output = keep.String()
+	return end
+}
+
+func (s step) carryOut(ctx context.Context, end *stepEnd, out io.Writer) error {
+	var cmd *exec.Cmd
+	var err error
+	if s.argv != nil {
+		s.stage.Dir = s.spec.Place.Dir
+		path, err := agent.LookPath(s.argv[0], s.stage.Env)
+		if err != nil {
+			return err
+		}
+		cmd = &exec.Cmd{Path: path, Args: s.argv}
+	} else {
+		if s.stage.Dir, err = s.spec.FindWorkDir(); err != nil {
+			return err
+		}
+		if cmd, err = agent.Shell(s.script, s.file); err != nil {
+			return err
+		}
+	}
+	for _, text := range s.stdin {
+		cmd.Stdin = strings.NewReader(text)
+	}
+	p, err := s.stage.Piped(cmd, out)
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(s.timeout)
+	defer timer.Stop()
+	select {
+	case <-p.Exited():
+	case <-timer.C:
+		end.timedOut = true
+	case <-ctx.Done():
+	}
+	left, err := p.Finish(context.WithoutCancel(ctx), s.grace)
+	if len(left) > 0 && !end.timedOut {
+		fmt.Fprintf(s.out, "── cmux: ended what it left running: %s\n", proc.Names(left))
+	}
+	if end.exit = p.Exit().Code; end.timedOut && end.exit == 0 {
+		end.exit = 124
+	}
+	return err
+}
+
+// both writes to two writers that do not fail.
+type both struct{ a, b io.Writer }
+
+func (w both) Write(p []byte) (int, error) {
+	w.a.Write(p)
+	return w.b.Write(p)
+}
+
+// check is what came of a verify command.
+func (e *stepEnd) check(command string, began time.Time) *run.Check {
+	return &run.Check{
+		Command: command, Exit: e.exit, TimedOut: e.timedOut,
+		Took: dag.Duration(time.Since(began)), Output: readable(e.output),
+	}
+}
+
+// Verify runs the checks of j's node as its attempt does, in the same place with
+// the same environment, but as nobody's: they cannot report, and what they do
+// is not the agent's. begun is told each command before it is run, ended what
+// came of it; its error ends them. The error is that or the one of ctx.
+func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string), ended func(run.Check) error) error {
+	limits := j.Limits.withDefaults()
+	env, err := environ(&j)
+	if err != nil {
+		return err
+	}
+	mark := stepMark(&j, fmt.Sprint("verify/", os.Getpid()))
+	env = slices.DeleteFunc(env, func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return name == proc.AttemptVar || name == "CMUX_TOKEN" || name == "CMUX_SOCKET" || name == "CMUX_PANE" || strings.HasPrefix(name, traceVar)
+	})
+	s := step{
+		spec: j.Spec,
+		stage: agent.Stage{
+			Name: j.Spec.Def.Name, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
+			Out: out, Spawner: j.Spawner, Mark: mark, Drain: limits.Drain,
+		},
+		file:    filepath.Join(j.Paths.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid())),
+		timeout: time.Duration(j.Spec.Def.VerifyTimeout), grace: limits.Grace, out: out,
+	}
+	if s.timeout <= 0 {
+		s.timeout = limits.Step
+	}
+	for _, command := range j.Spec.Def.Verify {
+		begun(command)
+		began := time.Now()
+		s.script = command
+		end := s.run(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := ended(*end.check(command, began)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,489 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/handover"
+	"cmux/agents/kinds/question"
+	"cmux/agents/platform/proc"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+)
+
+// maxReason bounds what an agent says in one place of the record; its log has
+// the whole.
+const maxReason = 4 << 10
+
+// talk drives the conversation with the agent: conversation.Step decides, and
+// what it decides is carried out here.
+type talk struct {
+	conversation.State
+	next      conversation.Effect // what takes long and is to be done; nil: nothing
+	clocks    clocks
+	refs      conversation.Ref // counts hooks and calls
+	held      map[conversation.Ref]*Message
+	gone      map[conversation.Ref]<-chan struct{} // closed when nobody waits any more
+	reply     *Reply                               // to the message that is being handled; nil: none is
+	delivered []string                             // what was handed to the agent
+	back      string                               // of it what its last report was handed back with
+	asks      *question.Question                   // that a person is to answer now; nil: none
+	giveUp    context.CancelFunc                   // gives up the delivery that is under way
+	goAhead   bool                                 // a key may be pressed for the delivery under way
+	probe     *time.Ticker                         // for a runner that may grant a slot
+	hooking   string                               // name of the hook that is being answered
+	carried   []string                             // what its answer holds for the agent
+	launched  conversation.Launch                  // that the program was started by
+	refused   string                               // conversation that the program does not go on in
+}
+
+// open begins the conversation.
+func (a *attempt) open() {
+	a.known, a.handed = map[string]bool{}, map[string]time.Time{}
+	a.held, a.gone = map[conversation.Ref]*Message{}, map[conversation.Ref]<-chan struct{}{}
+	a.State = conversation.New(conversation.Config{
+		Name: a.node.Name, Reports: a.kind.Judge && !a.mergesAlone(), Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
+		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Keeps: a.stays() && !leads(a.spec.Member),
+		Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
+	})
+	a.Trial = a.spec.Trial
+}
+
+// mergesAlone reports whether the attempt merges, and has no agent.
+func (a *attempt) mergesAlone() bool { return a.node.Role == dag.RoleMerge && a.node.Task == "" }
+
+// stuck says that the agent must not go on as it is: nothing guards it, or what
+// it is told does not reach it.
+type stuck struct{ why string }
+
+func (s *stuck) Error() string { return s.why }
+
+// feed takes an event into the conversation, and does what comes of it but for
+// what takes long. nil tells who is gone and nothing else.
+func (a *attempt) feed(what conversation.What) error {
+	var queue []conversation.What
+	for _, ref := range a.lost() {
+		queue = append(queue, conversation.Gone{Ref: ref})
+	}
+	if what != nil {
+		queue = append(queue, what)
+	}
+	for len(queue) > 0 {
+		e := conversation.Event{At: time.Now(), What: queue[0]}
+		queue = queue[1:]
+		if l, ok := a.agent.(agent.Listener); ok {
+			e.Busy = l.Busy()
+		}
+		if t, ok := a.agent.(agent.Turner); ok {
+			e.InTurn = t.InTurn()
+		}
+		var effects []conversation.Effect
+		a.State, effects = conversation.Step(a.State, e)
+		for _, effect := range effects {
+			more, err := a.carry(effect)
+			if err != nil {
+				return err
+			}
+			if more != nil {
+				queue = append(queue, more)
+			}
+		}
+	}
+	return nil
+}
+
+// carry carries an effect out and returns the event that answers it at once. One
+// that takes long is left for converse; what breaks off all that is under way is
+// an error.
+func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
+	switch e := effect.(type) {
+	case conversation.Become:
+		a.asks = e.Question
+		return nil, a.become(e.Activity, e.Until, e.Detail)
+	case conversation.Note:
+		a.note("%s", e.Text)
+	case conversation.ShowQuestion:
+		a.stage.Show(event.Event{Kind: event.Question, Text: e.Question.String()})
+	case conversation.TakeDown:
+		a.stage.Show(event.Event{Kind: event.Report, State: e.Word, Text: e.Text})
+		if e.Word != string(OpAsk) {
+			return nil, a.record(run.Record{Type: run.Noted, How: e.Word, Detail: e.Text})
+		}
+	case conversation.LetGo:
+		a.settle(e.Ref, Reply{})
+	case conversation.HangUp:
+		a.settle(e.Ref, Reply{Error: e.Why})
+	case conversation.Deny:
+		if a.reply != nil {
+			a.reply.Error = e.Why
+		}
+	case conversation.Hear:
+		return nil, a.hearHeld(e.Ref)
+	case conversation.Arm:
+		a.clocks.arm(e, time.Now())
+	case conversation.Disarm:
+		a.clocks.disarm(e.Clock)
+	case conversation.Want:
+		if err := a.record(run.Record{Type: run.Wants}); err != nil {
+			return nil, err
+		}
+		if !a.job.Home.RunnerLives() {
+			return conversation.NoRunner{}, nil
+		}
+	case conversation.TakeSlot:
+		return nil, a.record(run.Record{Type: run.Granted, Detail: "no runner"})
+	case conversation.AccountWorks:
+		return nil, a.accountWorks()
+	case conversation.FindLimit:
+		until, err := a.accountLimited(e.Limit)
+		return conversation.LimitKnown{Until: until}, err
+	case conversation.GoAhead:
+		a.goAhead = true
+	case conversation.GiveUp:
+		if a.giveUp != nil {
+			a.giveUp()
+		}
+	case conversation.Unclock:
+		a.budget.run(false)
+		a.stopIdle()
+	case conversation.Abandon:
+		return nil, a.abandon(e)
+	case conversation.Reply:
+		a.settle(e.Ref, Reply{Text: e.Text, Final: true})
+	case conversation.Heard:
+		r := Reply{Fate: e.Fate.String(), Text: e.Why}
+		if e.Fate == conversation.Lost {
+			r.Error = e.Why
+		}
+		a.settle(e.Ref, r)
+	case conversation.PassOn:
+		return a.passOn(e), nil
+	case conversation.Tellback:
+		a.tellBack(e)
+	case conversation.Slip:
+		a.slip(e.Message)
+	case conversation.LookBack:
+		return conversation.Looked{IDs: a.lookBack()}, nil
+	case conversation.Confirm:
+		return nil, a.confirm(e.ID)
+	case conversation.Halt:
+		return nil, &stuck{e.Why}
+	case conversation.Close:
+		a.next = e
+		return nil, a.broken(e)
+	default:
+		a.next = e
+	}
+	return nil, nil
+}
+
+// broken is how a conversation ended that did not end well.
+func (a *attempt) broken(c conversation.Close) error {
+	switch c.End {
+	case conversation.Failed:
+		return failed(c.Reason, "%s", prompt.Cut(c.Detail, maxDetail))
+	case conversation.Faulty:
+		return &final{End: run.End{Outcome: dag.Failed, Exit: 1, Detail: c.Detail}}
+	case conversation.Cancelled:
+		return errCancelled
+	case conversation.Stopped:
+		return ErrStopped
+	case conversation.Broken:
+		return ErrInterrupted
+	}
+	return nil
+}
+
+// settle answers a hook or a call that waits.
+func (a *attempt) settle(ref conversation.Ref, r Reply) (taken bool) {
+	m := a.held[ref]
+	delete(a.held, ref)
+	delete(a.gone, ref)
+	return m != nil && m.answer(r) == nil
+}
+
+// converse is the life of the agent, from its first event to its last.
+func (a *attempt) converse(first conversation.What) error {
+	err := a.feed(first)
+	for {
+		if s := (*stuck)(nil); errors.As(err, &s) {
+			err = a.halt(s.why)
+			continue
+		}
+		if err != nil {
+			err = a.goesOn(err)
+		}
+		if err != nil {
+			return err
+		}
+		if a.next == nil {
+			err = a.serve(nil, nil, func() bool { return a.next != nil })
+			continue
+		}
+		effect := a.next
+		a.next = nil
+		switch e := effect.(type) {
+		case conversation.Launch:
+			err = a.launch(e)
+		case conversation.Deliver:
+			err = a.deliver(e)
+		case conversation.Accept:
+			err = a.feed(conversation.Answered{OK: a.settle(e.Call, Reply{Text: handover.Accepted, Final: true})})
+		case conversation.Judge:
+			err = a.examineReport()
+		case conversation.Examine:
+			err = a.examineEnd()
+		case conversation.WorkOver:
+			err = a.tally(e)
+		case conversation.Close:
+			if e.Summary != "" {
+				a.end.Summary = e.Summary
+			}
+			return nil
+		default:
+			return fmt.Errorf("nothing carries out a %T", e)
+		}
+	}
+}
+
+// launch starts the agent's program, once its account has no limit.
+func (a *attempt) launch(l conversation.Launch) error {
+	if l.Again {
+		if err := a.relaunch(l); err != nil {
+			return err
+		}
+	}
+	if a.kind.Judge {
+		if limit := a.accountLimit(); limit.On(time.Now()) {
+			return a.feed(conversation.LimitKnown{Until: limit.Until})
+		}
+	}
+	a.stage.Conversation, a.stage.Counted = a.spec.Conversation, a.spec.Counted
+	if a.refused != "" && a.refused == a.spec.Conversation {
+		a.stage.Conversation, a.stage.Counted = "", dag.Usage{}
+	}
+	a.launched = l
+	a.out.began()
+	var started agent.Agent
+	err := a.patiently(func() (err error) {
+		switch {
+		case a.stays():
+			err = a.briefStanding(l)
+		case a.kind.Judge:
+			err = a.brief()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.kind.Name, err)
+		}
+		if started, err = a.kind.New(a.stage); err != nil {
+			return fmt.Errorf("%s: %w", a.kind.Name, err)
+		}
+		if err = started.Start(a.ctx); err != nil {
+			return fmt.Errorf("starting: %w", err)
+		}
+		return nil
+	})
+	var outside *final
+	switch {
+	case err == nil:
+	case errors.As(err, &outside) || errors.Is(err, ErrInterrupted):
+		return err
+	case a.stays():
+		return a.feed(conversation.LeftBehind{Exit: codeOf(err), Detail: err.Error()})
+	default:
+		return failedBy(codeOf(err), dag.ReasonSetup, "%v", err)
+	}
+	a.agent = started
+	a.lastSign = time.Now()
+	a.armIdle()
+	_, concludes := started.(agent.Concluder)
+	b, breaks := started.(agent.Breaker)
+	breaks = breaks && b.CanBreakOff()
+	t, steers := started.(agent.Turner)
+	steers = steers && t.Steers()
+	c, compacts := started.(agent.Compacter)
+	compacts = compacts && c.CanCompact()
+	r, recalls := started.(agent.Recaller)
+	recalls = recalls && r.CanRecall()
+	if err := a.recall(); err != nil { // before anything is handed over
+		return err
+	}
+	silent, _ := started.(agent.Silent)
+	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Steers: steers, Compacts: compacts, Recalls: recalls, Quiet: silent != nil && silent.ToldNothing()})
+}
+
+// relaunch makes ready for the agent's program to go on in its conversation,
+// where the kind can, with what a person answered.
+func (a *attempt) relaunch(l conversation.Launch) error {
+	spec := *a.spec
+	if c := a.end.Conversation; c != "" && c != spec.Conversation { // "": the program ended before it said
+		spec.Conversation, spec.Counted = a.end.Conversation, dag.Usage{} // what it used there is of this attempt
+	}
+	spec.Trial, spec.Left = l.Trial, nil
+	a.spec = &spec
+	a.left = nil // from now on it is listened to again
+	if a.stays() {
+		return nil
+	}
+	a.stage.Resumption, a.stage.Again = prompt.Reopened(l.Said), true
+	a.end.Exit, a.end.Checks = 0, nil
+	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
+	if err := a.affordable(); err != nil {
+		return err
+	}
+	if l.Said != "" {
+		a.stage.Show(event.Event{Kind: event.Answer, Text: l.Said})
+	}
+	return nil
+}
+
+// words are what a message says.
+func (a *attempt) words(m conversation.Message) (event.Kind, string) {
+	switch m.Why {
+	case conversation.ByPerson:
+		return event.Answer, m.Text
+	case conversation.WasUnread:
+		return event.Answer, prompt.Unread(m.Text)
+	case conversation.NoReport:
+		return event.HandBack, prompt.NoReport(max(a.SentBack, 1), conversation.MaxSentBack)
+	case conversation.LimitOver:
+		return event.HandBack, prompt.LimitOver
+	case conversation.CallFailed:
+		return event.HandBack, prompt.CallFailed
+	case conversation.NoWork:
+		return event.HandBack, prompt.TakenBack(m.Text)
+	case conversation.Unkept:
+		return event.HandBack, prompt.Unkept
+	}
+	return event.HandBack, m.Text
+}
+
+// deliver hands a message to the agent.
+func (a *attempt) deliver(d conversation.Deliver) error {
+	kind, text := a.words(d.Message)
+	if d.Why == conversation.Compaction {
+		return a.compact(d.ID)
+	}
+	if d.Why == conversation.NewWork {
+		of, unfit, err := a.handWork(d)
+		if err != nil || unfit {
+			return err
+		}
+		text = of
+	}
+	show := func() {
+		a.stage.Show(event.Event{Kind: kind, Text: text})
+		a.delivered = append(a.delivered, text)
+		if d.Why == conversation.FromVerdict {
+			a.back = text
+		}
+	}
+	if d.Call != 0 {
+		// The call may be broken off at this very moment, and nobody would hear of it.
+		taken := a.settle(d.Call, Reply{Text: text})
+		if taken {
+			show()
+		}
+		return a.feed(conversation.Answered{OK: taken})
+	}
+	if !d.Shown {
+		show()
+	}
+	if d.Hook != 0 {
+		taken := false
+		if a.held[d.Hook] != nil {
+			taken = a.settle(d.Hook, Reply{HookReply: a.agent.(agent.Listener).HandBack(text)})
+		}
+		return a.feed(conversation.Answered{OK: taken})
+	}
+	failure, err := a.during(func(ctx context.Context) error {
+		if b, can := a.agent.(agent.Breaker); can && d.Break {
+			if err := b.BreakOff(ctx); err != nil {
+				return err
+			}
+		}
+		return a.agent.Deliver(ctx, text)
+	}, &a.giveUp)
+	if err != nil {
+		return err
+	}
+	if err := a.noticeEnd(); err != nil {
+		return err
+	}
+	said := conversation.Delivered{}
+	if failure != nil {
+		said.Failure = failure.Error()
+	}
+	return a.feed(said)
+}
+
+// noticeEnd tells the conversation that the program has ended, before it is told
+// what came of something that needed it.
+func (a *attempt) noticeEnd() error {
+	if a.hasEnded() && !a.Ended {
+		return a.takeEnd()
+	}
+	return nil
+}
+
+// halt ends the program of an agent that is stuck.
+func (a *attempt) halt(why string) error {
+	if err := a.recall(); err != nil {
+		return err
+	}
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	return a.feed(conversation.LeftBehind{Exit: a.end.Exit, Detail: why})
+}
+
+// abandon leaves the node to a person: the wrapper stays, without an agent and
+// without a slot.
+func (a *attempt) abandon(l conversation.Abandon) error {
+	name := a.node.Name
+	a.left = &run.Left{Exit: l.Exit, Detail: l.Detail}
+	a.end.Exit = l.Exit
+	a.refused = "" // whatever kept the program from its conversation, a person may have mended it
+	if a.stays() {
+		a.say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
+		return a.become(dag.NeedsInput, time.Time{}, l.Detail)
+	}
+	a.say("%s\naccept what is committed: cmux agents override %s\nhave it go on in its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
+	return a.become(dag.NeedsInput, time.Time{}, l.Detail)
+}
+
+// endAgent ends the program with all that came of it.
+func (a *attempt) endAgent() error {
+	if a.agent == nil {
+		return nil
+	}
+	byItself := a.hasEnded()
+	if !byItself {
+		a.keepTyped()
+	}
+	// A context that is over must not leave a process behind.
+	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)
+	if byItself && len(left) > 0 {
+		a.note("ended what the program left running: %s", proc.Names(left))
+	}
+	a.end.Exit = a.agent.Exit().Code
+	if m, ok := a.agent.(agent.Meter); ok {
+		a.end.Used = a.end.Used.AtLeast(m.Used())
+	}
+	ended := event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation}
+	if byItself {
+		ended.Exit = &a.end.Exit // else it tells of the signal alone that cmux ended it with
+	}
+	a.stage.Keep(ended)
+	if err != nil {
+		a.note("%v", err)
+	}
+	a.agent, a.compacts, a.unheard = nil, nil, false
+	return nil
+}

@@ -1,0 +1,253 @@
+package conversation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/kinds/news"
+	"cmux/agents/kinds/question"
+)
+
+// What an agent that stays has beside its work: questions that go to whom it
+// works for, messages that cannot wait for the end of a turn, and work without a
+// task that is to be kept.
+
+// Urgency says how a message reaches an agent that is in a turn.
+type Urgency uint8
+
+const (
+	Patient  Urgency = iota // at the end of the turn
+	Urgent                  // with the next hook that carries it
+	Breaking                // the turn is broken off first, where the kind can
+)
+
+const (
+	minCalls = 5               // of tools in a turn, from which on what was done is to be kept
+	maxSlip  = 8000            // bytes that go with a hook; programs cut what is longer
+	slipWait = 3 * time.Second // after a turn, for a sign that what went with a hook was read
+)
+
+// alone reports whether nobody is in front of it to answer a question.
+func (s *State) alone() bool { return s.Stays && !s.Taken && !s.Spoke && !s.Overridden }
+
+// maxAwaited bounds how much of a question is repeated, in runes.
+const maxAwaited = 100
+
+// awaits says what an agent waits for that put a question to somebody.
+func awaits(to, asked string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(asked), "\n")
+	if line == "" {
+		return "asked " + to
+	}
+	return "asked " + to + ": " + question.Shorten(line, maxAwaited)
+}
+
+// passed takes in that a question was sent, or could not be: then a person is
+// asked, as without it.
+func (m *move) passed(e Passed) {
+	if e.Failure == "" {
+		m.Awaits, m.Kept = awaits(e.To, e.Parts[0].Text), true
+		m.do(Tellback{Ref: e.Ref, Text: e.Text})
+		return
+	}
+	m.do(Note{"its question could not be sent as a message: " + e.Failure})
+	if e.Call {
+		m.hangUp("a later question of yours has taken the place of this one")
+		m.Call = Call{Ref: e.Ref, Asks: true, Options: e.Parts[0].Options, question: &e.Question}
+	} else {
+		m.hold(Gate{Ref: e.Ref, Asks: true, question: &e.Question})
+	}
+	m.Question = &e.Question
+}
+
+// begins takes in that the agent was told something: a turn of its own begins.
+func (m *move) begins() { m.Began, m.Calls, m.Kept = m.at, 0, false }
+
+// Unkept reports whether its turn did what is to be kept, as far as is known.
+func (s *State) Unkept() bool {
+	return s.Stays && s.Keeps && !s.Got && !s.Spoke && !s.Taken && !s.Kept && !s.Gated && s.Awaits == "" && s.Calls >= minCalls
+}
+
+// slip gives what cannot wait to the hook of a tool call, which carries it to the
+// model. What stands before it goes along, so that the order stays.
+func (m *move) slip() {
+	if m.Taken || m.Overridden || m.Phase != Working && m.Phase != AwaitingTurn {
+		return
+	}
+	waiting := m.Pending
+	if m.Phase == AwaitingTurn {
+		waiting = append(m.Handed.split(), m.Pending...)
+	}
+	upTo := slips(waiting)
+	if upTo == 0 {
+		return
+	}
+	for _, p := range waiting[:upTo] {
+		m.do(Slip{p})
+		if p.ID != "" {
+			m.Unseen = append(slices.Clip(m.Unseen), p)
+		}
+	}
+	m.Pending = slices.Clone(waiting[upTo:])
+	if m.Phase == AwaitingTurn { // what waited has gone, or stands first among the rest
+		m.back()
+	}
+}
+
+// slips is how many of the messages that wait go with a hook: up to the last urgent
+// one, as far as they fit. What does not fit goes with the next one.
+func slips(waiting []Message) (upTo int) {
+	fits, size := 0, 0
+	for i, p := range waiting {
+		if p.Why != FromMail && p.Why != NoWork {
+			break
+		}
+		if size += len(p.Text); i == 0 || size <= maxSlip {
+			fits = i + 1
+		}
+		if p.Urgency > Patient {
+			upTo = i + 1
+		}
+	}
+	return min(upTo, fits)
+}
+
+// seen takes in that the agent's conversation holds what it was handed.
+func (m *move) seen(id string) {
+	is := func(p Message) bool { return p.is(id) }
+	if i := slices.IndexFunc(m.Unseen, is); i >= 0 {
+		m.has(m.Unseen[i])
+		m.Unseen = slices.Delete(slices.Clone(m.Unseen), i, i+1)
+		if !m.awaited() {
+			m.do(Disarm{SlipClock})
+		}
+		return
+	}
+	// It was to be handed over again. Work that a program had which is gone is handed
+	// over all the same: the next one is to go on with it.
+	if i := slices.IndexFunc(m.Pending, is); i >= 0 {
+		if m.Pending[i].Why == NewWork && !m.running() {
+			return
+		}
+		m.has(m.Pending[i])
+		m.Pending = slices.Delete(slices.Clone(m.Pending), i, i+1)
+		return
+	}
+	switch {
+	case !m.handing() || !m.Handed.is(id):
+	case m.Phase == AwaitingTurn:
+		m.Early = append(slices.Clip(m.Early), id)
+		m.keep(m.Handed)
+		m.back()
+	default: // its program has it, and has not said so yet
+		m.Early = append(slices.Clip(m.Early), id)
+		if m.Phase == Hindered && m.arrived() {
+			m.giveUp()
+		}
+	}
+}
+
+// arrived reports whether all that is being handed over was seen in the conversation.
+func (m *move) arrived() bool {
+	return m.Handed.ID != "" && !slices.ContainsFunc(m.Handed.split(), func(p Message) bool { return !slices.Contains(m.Early, p.ID) })
+}
+
+// early takes in what was seen before its hand-over was confirmed.
+func (m *move) early() {
+	ids := m.Early
+	m.Early = nil
+	for _, id := range ids {
+		m.seen(id)
+	}
+}
+
+// has takes in that the agent has what it was handed.
+func (m *move) has(p Message) {
+	if p.Why == FromMail {
+		m.Awaits = ""
+	}
+	if p.Why == NewWork {
+		m.Got = m.Got || m.Work == p.ID
+	}
+	m.read(p.ID)
+}
+
+// maxTries is how often something is handed over to one program that does not show
+// it in its conversation. It stays unread then.
+const maxTries = 3
+
+// awaited reports whether something is to be seen in the conversation yet, or else
+// handed over again.
+func (s *State) awaited() bool {
+	return slices.ContainsFunc(s.Unseen, func(p Message) bool { return p.tries < maxTries-1 })
+}
+
+// unseen has what was handed over and never seen handed over again.
+func (m *move) unseen() {
+	var again, left []Message
+	for _, p := range m.Unseen {
+		if p.tries++; p.tries < maxTries {
+			again = append(again, p)
+		} else {
+			left = append(left, p)
+		}
+	}
+	m.Pending, m.Unseen = append(again, m.Pending...), left
+}
+
+// untold takes in that a program has ended which may not have taken in its work: it
+// is told the whole again.
+func (m *move) untold() {
+	if m.Work == "" || m.Told {
+		return
+	}
+	isWork := func(p Message) bool { return p.Why == NewWork && p.ID == m.Work }
+	m.Got = !slices.ContainsFunc(m.Pending, isWork)
+}
+
+// breaks reports whether what is to be said is to break off the turn.
+func (m *move) breaks(h Message) bool { return h.Urgency == Breaking && m.CanBreak }
+
+// waitsForTurn reports whether what is to be said waits for the end of the turn:
+// of one whose end is held always, of any other mail does, unless it is urgent and
+// the turn can be given it.
+func (m *move) waitsForTurn(h Message) bool {
+	if m.Gate.Ref != 0 {
+		return false
+	}
+	return m.busy || m.inTurn && h.Why == FromMail && !(m.Steers && h.Urgency > Patient)
+}
+
+// hurried reports whether something that came since is to break off the turn that
+// what is handed over waits for, or can be given to that turn: it goes together
+// with that.
+func (m *move) hurried() bool {
+	if m.Handed.Why != FromMail {
+		return false
+	}
+	for _, p := range m.Pending {
+		if p.Why != FromMail {
+			return false
+		}
+		if m.breaks(p) || m.inTurn && m.Steers && p.Urgency > Patient {
+			return true
+		}
+	}
+	return false
+}
+
+// turns takes in what begins, fills and ends its turns.
+func (m *move) turns(e news.Event) {
+	switch e := e.(type) {
+	case news.Worked:
+		m.Calls++
+		if e.Carries {
+			m.slip()
+		}
+	case news.TurnEnded:
+		if m.awaited() {
+			m.do(Arm{Clock: SlipClock, For: slipWait})
+		}
+	}
+}

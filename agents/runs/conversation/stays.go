@@ -1,0 +1,424 @@
+package conversation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/kinds/news"
+	"cmux/agents/kinds/question"
+	"cmux/dag"
+)
+
+// An agent that stays is given one piece of work after the other, and messages
+// in between. A piece of work ends as a node's conversation does, and the program
+// goes on. What a person types is a turn like any other: it holds messages back
+// until the turn is over, and takes nothing over.
+
+const noWork = "you have no task to report on. To tell somebody something: cmux mailbox send NAME SUBJECT BODY"
+
+const (
+	maxDeaths  = 5                      // of its program in a row, with which a person is asked
+	deathSpan  = 3 * time.Minute        // in which deaths count although turns ended in between
+	longLife   = time.Hour              // of a program, after which earlier deaths do not count
+	unbornSpan = 10 * time.Minute       // of programs that end without a sign of life
+	firstRest  = 250 * time.Millisecond // before it is started again; doubles
+	acceptedBy = "noted: whoever gave you this task is told. End your turn; what comes next is told to you"
+)
+
+// ordered takes in what is ordered of an agent that stays.
+func (m *move) ordered(what What) {
+	if !m.Stays {
+		m.do(Deny{m.Name + " is no standing agent"})
+		return
+	}
+	switch e := what.(type) {
+	case Give:
+		switch {
+		case m.Work != "":
+			m.do(Deny{fmt.Sprintf("%s is at work on %s", m.Name, m.Work)})
+		case e.At:
+			m.Work, m.Got, m.Told = e.ID, true, true
+		default:
+			m.Work, m.Told, m.Awaits = e.ID, false, ""
+			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
+		}
+	case Withdraw:
+		if m.Work != e.ID {
+			m.do(Deny{fmt.Sprintf("%s is not at work on %s", m.Name, e.ID)})
+			return
+		}
+		m.Drop = &e
+		if m.Phase == Hindered && m.Handed.is(e.ID) {
+			m.giveUp() // it need not be told
+		}
+	case Take:
+		m.tookOver("")
+	case Compact:
+		m.compact(e.ID)
+	case Wrote:
+		m.Kept = true
+		if e.To != "" {
+			m.Awaits = awaits(e.To, e.Text)
+		}
+	case Kept:
+		m.Kept = true
+	}
+}
+
+// told takes in a message. One that it has, or that is on its way, was sent again
+// by somebody who did not hear of that.
+func (m *move) told(e Tell) {
+	switch {
+	case !m.Reports:
+		m.do(Deny{m.Name + " takes no messages"})
+	case m.Overridden:
+		m.do(Deny{m.Name + " is decided by a person: cmux says nothing to its agent any more"})
+	case m.accepted():
+		m.do(Deny{m.Name + " is done: its report was accepted just now"})
+	case slices.Contains(m.Read, e.ID), slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) }), m.onTheWay(e.ID):
+	case e.Has:
+		m.read(e.ID)
+	default:
+		m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency})
+	}
+}
+
+// onTheWay reports whether the message with this id is being handed over.
+func (s *State) onTheWay(id string) bool {
+	return s.Handed.is(id) && (s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn) ||
+		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.is(id) }) ||
+		slices.ContainsFunc(s.Unseen, func(p Message) bool { return p.is(id) })
+}
+
+// maxTogether bounds the text of messages that go together, in bytes.
+const maxTogether = 32 << 10
+
+// together makes one message of the mail that waits at the head, so that it costs
+// one turn. What is urgent takes all along that stands before it.
+func (m *move) together(h Message) Message {
+	if h.Why != FromMail {
+		return h
+	}
+	mail := append([]Message{h}, m.Pending...)
+	upTo, urgent, size := 1, 0, len(h.Text)
+	for i, p := range mail[1:] {
+		if p.Why != FromMail {
+			break
+		}
+		if size += len(p.Text); size <= maxTogether {
+			upTo = i + 2
+		}
+		if p.Urgency > Patient {
+			urgent = i + 2
+		}
+	}
+	upTo = max(upTo, urgent)
+	m.Pending = m.Pending[upTo-1:]
+	return join(mail[:upTo])
+}
+
+// join makes one message of several.
+func join(all []Message) Message {
+	if len(all) == 1 {
+		return all[0]
+	}
+	h := Message{Why: FromMail, parts: slices.Clone(all)}
+	for i, p := range all {
+		if i > 0 {
+			h.ID, h.Text = h.ID+",", h.Text+"\n\n"
+		}
+		h.ID, h.Text, h.Urgency = h.ID+p.ID, h.Text+p.Text, max(h.Urgency, p.Urgency)
+	}
+	return h
+}
+
+// split are the messages that m is made of.
+func (m Message) split() []Message {
+	if m.parts == nil {
+		return []Message{m}
+	}
+	all := slices.Clone(m.parts)
+	for i := range all {
+		all[i].Shown = m.Shown
+	}
+	return all
+}
+
+// is reports whether m is the message with this id, or has it among others.
+func (m Message) is(id string) bool {
+	return m.ID != "" && slices.Contains(strings.Split(m.ID, ","), id)
+}
+
+// Waiting are the ids of the messages that the agent has not been handed yet.
+func (s *State) Waiting() (ids []string) {
+	if s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn {
+		if s.Handed.Why == FromMail {
+			ids = append(ids, strings.Split(s.Handed.ID, ",")...)
+		}
+	}
+	for _, p := range s.Pending {
+		if p.Why == FromMail {
+			ids = append(ids, strings.Split(p.ID, ",")...)
+		}
+	}
+	return ids
+}
+
+// Hindrance is what a person can clear so that what is to be typed is typed; empty:
+// nothing.
+func (s *State) Hindrance() string {
+	if s.Phase != Hindered || s.comesUp() {
+		return ""
+	}
+	return hinders(s.Screen)
+}
+
+// lasting is what is pending and still to be said whatever the agent did
+// meanwhile.
+func (m *move) lasting() (last []Message) {
+	for _, p := range m.Pending {
+		if p.lasts() {
+			last = append(last, p)
+		}
+	}
+	return last
+}
+
+// surviving is what is pending and still to be said by a program that is started
+// again.
+func (m *move) surviving() (left []Message) {
+	for _, p := range m.Pending {
+		if p.lasts() || m.Stays && p.Answering() {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// personTyped takes in that a person typed: in an agent that stays that is a turn
+// like any other.
+func (m *move) personTyped(said string) {
+	if !m.Stays || m.Taken {
+		m.tookOver(said)
+		return
+	}
+	m.quiet()
+	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
+	m.Spoke, m.WentOn = true, true
+	m.Awaits = ""
+	m.begins()
+	if said == "" && m.Got { // broken off, and not to be sent on at once
+		m.Awaits = "waits for a person, who broke its turn off"
+	}
+	if m.typing() {
+		m.giveUp()
+	}
+}
+
+// rest has nothing to do: messages and work are waited for.
+func (m *move) rest() {
+	m.letGo()
+	m.Spoke, m.WentOn = false, false
+	m.enter(Resting)
+	if m.Awaits != "" {
+		m.become(Become{Activity: dag.NeedsInput, Detail: m.Awaits})
+		return
+	}
+	if !m.Came && !m.Unborn.IsZero() { // its last program gave no sign either
+		m.become(Become{Activity: dag.SettingUp, Detail: "its program starts again"})
+		return
+	}
+	m.become(Become{Activity: dag.Resting})
+}
+
+func (m *move) resting() bool {
+	switch {
+	case m.Ended, m.Drop != nil, m.Broke != nil, m.Taken, m.Report != nil, m.Limit != nil, m.Falter != nil, m.Question != nil, len(m.Pending) > 0, m.Said != nil:
+		m.back()
+	case m.WentOn:
+		m.become(Become{Activity: dag.Working})
+		m.back()
+	default:
+		if m.TurnEnded {
+			m.letGo()
+			m.TurnEnded = false
+		}
+		return false
+	}
+	return true
+}
+
+// handed takes in that what was on its way has arrived. Of what a hook took the
+// agent is to show a sign first.
+func (m *move) handed() {
+	h := m.Handed
+	if m.Fate = Told; h.Asked {
+		m.Fate = Replied
+	}
+	m.hears(h)
+	if !m.Stays && h.Why == FromMail && m.By == ByProgram && m.Report != nil {
+		m.do(Note{"reported before it had read a message, which comes first"})
+		m.hangUp(reportAgain)
+		m.Report = nil
+	}
+	m.begins()
+	if h.Why != Unkept {
+		m.Gated = false
+	}
+	if h.Why == NewWork {
+		m.Got = m.Work == h.ID
+	}
+	if h.Why == FromMail || h.Why == ByPerson {
+		m.Awaits = ""
+	}
+	switch {
+	case h.ID == "":
+	case m.Recalls:
+		m.Unseen = append(slices.Clip(m.Unseen), h.split()...)
+		m.early()
+	case m.By == ByProgram:
+		m.read(h.ID)
+	default:
+		m.Unproven = append(slices.Clip(m.Unproven), h)
+	}
+}
+
+// maxRead is how many messages are remembered, so that one that is told again by
+// somebody who did not hear that it was read is not read twice.
+const maxRead = 1000
+
+// read takes in that the agent has read what has this id.
+func (m *move) read(id string) {
+	m.remember(id)
+	m.Told = m.Told || m.Work != "" && id == m.Work
+	m.do(Confirm{id})
+}
+
+func (m *move) remember(id string) {
+	m.Read = append(slices.Clip(m.Read), strings.Split(id, ",")...)
+	if n := len(m.Read) - maxRead; n > 0 {
+		m.Read = m.Read[n:]
+	}
+}
+
+// proven takes in a sign of the agent's that it goes on: it has what its hooks
+// were given.
+func (m *move) proven(e news.Event) {
+	if len(m.Unproven) == 0 {
+		return
+	}
+	switch e.(type) {
+	case news.Worked, news.TurnEnded, news.ShellBegan, news.Asked:
+		for _, p := range m.Unproven {
+			m.read(p.ID)
+		}
+		m.Unproven = nil
+	}
+}
+
+// giveBack ends a piece of work that the agent cannot go on with.
+func (m *move) giveBack() {
+	why := m.Report.Text
+	m.Report = nil
+	if m.Call.Ref != 0 {
+		m.do(Reply{m.Call.Ref, acceptedBy})
+		m.Call = Call{}
+	}
+	m.workOver(Close{End: Failed, Reason: dag.ReasonReported, Detail: why})
+}
+
+// dropWork takes the piece of work back.
+func (m *move) dropWork() {
+	why := m.Drop.Why
+	m.hangUp("this task was taken back: " + why)
+	told := m.Got
+	if told {
+		m.Pending = append([]Message{{Why: NoWork, Text: why, Urgency: Breaking}}, m.Pending...)
+	}
+	m.Report = nil
+	m.workOver(Close{End: Cancelled, Detail: why})
+}
+
+// workOver has the end of the piece of work recorded. Without one there is
+// nothing that could fail, and a person is told.
+func (m *move) workOver(c Close) {
+	switch {
+	case m.Work != "":
+		m.hangUp("this task is over: " + c.Detail)
+		isWork := func(p Message) bool { return p.Why == NewWork }
+		m.Pending = slices.DeleteFunc(slices.Clone(m.Pending), isWork)
+		m.Unproven = slices.DeleteFunc(slices.Clone(m.Unproven), isWork) // nor is it said again by a program that starts
+		m.Unseen = slices.DeleteFunc(slices.Clone(m.Unseen), isWork)
+		m.enter(Tallying)
+		m.do(WorkOver{m.Work, c})
+	case c.End == Finished:
+		m.back()
+	default:
+		m.ask(Open{Question: question.New(c.Detail), Reason: c.Reason})
+	}
+}
+
+// tallied is after a piece of work.
+func (m *move) tallied() {
+	m.Work, m.Got, m.Told, m.Drop, m.Awaits = "", false, false, nil, ""
+	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
+	m.SentBack, m.Unheard, m.Falters, m.Concluded, m.Summary = 0, 0, 0, 0, ""
+	if ill := m.Ill; ill != nil {
+		m.Ill = nil
+		m.halt(*ill)
+		return
+	}
+	m.back()
+	if !m.busy {
+		m.TurnEnded = true
+	}
+}
+
+// revives has the program of an agent that stays started again. One that ends
+// again and again is left to a person.
+func (m *move) revives(e *LeftBehind) bool {
+	again := m.survives()
+	m.Subagents = 0
+	if !again {
+		e.Detail = fmt.Sprintf("its program ended %d times in a row and is not started again: %s", len(m.Deaths), e.Detail)
+		m.Deaths, m.Unborn = nil, time.Time{}
+		return false
+	}
+	wait := firstRest << (len(m.Deaths) - 1)
+	m.enter(Reviving)
+	m.become(Become{Activity: dag.SettingUp, Detail: "its program ended and starts again: " + oneLine(e.Detail)})
+	m.do(Arm{Clock: ReviveClock, For: wait})
+	return true
+}
+
+// survives takes in that the program has ended, and reports whether it may start
+// again. Deaths count whatever the time between them, until a turn has ended or a
+// program has lived for long; then only those of the last deathSpan do. Programs
+// that end without a sign of life are given up after unbornSpan, too.
+func (m *move) survives() bool {
+	if m.Came && m.at.Sub(m.Launched) >= longLife {
+		m.Progress = m.at
+	}
+	m.Deaths = slices.DeleteFunc(slices.Clone(m.Deaths), func(t time.Time) bool {
+		return !t.After(m.Progress) && m.at.Sub(t) > deathSpan
+	})
+	m.Deaths = append(m.Deaths, m.at)
+	switch {
+	case m.Came:
+		m.Unborn = time.Time{}
+	case m.Unborn.IsZero():
+		m.Unborn = m.at
+	}
+	late := !m.Unborn.IsZero() && m.at.Sub(m.Unborn) > unbornSpan
+	return len(m.Deaths) < maxDeaths && !late
+}
+
+func (m *move) reviving() bool {
+	if !m.rang[ReviveClock] {
+		return false
+	}
+	m.restart()
+	return true
+}

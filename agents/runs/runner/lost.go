@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+)
+
+// cleared is a node that was lost too often and has nothing running any more.
+type cleared struct {
+	node, attempt int
+	ended         []proc.Process
+	err           error
+}
+
+// marks are those of a node's attempts up to n.
+func marks(r *run.Run, node string, n int) []proc.Mark {
+	all := make([]proc.Mark, n)
+	for k := range all {
+		all[k] = proc.Attempt(r.Plan.ID, node, k+1)
+	}
+	return all
+}
+
+// EndLeftovers ends what attempts of r left running that are over: their owner
+// was killed, or they left it behind where nothing proved whose it is but their
+// mark. It returns what it ended. The caller has made sure that none is at work.
+func EndLeftovers(ctx context.Context, r *run.Run) ([]proc.Process, error) {
+	h := run.NewHistory(r.Plan.Graph)
+	if _, err := r.Replay(h, 0, nil); err != nil {
+		return nil, err
+	}
+	var all []proc.Mark
+	for i := range h.Nodes {
+		if a := h.Nodes[i].Attempt(); a != nil && !h.Nodes[i].Fact.StillOpen {
+			all = append(all, marks(r, r.Plan.Graph.Nodes[i].Name, a.N)...)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return proc.End(ctx, attempt.Limits{}.Patience(), all...)
+}
+
+// clearHeld ends what is left of nodes that were lost too often, beside the
+// scheduler: no further attempt does it first.
+func (r *Runner) clearHeld(ctx context.Context) {
+	held := r.held
+	r.held = nil
+	for _, i := range slices.Compact(held) {
+		n := &r.hist.Nodes[i]
+		if !n.Fact.Held {
+			continue
+		}
+		name, last := r.g.Nodes[i].Name, n.Fact.Attempts
+		r.tasks.Go(func() {
+			ended, err := proc.End(ctx, attempt.Limits{}.Patience(), marks(r.Run, name, last)...)
+			select {
+			case r.cleared <- cleared{i, last, ended, err}:
+			case <-r.over:
+			}
+		})
+	}
+}
+
+// giveUp ends a node that was lost too often: headless there is nobody to ask
+// what to do about it.
+func (r *Runner) giveUp(ctx context.Context, c cleared) error {
+	n, name := &r.hist.Nodes[c.node], r.g.Nodes[c.node].Name
+	if len(c.ended) > 0 {
+		r.Log.Warn("ended what a lost attempt left running", "node", name, "processes", proc.Names(c.ended))
+	}
+	if c.err != nil {
+		r.Log.Error("processes of a lost attempt could not be ended", "node", name, "err", c.err)
+	}
+	if r.Server != nil || !n.Fact.Held || n.Fact.Attempts != c.attempt || r.hist.Stopped {
+		return nil
+	}
+	end := &run.End{Outcome: dag.Failed, Reason: dag.ReasonLost, Exit: 1, Detail: lostDetail(n)}
+	if c.err != nil {
+		end.Detail += "; " + c.err.Error()
+	}
+	return r.commit(ctx, run.Record{Type: run.AttemptEnd, Node: name, Attempt: c.attempt, End: end})
+}
+
+func lostDetail(n *run.Node) string {
+	detail := fmt.Sprintf("lost %d times", n.Fact.Losses)
+	if n.Fact.Detail != "" {
+		detail += ": " + n.Fact.Detail
+	}
+	return detail
+}
