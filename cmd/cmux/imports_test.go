@@ -127,9 +127,21 @@ var besides = []string{
 	"examples/storm",
 }
 
+// rooms are the folders of agents, from the ground up.
+var rooms = []string{"platform", "records", "kinds", "runs", "org", "control"}
+
 func TestImportsGoDownwards(t *testing.T) {
 	may := map[string][]string{}
+	floor := 0
 	for _, h := range house {
+		if in, ok := strings.CutPrefix(h.pkg, "agents/"); ok {
+			room, _, _ := strings.Cut(in, "/")
+			at := slices.Index(rooms, room)
+			if at < floor {
+				t.Errorf("%s stands after the room %s", h.pkg, rooms[floor])
+			}
+			floor = max(floor, at)
+		}
 		imports := strings.Fields(h.imports)
 		for _, i := range imports {
 			if _, ok := may[i]; !ok {
