@@ -10,6 +10,7 @@
 # make web-golden compares how the pages look with what is kept in web/e2e/golden
 # make bench-web  measures the dashboard in Chromium, beside an empty page
 # make dist    builds what people install into dist/: archives, packages, checksums
+# make shape   prints the largest packages, types and circles of files
 # make docs    rewrites the generated pages under docs/
 # make pictures draws the README's pictures into docs/pictures/ from a real run
 # make install puts bin/cmux into $(DESTDIR)$(PREFIX)/bin; PREFIX is /usr/local
@@ -25,7 +26,7 @@ LINT     = $(GO) tool -modfile=.ci/lint.mod
 
 SHELL = /bin/bash
 
-.PHONY: all build demo demo-web test test-all before-test check check-all fuzz bench docs pictures dist dist-check tools clean install dashboard web-check web-unit web-e2e web-test web-golden bench-web test-tools
+.PHONY: all build demo demo-web test test-all before-test check check-all fuzz bench docs shape pictures dist dist-check tools clean install dashboard web-check web-unit web-e2e web-test web-golden bench-web test-tools
 
 all: dashboard build
 
@@ -152,6 +153,9 @@ bench: tools
 	@.ci/tools ninja make
 	@.ci/agents
 	$(GO) run ./agents/runs/runner/benchruns
+
+shape:
+	@$(GO) test ./cmd/cmux -run TestShape -count=1 -shape
 
 docs:
 	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/records/event ./agents/kinds/guard ./agents/org/standing ./server/api ./server/watch -run 'Docs|Reference' -update
