@@ -358,7 +358,7 @@ func TestLinks(t *testing.T) {
 // TestEnvironmentIsListed holds the page's table to the variables that a node
 // is given.
 func TestEnvironmentIsListed(t *testing.T) {
-	given, err := os.ReadFile("../agents/attempt/env.go")
+	given, err := os.ReadFile("../agents/runs/attempt/env.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func built(t *testing.T) string {
 		if binDir, buildErr = os.MkdirTemp("", "cmux-bin"); buildErr != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", binDir+string(filepath.Separator), "../cmd/cmux", "../agents/modeltest/modeld").CombinedOutput()
+		out, err := exec.Command("go", "build", "-o", binDir+string(filepath.Separator), "../cmd/cmux", "../agents/testkit/modeltest/modeld").CombinedOutput()
 		if err != nil {
 			buildErr = fmt.Errorf("go build: %w\n%s", err, out)
 		}
