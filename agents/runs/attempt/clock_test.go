@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -78,24 +77,5 @@ func TestClocks(t *testing.T) {
 	}
 	if d := left(now.Round(0), now.Add(-30*24*time.Hour).Round(0)); d != 30*24*time.Hour {
 		t.Errorf("a clock set back a month: %s", d)
-	}
-}
-
-func TestTail(t *testing.T) {
-	k := &tail{limit: 10}
-	for range 100 {
-		k.Write([]byte("é12"))
-	}
-	if s := k.String(); s != "…é12é12" && len(s) > len("…")+10 {
-		t.Errorf("%q", s)
-	}
-	if s := (&tail{limit: 10, buf: []byte("short")}).String(); s != "short" {
-		t.Errorf("%q", s)
-	}
-}
-
-func TestNewestIgnoresGit(t *testing.T) {
-	if !newest(context.Background(), t.TempDir(), time.Now().Add(time.Hour)).IsZero() {
-		t.Error("something is newer than an hour from now")
 	}
 }

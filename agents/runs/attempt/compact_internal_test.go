@@ -13,6 +13,7 @@ import (
 	"cmux/agents/kinds/news"
 	"cmux/agents/records/event"
 	"cmux/agents/records/journal"
+	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/run"
 )
 
@@ -22,7 +23,7 @@ func hears(t *testing.T, role string) (a *attempt, said func() string) {
 	root := t.TempDir()
 	var recorded []string
 	a = &attempt{
-		ctx: t.Context(), out: &output{live: io.Discard},
+		ctx: t.Context(), out: output.New(io.Discard),
 		spec:  &run.Spec{Node: "w1", Frame: &run.Frame{Root: root}, Member: &run.Member{Role: role}},
 		stage: &agent.Stage{Dir: root, Out: io.Discard, Lines: new(event.Printer)},
 	}

@@ -84,7 +84,7 @@ func (a *attempt) merge() error {
 		return a.call(ctx, func() error {
 			what := "before the first merge: "
 			if branch != "" {
-				a.say("merged %s", branch)
+				a.out.Say("merged %s", branch)
 				what = "after merging " + branch + ": "
 			}
 			f, err := a.verify(what)
@@ -192,7 +192,7 @@ func (a *attempt) push() error {
 	if err := recorded(); err != nil {
 		return err
 	}
-	a.say("on_complete: push %s (%.12s) to %s", branch, commit, remote)
+	a.out.Say("on_complete: push %s (%.12s) to %s", branch, commit, remote)
 	s, err := a.step("", a.limits.Step, []string{"git", "--no-replace-objects", "-c", "core.hooksPath=" + hooks, "push", "--", remote, commit + ":refs/heads/" + branch})
 	if err := a.stepFailed("push", s, err); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (a *attempt) asked(f func(context.Context) error) error {
 
 // pullRequest opens one with gh, unless one is open already.
 func (a *attempt) pullRequest() error {
-	a.say("on_complete: pr %s", a.spec.Place.Branch)
+	a.out.Say("on_complete: pr %s", a.spec.Place.Branch)
 	if _, err := agent.LookPath("gh", a.stage.Env); err != nil {
 		return failed(dag.ReasonOnComplete, "pr: gh is not in the PATH: install it, or take pr out of on_complete; %s is pushed", a.spec.Place.Branch)
 	}

@@ -45,7 +45,7 @@ func (a *attempt) judge() (f *fault, err error) {
 		if f != nil || err != nil || still {
 			return f, err
 		}
-		a.say("it changed while it was judged, and is judged anew")
+		a.out.Say("it changed while it was judged, and is judged anew")
 	}
 	a.judged = ""
 	return &fault{
@@ -167,7 +167,7 @@ func (a *attempt) mend() (*fault, error) {
 		}, nil
 	}
 	if mended {
-		fmt.Fprintf(a.out, "── cmux: put the worktree's .git back, which was gone or another\n")
+		a.out.Say("put the worktree's .git back, which was gone or another")
 	}
 	return nil, nil
 }
@@ -177,7 +177,7 @@ func (a *attempt) mend() (*fault, error) {
 func (a *attempt) reveal(ctx context.Context) error {
 	paths, err := a.tree.repo.Reveal(ctx, a.tree.lent.Path)
 	if err == nil && len(paths) > 0 {
-		fmt.Fprintf(a.out, "── cmux: git was told not to look at these; it looks again: %s\n", shown(paths))
+		a.out.Say("git was told not to look at these; it looks again: %s", shown(paths))
 	}
 	return err
 }
@@ -284,7 +284,7 @@ func (a *attempt) verify(what string) (*fault, error) {
 		if f == nil || err != nil || !rewrote || again || a.tellable() {
 			return f, err
 		}
-		a.say("%s; they run once more on what it left", f.detail)
+		a.out.Say("%s; they run once more on what it left", f.detail)
 	}
 }
 
@@ -316,7 +316,7 @@ func (a *attempt) runChecks(what string) (_ *fault, rewrote bool, _ error) {
 		return nil, false, err
 	}
 	for _, command := range a.node.Verify {
-		a.say("check: %s", command)
+		a.out.Say("check: %s", command)
 		check, err := a.check(command)
 		if err != nil {
 			return nil, false, err
@@ -336,7 +336,7 @@ func (a *attempt) runChecks(what string) (_ *fault, rewrote bool, _ error) {
 			if check.TimedOut {
 				how = "no end within " + time.Duration(a.node.VerifyTimeout).String()
 			}
-			a.say("check failed (%s): %s", how, command)
+			a.out.Say("check failed (%s): %s", how, command)
 			f := &fault{
 				reason: dag.ReasonChecks,
 				detail: fmt.Sprintf("%s%s: %s%s", what, command, how, endOf(check.Output)),
@@ -348,7 +348,7 @@ func (a *attempt) runChecks(what string) (_ *fault, rewrote bool, _ error) {
 			return f, false, a.become(before, time.Time{}, "")
 		}
 		if meddled != nil {
-			a.say("%s", meddled.detail)
+			a.out.Say("%s", meddled.detail)
 			return meddled, rewrites, a.become(before, time.Time{}, "")
 		}
 	}
@@ -551,7 +551,7 @@ func (a *attempt) commit() error {
 	err := a.git(func(ctx context.Context) error {
 		commit, err := a.tree.repo.CommitAll(ctx, a.tree.lent.Path, message)
 		if err == nil {
-			fmt.Fprintf(a.out, "── cmux: committed what was left uncommitted: %.12s\n", commit)
+			a.out.Say("committed what was left uncommitted: %.12s", commit)
 		}
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -205,10 +206,10 @@ func (a *attempt) lastWords() string {
 		said = s.LastWords(a.ctx)
 	}
 	if said == "" {
-		said = a.out.lastWords()
+		said = a.out.Said()
 	}
 	var lines []string
-	for line := range strings.Lines(readable(said)) {
+	for line := range strings.Lines(output.Readable(said)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "── cmux:") {
 			lines = append(lines, line)
 		}

@@ -39,7 +39,7 @@ func (a *attempt) meddled(before *worktree.TreeState, what, command string) (now
 			return err
 		}
 		if mended {
-			fmt.Fprintf(a.out, "── cmux: put the worktree's .git back, which was gone or another after the check %s\n", command)
+			a.out.Say("put the worktree's .git back, which was gone or another after the check %s", command)
 		}
 		if now, err = a.tree.repo.State(ctx, a.tree.lent.Path); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (a *attempt) meddled(before *worktree.TreeState, what, command string) (now
 		return nil, nil, false, failed(dag.ReasonChecks, "%safter the check %s: %v", what, command, failure)
 	}
 	if len(change.New) > 0 {
-		a.say("made by the check, not the agent's work: %s", shown(change.New))
+		a.out.Say("made by the check, not the agent's work: %s", shown(change.New))
 	}
 	var did []string
 	if change.Moved != "" {

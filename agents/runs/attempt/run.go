@@ -12,6 +12,7 @@ import (
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
 	"cmux/agents/records/mail"
+	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
@@ -28,7 +29,7 @@ type attempt struct {
 	kind   agent.Kind
 	limits Limits
 	stage  *agent.Stage
-	out    *output
+	out    *output.Output
 	agent  agent.Agent // nil: there is none now
 	tree   *tree       // nil: the node has none
 	shared shared
@@ -109,13 +110,14 @@ func Run(ctx context.Context, job Job) (run.End, error) {
 
 func (a *attempt) run() (run.End, error) {
 	a.budget = newStopwatch(time.Duration(a.node.Timeout))
-	a.out = &output{live: a.job.Live, last: time.Now()}
-	if a.out.live == nil && a.job.Terminal != nil {
-		a.out.live = a.job.Terminal.Out
+	live := a.job.Live
+	if live == nil && a.job.Terminal != nil {
+		live = a.job.Terminal.Out
 	}
+	a.out = output.New(live)
 	var (
 		env []string
-		log *Log
+		log *output.Log
 	)
 	err := a.patiently(func() (err error) {
 		if a.cramped() {
@@ -124,7 +126,7 @@ func (a *attempt) run() (run.End, error) {
 		if env, err = environ(a.job); err != nil {
 			return err
 		}
-		log = NewLog(a.job.Paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+		log = output.NewLog(a.job.Paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
 		if a.kind.Judge {
 			err = log.Open() // it will have much to say
 		}
@@ -137,7 +139,7 @@ func (a *attempt) run() (run.End, error) {
 	if err != nil {
 		return run.End{}, err
 	}
-	a.out.log = log
+	a.out.To(log)
 	a.stage = &agent.Stage{
 		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.WorkDir(), Root: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
 		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
@@ -186,23 +188,23 @@ func (a *attempt) conclude(err error) (run.End, error) {
 			a.end.Exit = f.Exit
 		}
 	default:
-		a.say("%v", err)
+		a.out.Say("%v", err)
 		used := a.recordUse()
 		a.closeEvents(nil, err)
-		return run.End{}, errors.Join(err, used, a.out.close())
+		return run.End{}, errors.Join(err, used, a.out.Close())
 	}
 	// Where a person has decided, this end gets no marker either.
 	a.end.Retry = a.Overridden || a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
 	a.survey()
 	if a.end.Outcome == dag.Failed {
 		if a.end.Detail != "" {
-			a.say("%s", a.end.Detail)
+			a.out.Say("%s", a.end.Detail)
 		} else {
-			a.say("exit %d", a.end.Exit)
+			a.out.Say("exit %d", a.end.Exit)
 		}
 	}
 	a.closeEvents(&a.end, nil)
-	if err := a.out.close(); err != nil {
+	if err := a.out.Close(); err != nil {
 		a.note("the log is incomplete: %v", err)
 	}
 	return a.end, nil
@@ -300,6 +302,11 @@ func (a *attempt) become(act dag.Activity, until time.Time, detail string) error
 	return a.record(rec)
 }
 
+// Header is the line that begins an attempt in a node's log.
+func Header(node string, attempt int, at time.Time) string {
+	return fmt.Sprintf("── %s: attempt %d, %s ──\n", node, attempt, at.Format("2006-01-02 15:04:05"))
+}
+
 // maxDetail bounds what is recorded of an activity.
 const maxDetail = maxReason + 1<<10
 
@@ -312,15 +319,9 @@ func (a *attempt) record(r run.Record) error {
 // written is not worth the attempt.
 func (a *attempt) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	a.say("%s", text)
+	a.out.Say("%s", text)
 	a.stage.Keep(event.Event{Kind: event.Note, Text: text})
 	a.record(run.Record{Type: run.Noted, Detail: text})
-}
-
-// say prints a line of cmux's own into the log and the pane.
-func (a *attempt) say(format string, args ...any) {
-	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
-	fmt.Fprintf(a.out, "── cmux: %s\n", strings.ReplaceAll(text, "\n", "\n   "))
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -206,7 +206,7 @@ func (a *attempt) stopIdle() {
 func (a *attempt) checkIdle() error {
 	d := time.Duration(a.node.IdleTimeout)
 	last := a.lastSign
-	if w := a.out.lastWrite(); w.After(last) {
+	if w := a.out.LastWrite(); w.After(last) {
 		last = w
 	}
 	// The search ends at the first newer file, so it is repeated from there.

@@ -30,7 +30,7 @@ func (a *attempt) patiently(f func() error) error {
 			if run.NoFiles(err) {
 				why = waitsForFiles
 			}
-			a.say("%s (%v)", why, err)
+			a.out.Say("%s (%v)", why, err)
 			if a.stage != nil && a.told && !run.Cramped(a.job.Paths.Dir) {
 				if err := a.become(a.activity, time.Time{}, why); err != nil {
 					return err

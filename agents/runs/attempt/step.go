@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -77,7 +78,7 @@ func (a *attempt) step(script string, timeout time.Duration, argv []string, stdi
 // it left running.
 func (s step) run(ctx context.Context) *stepEnd {
 	end := &stepEnd{}
-	keep := &tail{limit: maxCheckOutput}
+	keep := &output.Tail{Limit: maxCheckOutput}
 	if err := s.carryOut(ctx, end, both{s.out, keep}); err != nil {
 		fmt.Fprintf(both{s.out, keep}, "%v\n", err)
 		if end.exit == 0 {
@@ -143,7 +144,7 @@ func (w both) Write(p []byte) (int, error) {
 func (e *stepEnd) check(command string, began time.Time) *run.Check {
 	return &run.Check{
 		Command: command, Exit: e.exit, TimedOut: e.timedOut,
-		Took: dag.Duration(time.Since(began)), Output: readable(e.output),
+		Took: dag.Duration(time.Since(began)), Output: output.Readable(e.output),
 	}
 }
 

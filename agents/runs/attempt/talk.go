@@ -269,7 +269,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 		a.stage.Conversation, a.stage.Counted = "", dag.Usage{}
 	}
 	a.launched = l
-	a.out.began()
+	a.out.Began()
 	var started agent.Agent
 	err := a.patiently(func() (err error) {
 		switch {
@@ -451,10 +451,10 @@ func (a *attempt) abandon(l conversation.Abandon) error {
 	a.end.Exit = l.Exit
 	a.refused = "" // whatever kept the program from its conversation, a person may have mended it
 	if a.stays() {
-		a.say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
+		a.out.Say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
 		return a.become(dag.NeedsInput, time.Time{}, l.Detail)
 	}
-	a.say("%s\naccept what is committed: cmux agents override %s\nhave it go on in its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
+	a.out.Say("%s\naccept what is committed: cmux agents override %s\nhave it go on in its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
 	return a.become(dag.NeedsInput, time.Time{}, l.Detail)
 }
 

@@ -1,4 +1,10 @@
-package attempt
+// Package output is where everything an attempt prints goes: its log, and whoever
+// watches.
+//
+// A Log keeps the beginning and the end of what is printed, however much that is.
+// An Output writes to it and to the pane, and never fails the program that
+// prints. Readable makes what was printed safe to show.
+package output
 
 import (
 	"errors"
@@ -7,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"cmux/signals"
 )
@@ -62,11 +67,6 @@ func (l *Log) Open() error {
 	}
 	l.f, l.base = f, end+int64(len(l.header))
 	return nil
-}
-
-// Header is the line that begins an attempt in a node's log.
-func Header(node string, attempt int, at time.Time) string {
-	return fmt.Sprintf("── %s: attempt %d, %s ──\n", node, attempt, at.Format("2006-01-02 15:04:05"))
 }
 
 // Write keeps p, or what the bounds let it keep.

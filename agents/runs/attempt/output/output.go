@@ -1,6 +1,7 @@
-package attempt
+package output
 
 import (
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -9,48 +10,64 @@ import (
 	"unicode/utf8"
 )
 
-// output is where everything an attempt prints goes: its log, and whoever
+// Output is where everything an attempt prints goes: its log, and whoever
 // watches. A log that cannot be written (a full disk) or a watcher that has
 // gone does not stop the program; the first fault is kept for a note.
-type output struct {
+type Output struct {
 	mu    sync.Mutex
 	log   *Log
 	live  io.Writer
 	muted bool // the terminal is another program's: nothing is shown
 	last  time.Time
-	said  tail // of the program, for LastWords
+	said  Tail // of the program
 	err   error
+}
+
+// New returns an Output that shows what is written to it on live, if that is not nil.
+func New(live io.Writer) *Output { return &Output{live: live, last: time.Now()} }
+
+// To has what is written from now on go to the log too, which Close closes.
+func (o *Output) To(log *Log) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = log
+}
+
+// Say prints a line of cmux's own.
+func (o *Output) Say(format string, args ...any) {
+	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
+	fmt.Fprintf(o, "── cmux: %s\n", strings.ReplaceAll(text, "\n", "\n   "))
 }
 
 // maxSaid bounds what is kept of a program's last output.
 const maxSaid = 2 << 10
 
-// began forgets what programs before this one printed.
-func (o *output) began() {
+// Began forgets what programs before this one printed.
+func (o *Output) Began() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.said = tail{limit: maxSaid}
+	o.said = Tail{Limit: maxSaid}
 }
 
-// lastWords returns the end of what was printed since began.
-func (o *output) lastWords() string {
+// Said returns the end of what was printed since Began.
+func (o *Output) Said() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.said.String()
 }
 
 // Mute implements agent.Muter.
-func (o *output) Mute(on bool) {
+func (o *Output) Mute(on bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.muted = on
 }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last = time.Now()
-	if o.said.limit > 0 {
+	if o.said.Limit > 0 {
 		o.said.Write(p)
 	}
 	if o.log != nil {
@@ -66,13 +83,15 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (o *output) lastWrite() time.Time {
+// LastWrite is when something was printed last.
+func (o *Output) LastWrite() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last
 }
 
-func (o *output) close() error {
+// Close closes the log, and returns the first fault of writing to it.
+func (o *Output) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	err := o.err
@@ -85,28 +104,28 @@ func (o *output) close() error {
 	return err
 }
 
-// tail keeps the last bytes written to it.
-type tail struct {
-	limit int
+// Tail keeps the last bytes written to it.
+type Tail struct {
+	Limit int
 	buf   []byte
 	cut   bool
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *Tail) Write(p []byte) (int, error) {
 	t.buf = append(t.buf, p...)
 	// Trim in large steps, so that small writes stay cheap.
-	if len(t.buf) > 2*t.limit {
-		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.limit:]...)
+	if len(t.buf) > 2*t.Limit {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.Limit:]...)
 		t.cut = true
 	}
 	return len(p), nil
 }
 
 // String is the end of what was written, whole characters only.
-func (t *tail) String() string {
+func (t *Tail) String() string {
 	b := t.buf
-	if len(b) > t.limit {
-		b = b[len(b)-t.limit:]
+	if len(b) > t.Limit {
+		b = b[len(b)-t.Limit:]
 		t.cut = true
 	}
 	if t.cut {
@@ -122,10 +141,10 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 })
 
-// readable is what a program printed without what a terminal would obey: an
+// Readable is what a program printed without what a terminal would obey: an
 // agent reads it, and it may be pasted into a pane. What was written over the
 // same line again and again keeps its last state.
-func readable(s string) string {
+func Readable(s string) string {
 	s = escapes().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	lines := strings.Split(s, "\n")

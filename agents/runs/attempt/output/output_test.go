@@ -1,4 +1,4 @@
-package attempt
+package output
 
 import (
 	"strings"
@@ -18,7 +18,7 @@ func TestReadable(t *testing.T) {
 		"cut\x1b[3":                                "cut3",
 		"\xff\x9b31m":                              "\uFFFD31m",
 	} {
-		if got := readable(in); got != want {
+		if got := Readable(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -29,22 +29,25 @@ func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 func FuzzReadable(f *testing.F) {
 	f.Add("a\x1b[31mb\r\nc\x1b]0;x\x07")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := readable(s)
+		got := Readable(s)
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || 0x7f <= r && r < 0xa0 }) {
 			t.Errorf("%q became %q", s, got)
 		}
-		if readable(got) != got {
+		if Readable(got) != got {
 			t.Errorf("%q changes again", got)
 		}
 	})
 }
 
-func TestName(t *testing.T) {
-	for in, want := range map[string]string{
-		"src/a b.go": "src/a b.go", "é/日本": "é/日本", "new\nline": `"new\nline"`, "a, b": `"a, b"`, " x": `" x"`, "it's": `"it's"`, "\xff": `"\xff"`, "\x1b[2J": `"\x1b[2J"`,
-	} {
-		if got := name(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
+func TestTail(t *testing.T) {
+	k := &Tail{Limit: 10}
+	for range 100 {
+		k.Write([]byte("é12"))
+	}
+	if s := k.String(); s != "…é12é12" && len(s) > len("…")+10 {
+		t.Errorf("%q", s)
+	}
+	if s := (&Tail{Limit: 10, buf: []byte("short")}).String(); s != "short" {
+		t.Errorf("%q", s)
 	}
 }
