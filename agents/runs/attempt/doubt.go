@@ -1,16 +1,14 @@
 package attempt
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
 
+	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree"
 )
 
 // A shutdown sends TERM to every process, in any order: a program, a check or
@@ -64,32 +62,14 @@ func ofSignal(code int) bool {
 	return code < 0
 }
 
-// codeOf is how the program ended that err tells of, as a shell would say it;
-// 1 when it tells of none.
-func codeOf(err error) int {
-	var (
-		exit *exec.ExitError
-		git  *worktree.GitError
-	)
-	switch {
-	case errors.As(err, &exit):
-		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return 128 + int(ws.Signal())
-		}
-		return exit.ExitCode()
-	case errors.As(err, &git):
-		return git.Code
-	}
-	return 1
-}
-
 // deciding is how the program ended that decided an end.
-func (a *attempt) deciding(f *final) int {
+func (a *attempt) deciding(f *verdict.Final) int {
+	check, checked := a.verdict.LastExit()
 	switch {
-	case f.code != 0:
-		return f.code
-	case f.Reason == dag.ReasonChecks && len(a.end.Checks) > 0:
-		return a.end.Checks[len(a.end.Checks)-1].Exit
+	case f.Code != 0:
+		return f.Code
+	case f.Reason == dag.ReasonChecks && checked:
+		return check
 	case f.Exit != 0:
 		return f.Exit
 	}
@@ -98,7 +78,7 @@ func (a *attempt) deciding(f *final) int {
 
 // believe returns the failure f once it is past doubt, or what came from
 // outside meanwhile: that the attempt was interrupted, cancelled or stopped.
-func (a *attempt) believe(f *final) error {
+func (a *attempt) believe(f *verdict.Final) error {
 	code := a.deciding(f)
 	ending := func() bool { return shutsDown("/") }
 	wait := a.limits.Doubt.of(f.End, code, ending())

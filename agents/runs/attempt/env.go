@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/attempt/workspace"
+	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -71,7 +74,7 @@ func environ(j *Job) ([]string, error) {
 	vars[name] = value
 	maps.Copy(vars, needs(s.Dependencies))
 	if !j.Kinds[j.Spec.Def.Agent].Judge { // an agent may not write there
-		vars[outputVar] = outputFile(j)
+		vars[verdict.OutputVar] = outputFile(j)
 	}
 	optional := map[string]string{"CMUX_SOCKET": j.Socket, "CMUX_PANE": j.Pane, "CMUX_BRANCH": s.Place.Branch}
 	if j.Spec.Def.Role == dag.RoleReview {
@@ -89,8 +92,8 @@ func environ(j *Job) ([]string, error) {
 			vars[name] = value
 		}
 	}
-	if s.Place.Tree != "" && vars[traceVar] == "" {
-		vars[traceVar] = traceFile(j)
+	if s.Place.Tree != "" && vars[workspace.TraceVar] == "" {
+		vars[workspace.TraceVar] = workspace.TraceFile(j.Paths, s)
 		vars["GIT_TRACE2_EVENT_BRIEF"] = "1"
 	}
 	if j.Terminal != nil {
@@ -108,7 +111,7 @@ func environ(j *Job) ([]string, error) {
 func inner(name string) bool {
 	switch name {
 	case "CMUX_RUN", "CMUX_RUN_DIR", "CMUX_ROOT", "CMUX_NODE", proc.AttemptVar, "CMUX_TOKEN", "CMUX_SOCKET",
-		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", "CMUX_UNATTENDED", stepVar, outputVar:
+		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", "CMUX_UNATTENDED", verdict.StepVar, verdict.OutputVar:
 		return true
 	}
 	return strings.HasPrefix(name, needsPrefix)
@@ -119,12 +122,42 @@ func Mark(j *Job) proc.Mark {
 	return proc.Attempt(j.Spec.Frame.Run, j.Spec.Node, j.Spec.Attempt)
 }
 
-// stepVar marks the processes of one check or on_complete step, so that they
-// can be told from those of an agent that is still at work.
-const stepVar = "CMUX_STEP"
+// maxNeeds bounds what the outputs of others take in an environment, which a
+// program cannot be started with when it is too large.
+const maxNeeds = 256 << 10
 
-// stepMark is the mark of a step of the attempt, or of checks that a person has
-// run, by its id.
-func stepMark(j *Job, id string) proc.Mark {
-	return proc.Mark(fmt.Sprintf("%s=%s/%s/%s", stepVar, j.Spec.Frame.Run, j.Spec.Node, id))
+const needsPrefix = "CMUX_NEEDS_"
+
+// KeepsFiles reports whether an attempt of a command needs the folder of its
+// node from the beginning. Without a worktree it keeps nothing there but its
+// output, whose file makes the folder.
+func KeepsFiles(s *run.Spec) bool { return s.Place.Tree != "" || len(s.Def.Verify) > 0 }
+
+// outputFile is where a command leaves what it publishes.
+func outputFile(j *Job) string {
+	return filepath.Join(outputDir(j), fmt.Sprintf("%s-%d", j.Spec.Node, j.Spec.Attempt))
+}
+
+// outputDir is the folder of those of all nodes, of which most have nothing else
+// to keep. No node's own has this name.
+func outputDir(j *Job) string { return filepath.Join(j.Paths.Dir, ".outputs") }
+
+// needs are the variables in which the node finds what its dependencies have
+// published. Of two with one name the first in depends_on counts.
+func needs(deps []run.Dependency) map[string]string {
+	vars := make(map[string]string)
+	size := 0
+	for _, d := range deps {
+		for _, key := range slices.Sorted(maps.Keys(d.Outputs)) {
+			name, value := dag.OutputVar(d.Name, key), d.Outputs[key]
+			if _, taken := vars[name]; taken || strings.ContainsRune(value, 0) {
+				continue
+			}
+			if size += len(name) + len(value) + 2; size > maxNeeds {
+				return vars
+			}
+			vars[name] = value
+		}
+	}
+	return vars
 }

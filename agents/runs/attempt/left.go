@@ -1,14 +1,13 @@
 package attempt
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"syscall"
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt/output"
+	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -38,23 +37,23 @@ func (a *attempt) examineEnd() error {
 	case !a.kind.Judge:
 		return a.examineExit(exit)
 	case a.Overridden && a.end.Exit != 0:
-		return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
+		return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
 	case a.Overridden:
 		return a.feed(conversation.LeftBehind{})
 	case crashed(exit):
 		return &LostError{exit}
 	case !byHand(exit):
-		return &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: withWords("ended without a report", words)}}
+		return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: withWords("ended without a report", words)}}
 	}
 	// At a shutdown the program may be told before this process is.
-	doubt := &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code}}
+	doubt := &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: exit.Code}}
 	if err := a.believe(doubt); err != error(doubt) {
 		return err
 	}
 	detail := ""
 	if !a.Overridden {
 		var err error
-		if detail, err = a.findings(exit); err != nil {
+		if detail, err = a.verdict.Findings(exit); err != nil {
 			return err
 		}
 	}
@@ -64,7 +63,7 @@ func (a *attempt) examineEnd() error {
 // examineExit judges a program whose exit code is its report.
 func (a *attempt) examineExit(exit proc.Exit) error {
 	if exit.Code == 0 && exit.Err == nil {
-		if err := a.judgeOnce(); err != nil {
+		if err := a.verdict.Once(); err != nil {
 			return err
 		}
 		return a.feed(conversation.Judged{})
@@ -80,7 +79,7 @@ func (a *attempt) examineExit(exit proc.Exit) error {
 			a.end.Summary = r.Text
 		}
 	}
-	return &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
+	return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
 }
 
 // crashed reports whether a program died in a way that nobody chooses for an
@@ -108,68 +107,6 @@ func byHand(e proc.Exit) bool {
 		return true
 	}
 	return signal == 0 && e.Code == 0
-}
-
-// findings says what is there of the work of an agent that has ended without a
-// report, its checks included. Nothing is changed by it.
-func (a *attempt) findings(exit proc.Exit) (string, error) {
-	how := fmt.Sprintf("exit %d", exit.Code)
-	if exit.Signal != 0 {
-		how = exit.String()
-	}
-	var there []string
-	add := func(format string, args ...any) { there = append(there, fmt.Sprintf(format, args...)) }
-	f, err := a.verify("")
-	if err != nil {
-		return "", err
-	}
-	if a.tree != nil && a.node.HasBranch() {
-		err := a.git(func(ctx context.Context) error { return a.work(ctx, add) })
-		if _, ended := err.(*final); ended {
-			add("what git says of it is not known (%v)", err) // the person is asked all the same
-		} else if err != nil {
-			return "", err
-		}
-	}
-	switch {
-	case f != nil:
-		add("its check failed (%s)", oneLine(f.detail))
-	case len(a.node.Verify) > 0:
-		add("its checks pass")
-	}
-	detail := "ended without a report (" + how + ")"
-	if len(there) > 0 {
-		detail += ": " + strings.Join(there, ", ")
-	}
-	return detail, nil
-}
-
-// work tells what the branch and the worktree hold of the agent's.
-func (a *attempt) work(ctx context.Context, add func(string, ...any)) error {
-	n, err := a.tree.commits(ctx, a.ownStart)
-	if err != nil {
-		return err
-	}
-	switch n {
-	case 0:
-		add("no commit")
-	case 1:
-		add("1 commit")
-	default:
-		add("%d commits", n)
-	}
-	dirt, err := a.tree.repo.Uncommitted(ctx, a.tree.lent.Path)
-	if err != nil {
-		return err
-	}
-	if !dirt.Clean() {
-		add("not committed: %s (%s)", dirt, shown(dirt.Paths))
-	}
-	f, err := a.scope(ctx)
-	if err == nil && f != nil {
-		add("%s", f.detail)
-	}
-	return err
 }
 
 // refuses reports whether the program ended because it cannot go on in its

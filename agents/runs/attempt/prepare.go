@@ -2,18 +2,67 @@ package attempt
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"cmux/agents/kinds/guard"
 	"cmux/agents/kinds/rights"
 	"cmux/agents/platform/endpoint"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
 )
+
+// prepare makes the worktree ready.
+func (a *attempt) prepare() error {
+	if a.shares() {
+		return a.verdict.LookBefore()
+	}
+	if !a.node.HasTree() || a.stays() && a.spec.Place.Tree == "" {
+		return nil
+	}
+	var t *workspace.Tree
+	if err := a.become(dag.SettingUp, time.Time{}, ""); err != nil {
+		return err
+	}
+	failure, err := a.roomily(func(ctx context.Context) (err error) {
+		if t, err = workspace.Open(ctx, a.job.Repo, a.spec, a.job.Paths, a.job.Home); err != nil {
+			return err
+		}
+		// The worktree, which was just made, is to survive a power cut. What cannot be
+		// written is told at the end, when it matters.
+		a.persisting.Go(func() { _ = t.Repo.Sync() })
+		if err := t.Prepare(ctx, a.stage.Env, a.out); err != nil {
+			return err
+		}
+		if err := t.TakeTrace(); err != nil { // of the setup
+			a.note("%v", err)
+		}
+		return t.Watch(ctx)
+	})
+	a.tree = t
+	a.verdict.In(t, a.spec.Place.Tree)
+	if failure != nil || err != nil {
+		// What a broken-off step left running has no program to be found by.
+		_, e := proc.End(context.WithoutCancel(a.ctx), a.limits.Grace, a.stage.Mark)
+		failure = errors.Join(failure, e)
+	}
+	if err != nil {
+		return err
+	}
+	if failure != nil {
+		return verdict.FailedBy(verdict.CodeOf(failure), dag.ReasonSetup, "%v", failure)
+	}
+	return nil
+}
 
 // brief gives the stage what an agent that reads a prompt is told: the prompt of
 // the attempt, kept in a file, and what it may do.
@@ -43,23 +92,12 @@ func leads(m *run.Member) bool {
 	return m.Role == "supervisor" || m.Role == "project-supervisor" || m.Role == "sentry"
 }
 
-// scopes are the node's patterns as judge and guard take them: what exists when
-// the attempt begins is meant by its name.
-type scopes struct{ write, read []string }
-
-func scopesOf(n *dag.Node, tree string) scopes {
-	exists := worktree.Exists(tree)
-	return scopes{dag.Literal(n.Scope, exists), dag.Literal(n.Context, exists)}
-}
-
 // policy is what the agent may do.
 func (a *attempt) policy() guard.Policy {
-	if a.tree == nil { // nothing was made ready
-		a.scopes = scopesOf(a.node, cmp.Or(a.spec.Place.Tree, a.spec.Place.Dir))
-	}
+	scopes := a.verdict.Scopes()
 	p := guard.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
-		Scope: a.scopes.write, Context: a.scopes.read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
+		Scope: scopes.Write, Context: scopes.Read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
 		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.spec.Place.Dir, a.stage.Env),
 	}
 	if m := a.spec.Member; m != nil {
@@ -88,4 +126,29 @@ func (a *attempt) policy() guard.Policy {
 		}
 	}
 	return p
+}
+
+// anew begins a verdict on the work that the attempt is at.
+func (a *attempt) anew() {
+	a.tree = nil
+	a.verdict.Anew(verdict.Job{
+		Spec: a.spec, Task: a.task, Shares: a.shares(), Judging: a.kind.Judge, Stage: a.stage, Out: a.out, Paths: a.job.Paths, Home: a.job.Home,
+		Outputs: outputFile(a.job), StepTime: a.limits.Step, Grace: a.limits.Grace, Persisting: &a.persisting,
+		Attempt: verdict.Attempt{
+			Now: func() verdict.Now {
+				return verdict.Now{Overridden: a.Overridden, Agent: a.agent != nil, Ended: a.hasEnded(), Report: a.Report}
+			},
+			During: func(f func(context.Context) error) (failure, err error) { return a.during(f) }, Roomily: a.roomily, Call: a.call,
+			Become: func(act dag.Activity) (dag.Activity, error) {
+				was := a.activity
+				return was, a.become(act, time.Time{}, "")
+			},
+			Note: a.note, Record: a.record,
+		},
+	})
+}
+
+// shares reports whether the attempt is at a task in a folder that it shares.
+func (a *attempt) shares() bool {
+	return a.stays() && a.task != nil && a.spec.Place.Tree == "" && a.node.HasBranch() && !leads(a.spec.Member)
 }

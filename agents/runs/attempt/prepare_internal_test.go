@@ -6,6 +6,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/endpoint"
+	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -20,6 +21,8 @@ func TestPolicyOfAnotherProject(t *testing.T) {
 		stage: &agent.Stage{Dir: other},
 		spec:  &run.Spec{Frame: &run.Frame{Root: root}, Member: &run.Member{Role: "project-supervisor", Dir: other}},
 	}
+	a.spec.Def = a.node
+	a.verdict.Anew(verdict.Job{Spec: a.spec})
 	p := a.policy()
 	if !p.Leads || p.Led == "" {
 		t.Fatalf("it leads: %v, in %q", p.Leads, p.Led)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/prompt"
 	"cmux/signals"
 	"cmux/worktree"
@@ -77,7 +78,7 @@ func (a *attempt) soFar() (lines []string) {
 		if a.spec.Place.Tree == "" {
 			what = "not committed in this folder, by you and by others: "
 		}
-		lines = append(lines, what+shown(files))
+		lines = append(lines, what+workspace.Shown(files))
 	}
 	return lines
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +12,8 @@ import (
 	"cmux/agents/records/event"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/attempt/output"
+	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
@@ -30,13 +31,12 @@ type attempt struct {
 	limits Limits
 	stage  *agent.Stage
 	out    *output.Output
-	agent  agent.Agent // nil: there is none now
-	tree   *tree       // nil: the node has none
-	shared shared
+	agent  agent.Agent     // nil: there is none now
+	tree   *workspace.Tree // nil: the node has none
 	// persisting is what goes on beside the attempt to have the tree survive a
 	// power cut.
 	persisting sync.WaitGroup
-	steps      int // checks and on_complete steps started
+	verdict    verdict.Verdict
 
 	talk
 	meter meter
@@ -57,41 +57,12 @@ type attempt struct {
 	calls     chan func() error
 	shells    shells
 
-	// Of the verdict.
-	checksFailed int
-	scopeFailed  int
-	askedCommit  bool
-	passed       string          // fingerprint of the tree that passed its checks
-	scopes       scopes          // what the node may write
-	ownStart     string          // commit since which changes are the node's own
-	judged       string          // tip of the branch that was found good
-	outputs      map[string]bool // that this attempt has published
-	loops        mail.Loops      // what it sent lately
-	doing        mailbox.Message // what it said last that it does
-	tookOutputs  bool            // what a command has left in its file is among them
-	end          run.End
+	loops mail.Loops      // what it sent lately
+	doing mailbox.Message // what it said last that it does
+	end   run.End
 }
 
-// final is the end of an attempt, on its way up as an error.
-type final struct {
-	run.End
-	code int // how the program ended that decided it, where End does not say
-}
-
-func (f *final) Error() string {
-	return fmt.Sprintf("outcome %d, reason %q: %s", f.Outcome, f.Reason, f.Detail)
-}
-
-func failed(reason dag.Reason, format string, a ...any) error {
-	return &final{End: run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}}
-}
-
-// failedBy is failed for a program that ended with code.
-func failedBy(code int, reason dag.Reason, format string, a ...any) error {
-	return &final{run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}, code}
-}
-
-var errCancelled = &final{End: run.End{Outcome: dag.Cancelled}}
+var errCancelled = &verdict.Final{End: run.End{Outcome: dag.Cancelled}}
 
 // Run carries the attempt out. The error is ErrInterrupted or ErrStopped when
 // ctx ended or a stop came in; any other error means that cmux itself could
@@ -132,7 +103,7 @@ func (a *attempt) run() (run.End, error) {
 		}
 		return err
 	})
-	var f *final
+	var f *verdict.Final
 	if errors.As(err, &f) { // cancelled while there was no space
 		return f.End, nil
 	}
@@ -149,6 +120,7 @@ func (a *attempt) run() (run.End, error) {
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
+	a.anew()
 	if a.spec.Said != "" && !a.stays() {
 		a.stage.Resumption, a.stage.Again = prompt.SentBack(a.spec.Said), true
 	}
@@ -169,7 +141,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	if e := a.endAgent(); e != nil && err == nil {
 		err = e
 	}
-	var f *final
+	var f *verdict.Final
 	if errors.As(err, &f) {
 		err = a.believe(f)
 	}
@@ -195,7 +167,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	}
 	// Where a person has decided, this end gets no marker either.
 	a.end.Retry = a.Overridden || a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
-	a.survey()
+	a.verdict.Survey(a.ctx, &a.end)
 	if a.end.Outcome == dag.Failed {
 		if a.end.Detail != "" {
 			a.out.Say("%s", a.end.Detail)
@@ -225,7 +197,7 @@ func (a *attempt) carryOut() error {
 		return err
 	}
 	if a.node.Role == dag.RoleMerge {
-		if err := a.merge(); err != nil {
+		if err := a.verdict.Merge(); err != nil {
 			return err
 		}
 		if a.mergesAlone() {
@@ -233,10 +205,10 @@ func (a *attempt) carryOut() error {
 		}
 	}
 	if _, err := a.spec.FindWorkDir(); err != nil {
-		return failed(dag.ReasonSetup, "%v", err)
+		return verdict.Failed(dag.ReasonSetup, "%v", err)
 	}
 	if a.kind.New == nil {
-		return failed(dag.ReasonSetup, "agent kind %q is not known to this binary", a.node.Agent)
+		return verdict.Failed(dag.ReasonSetup, "agent kind %q is not known to this binary", a.node.Agent)
 	}
 	if err := a.affordable(); err != nil {
 		return err // of earlier attempts
@@ -255,6 +227,28 @@ func (a *attempt) carryOut() error {
 	return a.complete()
 }
 
+// complete does the on_complete steps. The
+// agent is ended first, with all that it left: git reads its settings while it
+// pushes, and nobody may change them in between.
+func (a *attempt) complete() error {
+	if a.Overridden || len(a.node.OnComplete) == 0 {
+		return nil
+	}
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	if a.job.Socket != "" { // else the orphans of other attempts fall to this process too
+		left, err := a.job.Spawner.EndOrphans(context.WithoutCancel(a.ctx), a.limits.Grace)
+		if len(left) > 0 {
+			a.note("ended what was left running in the background: %s", proc.Names(left))
+		}
+		if err != nil {
+			return verdict.Failed(dag.ReasonOnComplete, "processes of the attempt could not be ended: %v", err)
+		}
+	}
+	return a.verdict.OnComplete(a.end.Summary)
+}
+
 // endLeftovers ends what an earlier attempt left behind when its wrapper was
 // killed. The first attempt has no predecessor and is spared the scan.
 func (a *attempt) endLeftovers() error {
@@ -270,7 +264,7 @@ func (a *attempt) endLeftovers() error {
 		a.note("ended what an earlier attempt left running: %s", proc.Names(ended))
 	}
 	if err != nil {
-		return failed(dag.ReasonSetup, "processes of an earlier attempt could not be ended: %v", err)
+		return verdict.Failed(dag.ReasonSetup, "processes of an earlier attempt could not be ended: %v", err)
 	}
 	return a.interrupted()
 }
@@ -308,7 +302,7 @@ func Header(node string, attempt int, at time.Time) string {
 }
 
 // maxDetail bounds what is recorded of an activity.
-const maxDetail = maxReason + 1<<10
+const maxDetail = verdict.MaxReason + 1<<10
 
 func (a *attempt) record(r run.Record) error {
 	r.Node, r.Attempt, r.At = a.spec.Node, a.spec.Attempt, time.Now()
@@ -323,5 +317,3 @@ func (a *attempt) note(format string, args ...any) {
 	a.stage.Keep(event.Event{Kind: event.Note, Text: text})
 	a.record(run.Record{Type: run.Noted, Detail: text})
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

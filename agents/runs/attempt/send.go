@@ -59,6 +59,16 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	return nil
 }
 
+// publish takes in an output that the agent publishes.
+func (a *attempt) publish(m *Message, reply *Reply) error {
+	if err := a.verdict.Publishable(m.Key, m.Text); err != nil {
+		reply.Error = err.Error()
+		return nil
+	}
+	reply.Text = "published " + m.Key
+	return a.verdict.Published(m.Key, m.Text)
+}
+
 func (a *attempt) post(q mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error) {
 	if err := mail.CheckPrefix(q.Subject); err != nil {
 		var own *mail.PrefixError

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"cmux/agents/kinds/news"
+	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/conversation"
 	"cmux/dag"
 )
@@ -38,7 +40,7 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 		case f := <-a.calls:
 			err = f()
 		case <-a.budget.C:
-			return failed(dag.ReasonTimeout, "ran past its timeout of %s", time.Duration(a.node.Timeout))
+			return verdict.Failed(dag.ReasonTimeout, "ran past its timeout of %s", time.Duration(a.node.Timeout))
 		case <-idle:
 			err = a.checkIdle()
 		case <-alarm:
@@ -211,7 +213,7 @@ func (a *attempt) checkIdle() error {
 	}
 	// The search ends at the first newer file, so it is repeated from there.
 	for time.Since(last) >= d && a.tree != nil {
-		m := newest(a.ctx, a.spec.Place.Dir, last)
+		m := workspace.Newest(a.ctx, a.spec.Place.Dir, last)
 		if m.IsZero() {
 			break
 		}
@@ -220,7 +222,7 @@ func (a *attempt) checkIdle() error {
 	a.lastSign = last
 	quiet := time.Since(last)
 	if quiet >= d {
-		return failed(dag.ReasonIdle, "no output, no event and no changed file for %s", d)
+		return verdict.Failed(dag.ReasonIdle, "no output, no event and no changed file for %s", d)
 	}
 	a.idle.Reset(d - quiet)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/run"
 )
 
@@ -70,7 +71,7 @@ func (a *attempt) roomily(f func(context.Context) error) (failure, err error) {
 	})
 	var (
 		o     *fromOutside
-		ended *final
+		ended *verdict.Final
 	)
 	switch {
 	case errors.As(err, &o):

@@ -12,6 +12,7 @@ import (
 	"cmux/agents/kinds/handover"
 	"cmux/agents/records/event"
 	"cmux/agents/records/journal"
+	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
@@ -58,7 +59,7 @@ func (a *attempt) settleIn() error {
 	}
 	a.offers[w.ID], a.again = w, !a.spec.Told
 	if err := a.begin(w); err != nil {
-		var f *final
+		var f *verdict.Final
 		if !errors.As(err, &f) || f.Outcome == dag.Cancelled {
 			return err
 		}
@@ -101,7 +102,6 @@ func (a *attempt) begin(w *run.Work) error {
 	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.end.Used
 	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
 	a.resetVerdict()
-	a.askedCommit = false
 	if err := a.prepare(); err != nil {
 		return err
 	}
@@ -111,10 +111,9 @@ func (a *attempt) begin(w *run.Work) error {
 
 // resetVerdict forgets what was found out about other work.
 func (a *attempt) resetVerdict() {
-	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
-	a.passed, a.ownStart, a.judged, a.outputs, a.tookOutputs, a.back = "", "", "", nil, false, ""
+	a.anew()
+	a.back = ""
 	a.doing = mailbox.Message{} // what it said that it does was said of other work, and is shown no more
-	a.tree, a.shared = nil, shared{}
 }
 
 // guardAnew tells a running program's guard what the agent may do now.
@@ -202,7 +201,7 @@ func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err
 		text += "\n\n" + prompt.ToldAgain
 	}
 	a.handed[w.ID] = time.Now()
-	var f *final
+	var f *verdict.Final
 	switch {
 	case err == nil:
 		return text, false, nil
@@ -229,7 +228,7 @@ func (a *attempt) unfit(d conversation.Deliver, reason dag.Reason, detail string
 // goesOn takes in what would end a node's attempt: a standing agent goes on, and
 // its work has failed.
 func (a *attempt) goesOn(err error) error {
-	var f *final
+	var f *verdict.Final
 	if !a.stays() || !errors.As(err, &f) || f.Outcome != dag.Failed {
 		return err
 	}
@@ -252,7 +251,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 		}
 	}
 	if a.task != nil && a.task.ID == e.ID {
-		a.survey()
+		a.verdict.Survey(a.ctx, &a.end)
 		a.leaveBranch(e.End)
 	}
 	of := *end

@@ -11,15 +11,12 @@ import (
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
+	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
-
-// maxReason bounds what an agent says in one place of the record; its log has
-// the whole.
-const maxReason = 4 << 10
 
 // talk drives the conversation with the agent: conversation.Step decides, and
 // what it decides is carried out here.
@@ -187,9 +184,9 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 func (a *attempt) broken(c conversation.Close) error {
 	switch c.End {
 	case conversation.Failed:
-		return failed(c.Reason, "%s", prompt.Cut(c.Detail, maxDetail))
+		return verdict.Failed(c.Reason, "%s", prompt.Cut(c.Detail, maxDetail))
 	case conversation.Faulty:
-		return &final{End: run.End{Outcome: dag.Failed, Exit: 1, Detail: c.Detail}}
+		return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: 1, Detail: c.Detail}}
 	case conversation.Cancelled:
 		return errCancelled
 	case conversation.Stopped:
@@ -289,15 +286,15 @@ func (a *attempt) launch(l conversation.Launch) error {
 		}
 		return nil
 	})
-	var outside *final
+	var outside *verdict.Final
 	switch {
 	case err == nil:
 	case errors.As(err, &outside) || errors.Is(err, ErrInterrupted):
 		return err
 	case a.stays():
-		return a.feed(conversation.LeftBehind{Exit: codeOf(err), Detail: err.Error()})
+		return a.feed(conversation.LeftBehind{Exit: verdict.CodeOf(err), Detail: err.Error()})
 	default:
-		return failedBy(codeOf(err), dag.ReasonSetup, "%v", err)
+		return verdict.FailedBy(verdict.CodeOf(err), dag.ReasonSetup, "%v", err)
 	}
 	a.agent = started
 	a.lastSign = time.Now()
@@ -332,8 +329,8 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 		return nil
 	}
 	a.stage.Resumption, a.stage.Again = prompt.Reopened(l.Said), true
-	a.end.Exit, a.end.Checks = 0, nil
-	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
+	a.end.Exit = 0
+	a.verdict.Again()
 	if err := a.affordable(); err != nil {
 		return err
 	}
@@ -421,6 +418,18 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 		said.Failure = failure.Error()
 	}
 	return a.feed(said)
+}
+
+// examineReport judges a report.
+func (a *attempt) examineReport() error {
+	f, err := a.verdict.Fault()
+	if err != nil {
+		return err
+	}
+	if err := a.noticeEnd(); err != nil {
+		return err
+	}
+	return a.feed(conversation.Judged{Fault: f})
 }
 
 // noticeEnd tells the conversation that the program has ended, before it is told

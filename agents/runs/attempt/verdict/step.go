@@ -1,10 +1,10 @@
-package attempt
+package verdict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -23,9 +23,9 @@ import (
 const maxCheckOutput = 8 << 10
 
 // check runs one verify command.
-func (a *attempt) check(command string) (*run.Check, error) {
+func (v *Verdict) check(command string) (*run.Check, error) {
 	began := time.Now()
-	s, err := a.step(command, time.Duration(a.node.VerifyTimeout), nil)
+	s, err := v.step(command, time.Duration(v.node.VerifyTimeout), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,19 +55,19 @@ type step struct {
 
 // step runs a step, while messages are served. One that cannot be started ends
 // with 127 and says why in its output.
-func (a *attempt) step(script string, timeout time.Duration, argv []string, stdin ...string) (*stepEnd, error) {
-	a.steps++
+func (v *Verdict) step(script string, timeout time.Duration, argv []string, stdin ...string) (*stepEnd, error) {
+	v.steps++
 	if timeout <= 0 {
-		timeout = a.limits.Step
+		timeout = v.StepTime
 	}
 	s := step{
-		spec: a.spec, stage: *a.stage, script: script, argv: argv, stdin: stdin, timeout: timeout, grace: a.limits.Grace, out: a.out,
-		file: filepath.Join(a.job.Paths.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps)),
+		spec: v.Spec, stage: *v.Stage, script: script, argv: argv, stdin: stdin, timeout: timeout, grace: v.Grace, out: v.Out,
+		file: filepath.Join(v.Paths.NodeDir(v.node.Name), fmt.Sprintf("step-%d-%d.sh", v.Spec.Attempt, v.steps)),
 	}
-	s.stage.Mark = stepMark(a.job, fmt.Sprint(a.spec.Attempt, "/", a.steps))
+	s.stage.Mark = Mark(v.Spec, fmt.Sprint(v.Spec.Attempt, "/", v.steps))
 	s.stage.Env = append(slices.Clip(s.stage.Env), string(s.stage.Mark))
 	var end *stepEnd
-	_, err := a.during(func(ctx context.Context) error {
+	_, err := v.During(func(ctx context.Context) error {
 		end = s.run(ctx)
 		return nil
 	})
@@ -148,38 +148,17 @@ func (e *stepEnd) check(command string, began time.Time) *run.Check {
 	}
 }
 
-// Verify runs the checks of j's node as its attempt does, in the same place with
-// the same environment, but as nobody's: they cannot report, and what they do
-// is not the agent's. begun is told each command before it is run, ended what
-// came of it; its error ends them. The error is that or the one of ctx.
-func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string), ended func(run.Check) error) error {
-	limits := j.Limits.withDefaults()
-	env, err := environ(&j)
-	if err != nil {
-		return err
-	}
-	mark := stepMark(&j, fmt.Sprint("verify/", os.Getpid()))
-	env = slices.DeleteFunc(env, func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return name == proc.AttemptVar || name == "CMUX_TOKEN" || name == "CMUX_SOCKET" || name == "CMUX_PANE" || strings.HasPrefix(name, traceVar)
-	})
-	s := step{
-		spec: j.Spec,
-		stage: agent.Stage{
-			Name: j.Spec.Def.Name, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
-			Out: out, Spawner: j.Spawner, Mark: mark, Drain: limits.Drain,
-		},
-		file:    filepath.Join(j.Paths.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid())),
-		timeout: time.Duration(j.Spec.Def.VerifyTimeout), grace: limits.Grace, out: out,
-	}
-	if s.timeout <= 0 {
-		s.timeout = limits.Step
-	}
-	for _, command := range j.Spec.Def.Verify {
+// RunChecks runs the checks of a node in its place, as s.Env and s.Mark have it, and as
+// nobody's: nothing is served meanwhile. file holds a script that fits into no argument.
+// begun is told each command before it is run, ended what came of it; its error ends
+// them. The error is that or the one of ctx.
+func RunChecks(ctx context.Context, spec *run.Spec, s agent.Stage, file string, stepTime, grace time.Duration, begun func(command string), ended func(run.Check) error) error {
+	c := step{spec: spec, stage: s, file: file, timeout: cmp.Or(max(time.Duration(spec.Def.VerifyTimeout), 0), stepTime), grace: grace, out: s.Out}
+	for _, command := range spec.Def.Verify {
 		begun(command)
 		began := time.Now()
-		s.script = command
-		end := s.run(ctx)
+		c.script = command
+		end := c.run(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -188,4 +167,14 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 		}
 	}
 	return nil
+}
+
+// StepVar marks the processes of one check or on_complete step, so that they
+// can be told from those of an agent that is still at work.
+const StepVar = "CMUX_STEP"
+
+// Mark is the mark of a step of the attempt, or of checks that a person has run, by
+// its id.
+func Mark(s *run.Spec, id string) proc.Mark {
+	return proc.Mark(fmt.Sprintf("%s=%s/%s/%s", StepVar, s.Frame.Run, s.Node, id))
 }

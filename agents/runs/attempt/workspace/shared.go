@@ -1,14 +1,14 @@
-package attempt
+package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -16,60 +16,73 @@ import (
 	"cmux/worktree"
 )
 
-// shared is what the attempt knows of what its worktree shares with others.
-type shared struct {
-	before *worktree.Shared // when its agent began; nil: not watched
+// Home answers what is asked about the other nodes of the run.
+type Home interface {
+	// AtWork are the nodes, other than the one named, of which an attempt was at
+	// work since a moment.
+	AtWork(but string, since time.Time) ([]string, error)
+	// Tell tells the person, once, of a change of what all worktrees share whose
+	// author is not known. grave says that it can make git run a program or look
+	// elsewhere.
+	Tell(ctx context.Context, detail string, grave bool) (first bool, err error)
+}
+
+// Shared is what is known of what a worktree shares with others.
+type Shared struct {
+	tree   *Tree
+	before *worktree.Shared // when its agent began
 	since  time.Time
 	undone []string        // settings that hide from cmux's own git what was put there
 	told   map[string]bool // changes that were noted, by what they are
 }
 
-// watchShared begins to watch.
-func (t *tree) watchShared(ctx context.Context) (shared, error) {
+// Watch begins to watch what the worktree shares.
+func (t *Tree) Watch(ctx context.Context) error {
 	// The moment comes first: whoever ends while it is read may still have changed
 	// what was read, and was at work.
-	w := shared{since: time.Now(), told: map[string]bool{}}
+	s := &Shared{tree: t, since: time.Now(), told: map[string]bool{}}
 	var err error
-	w.before, err = t.repo.Shared(ctx, t.lent.Path, true)
-	return w, err
+	if s.before, err = t.Repo.Shared(ctx, t.Lent.Path, true); err == nil {
+		t.Shared = s
+	}
+	return err
 }
 
-// sharedChanges finds what has changed of what all worktrees share and is the
+// Changes finds what has changed of what all worktrees share and is the
 // node's: what its own git commands say that they did. What cmux did and what
 // happens on other agents' branches is no news. All the rest may be the
 // person's, who works in the same repository: the person is told once, and no
 // node fails.
 //
 // It comes before anything else that asks git: a setting may name a program.
-func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
-	w := &a.shared
-	if w.before == nil {
+func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
+	if s == nil {
 		return nil, nil
 	}
-	now, err := a.tree.repo.Shared(ctx, a.tree.lent.Path, true)
+	now, err := s.tree.Repo.Shared(ctx, s.tree.Lent.Path, true)
 	if err != nil {
 		return nil, err
 	}
-	changes := slices.DeleteFunc(w.before.Compare(now), a.expected)
-	w.undone = worktree.As(changes)
-	if to, other := strings.CutPrefix(now.Refs["refs/heads/"+a.spec.Place.Branch], "ref: "); other {
+	changes := slices.DeleteFunc(s.before.Compare(now), s.expected)
+	s.undone = worktree.As(changes)
+	if to, other := strings.CutPrefix(now.Refs["refs/heads/"+s.tree.spec.Place.Branch], "ref: "); other {
 		// What is committed here moves the other one.
-		return &fault{
-			reason: dag.ReasonScope,
-			detail: fmt.Sprintf("its branch %s is another name for %s. Make it a branch again (git update-ref --no-deref refs/heads/%[1]s COMMIT), look at what became of %[2]s, and retry", a.spec.Place.Branch, to),
-			tell:   prompt.BranchAlias(a.spec.Place.Branch, to),
+		return &conversation.Fault{
+			Reason: dag.ReasonScope,
+			Detail: fmt.Sprintf("its branch %s is another name for %s. Make it a branch again (git update-ref --no-deref refs/heads/%[1]s COMMIT), look at what became of %[2]s, and retry", s.tree.spec.Place.Branch, to),
+			Tell:   prompt.BranchAlias(s.tree.spec.Place.Branch, to),
 		}, nil
 	}
-	k, err := a.know()
+	k, err := s.know()
 	if err != nil {
 		return nil, err
 	}
-	if changes, err = a.putBackHooks(ctx, now, changes, k); err != nil {
+	if changes, err = s.putBackHooks(ctx, now, changes, k); err != nil {
 		return nil, err
 	}
-	w.undone = worktree.As(changes)
-	mine, others := a.attribute(ctx, now, changes, k)
-	if err := a.tellOthers(ctx, others, k); err != nil {
+	s.undone = worktree.As(changes)
+	mine, others := s.attribute(ctx, now, changes, k)
+	if err := s.tellOthers(ctx, others, k); err != nil {
 		return nil, err
 	}
 	if len(mine) == 0 {
@@ -86,23 +99,23 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 		detail = append(detail, fmt.Sprintf("and %d more", n))
 		tell = append(tell, detail[most])
 	}
-	return &fault{
-		reason: dag.ReasonScope,
-		detail: "changed what all worktrees share: " + strings.Join(detail, "; ") + a.toolWay(mine),
-		tell:   prompt.SharedChanged(tell),
+	return &conversation.Fault{
+		Reason: dag.ReasonScope,
+		Detail: "changed what all worktrees share: " + strings.Join(detail, "; ") + s.toolWay(mine),
+		Tell:   prompt.SharedChanged(tell),
 	}, nil
 }
 
 // toolWay is how a person has a setting that a tool of the project makes.
-func (a *attempt) toolWay(mine []worktree.Change) string {
+func (s *Shared) toolWay(mine []worktree.Change) string {
 	i := slices.IndexFunc(mine, func(c worktree.Change) bool { return c.Kind == worktree.ChangedSetting })
 	switch {
 	case i < 0:
 		return ""
-	case a.stays():
-		return fmt.Sprintf("; if the project needs it, make the setting in %s yourself", a.spec.Frame.Root)
+	case s.tree.spec.Member != nil:
+		return fmt.Sprintf("; if the project needs it, make the setting in %s yourself", s.tree.spec.Frame.Root)
 	}
-	return fmt.Sprintf("; if the project needs it, add git config %s VALUE to setup: in the configuration, or run that in %s before the run", mine[i].Name, a.spec.Frame.Root)
+	return fmt.Sprintf("; if the project needs it, add git config %s VALUE to setup: in the configuration, or run that in %s before the run", mine[i].Name, s.tree.spec.Frame.Root)
 }
 
 // known is what tells the authors of changes.
@@ -114,21 +127,21 @@ type known struct {
 
 // know collects it. Where it cannot be learned who else is at work, nobody is
 // known to be.
-func (a *attempt) know() (k known, err error) {
-	k.trace = readTrace(traceFile(a.job))
-	if k.owns, err = a.tree.repo.Owns(time.Time{}); err != nil {
+func (s *Shared) know() (k known, err error) {
+	k.trace = readTrace(TraceFile(s.tree.paths, s.tree.spec))
+	if k.owns, err = s.tree.Repo.Owns(time.Time{}); err != nil {
 		return k, err
 	}
-	if k.out, err = a.tree.repo.CheckedOut(); err != nil {
+	if k.out, err = s.tree.Repo.CheckedOut(); err != nil {
 		return k, err
 	}
 	for ref, path := range k.out {
-		if path == a.tree.lent.Path {
+		if path == s.tree.Lent.Path {
 			delete(k.out, ref)
 		}
 	}
-	nodes, _ := a.job.Home.AtWork(a.node.Name, a.shared.since)
-	for _, n := range a.spec.Frame.Peers {
+	nodes, _ := s.tree.home.AtWork(s.tree.spec.Def.Name, s.since)
+	for _, n := range s.tree.spec.Frame.Peers {
 		if n.Branch != "" && slices.Contains(nodes, n.Name) {
 			k.out["refs/heads/"+n.Branch] = n.Tree
 		}
@@ -147,13 +160,13 @@ func (k known) undo(c worktree.Change) string {
 
 // tellOthers tells of the changes that are not the node's. What another node's
 // git commands did is told there, when they are looked at.
-func (a *attempt) tellOthers(ctx context.Context, changes []worktree.Change, k known) error {
+func (s *Shared) tellOthers(ctx context.Context, changes []worktree.Change, k known) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	peers := a.peerTraces(a.shared.since)
+	peers := s.peerTraces(s.since)
 	for _, c := range changes {
-		i := slices.IndexFunc(peers, func(p peerTrace) bool { return a.didPeer(p, c, k) })
+		i := slices.IndexFunc(peers, func(p peerTrace) bool { return s.didPeer(p, c, k) })
 		by := "none of this run's git commands"
 		switch {
 		case i >= 0 && !peers[i].untold:
@@ -161,7 +174,7 @@ func (a *attempt) tellOthers(ctx context.Context, changes []worktree.Change, k k
 		case i >= 0:
 			by = "the git commands of " + peers[i].node
 		}
-		if err := a.tellOf(ctx, c, k, by); err != nil {
+		if err := s.tellOf(ctx, c, k, by); err != nil {
 			return err
 		}
 	}
@@ -169,27 +182,27 @@ func (a *attempt) tellOthers(ctx context.Context, changes []worktree.Change, k k
 }
 
 // didPeer reports whether another node's git commands say that they did it.
-func (a *attempt) didPeer(p peerTrace, c worktree.Change, k known) bool {
+func (s *Shared) didPeer(p peerTrace, c worktree.Change, k known) bool {
 	path, out := k.out[c.Name]
-	other := out && path != p.tree || c.Name == "refs/heads/"+a.spec.Place.Branch
-	return slices.ContainsFunc(p.commands, func(t traced) bool { return t.did(c, p.tree, a.spec.Frame.Root, other) })
+	other := out && path != p.tree || c.Name == "refs/heads/"+s.tree.spec.Place.Branch
+	return slices.ContainsFunc(p.commands, func(t traced) bool { return t.did(c, p.tree, s.tree.spec.Frame.Root, other) })
 }
 
 // tellOf tells of a change, and by what commands it was made.
-func (a *attempt) tellOf(ctx context.Context, c worktree.Change, k known, by string) error {
+func (s *Shared) tellOf(ctx context.Context, c worktree.Change, k known, by string) error {
 	line := c.String()
-	if a.shared.told[line] {
+	if s.told[line] {
 		return nil
 	}
-	a.shared.told[line] = true
+	s.told[line] = true
 	detail := "changed in the repository, by " + by + ": " + line
 	switch {
 	case !c.Ordinary():
-		detail += k.undo(c) + ". If that was not you, look at it: " + a.lookAt()
+		detail += k.undo(c) + ". If that was not you, look at it: " + s.lookAt()
 	case c.Old != "":
 		detail += k.undo(c)
 	}
-	first, err := a.job.Home.Tell(ctx, detail, !c.Ordinary())
+	first, err := s.tree.home.Tell(ctx, detail, !c.Ordinary())
 	if first {
 		worktree.Note(ctx, "%s", detail)
 	}
@@ -197,9 +210,9 @@ func (a *attempt) tellOf(ctx context.Context, c worktree.Change, k known, by str
 }
 
 // lookAt is how a person looks at what all worktrees share.
-func (a *attempt) lookAt() string {
-	if a.stays() {
-		return "git config --list --local, and the hooks in " + filepath.Join(a.tree.repo.GitDir, "hooks")
+func (s *Shared) lookAt() string {
+	if s.tree.spec.Member != nil {
+		return "git config --list --local, and the hooks in " + filepath.Join(s.tree.Repo.GitDir, "hooks")
 	}
 	return "cmux agents shared"
 }
@@ -207,14 +220,14 @@ func (a *attempt) lookAt() string {
 // putBackHooks undoes what tools of setup do for the node's own tree, such as
 // husky from npm ci: they set core.hooksPath for all worktrees, to hooks in the
 // tree that they run in. It returns the changes that are left.
-func (a *attempt) putBackHooks(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) ([]worktree.Change, error) {
+func (s *Shared) putBackHooks(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) ([]worktree.Change, error) {
 	const key = "core.hookspath"
 	is := func(c worktree.Change) bool {
 		return c.Kind == worktree.ChangedSetting && c.Name == key && c.Scope == "local"
 	}
 	value, ok := now.Local(key)
 	set := worktree.Change{Kind: worktree.ChangedSetting, Name: key, Scope: "local", New: value}
-	if !ok || !a.inOwnTree(value) || !a.proven(set, k) {
+	if !ok || !s.inOwnTree(value) || !s.proven(set, k) {
 		return changes, nil
 	}
 	i := slices.IndexFunc(changes, is)
@@ -222,12 +235,12 @@ func (a *attempt) putBackHooks(ctx context.Context, now *worktree.Shared, change
 	case i >= 0:
 		set = changes[i]
 		changes = slices.Delete(slices.Clone(changes), i, i+1)
-	case !slices.ContainsFunc(k.owns, func(o worktree.Own) bool { return o.Key == key && o.New == "" && o.At.After(a.shared.since) }):
+	case !slices.ContainsFunc(k.owns, func(o worktree.Own) bool { return o.Key == key && o.New == "" && o.At.After(s.since) }):
 		return changes, nil // it was so before
 	}
 	// Set before this attempt looked by another one, whose change cmux has put back
 	// since: then it was not there, which is how it is left.
-	left, err := a.tree.repo.RestoreShared(ctx, a.shared.before, []worktree.Change{set})
+	left, err := s.tree.Repo.RestoreShared(ctx, s.before, []worktree.Change{set})
 	if err != nil {
 		return nil, err
 	}
@@ -240,19 +253,19 @@ func (a *attempt) putBackHooks(ctx context.Context, now *worktree.Shared, change
 
 // inOwnTree reports whether a value of core.hooksPath names a folder of the
 // node's own tree.
-func (a *attempt) inOwnTree(value string) bool {
+func (s *Shared) inOwnTree(value string) bool {
 	if !filepath.IsAbs(value) {
 		return filepath.IsLocal(value) && !strings.HasPrefix(value, "~")
 	}
-	rel, err := filepath.Rel(a.tree.lent.Path, filepath.Clean(value))
+	rel, err := filepath.Rel(s.tree.Lent.Path, filepath.Clean(value))
 	return err == nil && filepath.IsLocal(rel)
 }
 
 // expected reports whether cmux, or the node as it should, changes the like.
-func (a *attempt) expected(c worktree.Change) bool {
+func (s *Shared) expected(c worktree.Change) bool {
 	switch c.Kind {
 	case worktree.ChangedRef:
-		if c.Name == "refs/heads/"+a.spec.Place.Branch && a.spec.Place.Branch != "" {
+		if c.Name == "refs/heads/"+s.tree.spec.Place.Branch && s.tree.spec.Place.Branch != "" {
 			return true
 		}
 		if c.Name == attribution && c.New != "" {
@@ -266,7 +279,7 @@ func (a *attempt) expected(c worktree.Change) bool {
 		}
 		// What a push of the run's own sets beside it.
 		rest, ok := strings.CutPrefix(c.Name, "branch.")
-		return ok && slices.ContainsFunc(a.spec.Frame.Peers, func(n run.Peer) bool {
+		return ok && slices.ContainsFunc(s.tree.spec.Frame.Peers, func(n run.Peer) bool {
 			return n.Branch != "" && (rest == n.Branch+".remote" || rest == n.Branch+".merge")
 		})
 	}
@@ -278,21 +291,21 @@ func (a *attempt) expected(c worktree.Change) bool {
 const attribution = "refs/notes/ai-attribution"
 
 // attribute tells the node's own changes from those of unknown authors.
-func (a *attempt) attribute(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) (mine, others []worktree.Change) {
+func (s *Shared) attribute(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) (mine, others []worktree.Change) {
 	for _, c := range changes {
 		isBranch := c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/heads/")
-		proven := a.proven(c, k)
+		proven := s.proven(c, k)
 		switch {
-		case !proven && a.tree.repo.Explain(ctx, a.shared.before, now, c, k.owns, k.out, signals.ExcludedByOthers):
-		case isBranch && c.Old == "" && !a.planned(c.Name), c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/remotes/"):
+		case !proven && s.tree.Repo.Explain(ctx, s.before, now, c, k.owns, k.out, signals.ExcludedByOthers):
+		case isBranch && c.Old == "" && !s.planned(c.Name), c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/remotes/"):
 			// A further branch and what a fetch brings take nothing from anybody.
 			if !proven {
 				others = append(others, c)
 			} else {
-				a.noteOnce(ctx, c.String())
+				s.noteOnce(ctx, c.String())
 			}
 		case proven && c.Habit():
-			a.noteOnce(ctx, c.String()+k.undo(c))
+			s.noteOnce(ctx, c.String()+k.undo(c))
 		case proven:
 			mine = append(mine, c)
 		default:
@@ -303,54 +316,23 @@ func (a *attempt) attribute(ctx context.Context, now *worktree.Shared, changes [
 }
 
 // noteOnce notes what the node's git commands changed and may change.
-func (a *attempt) noteOnce(ctx context.Context, change string) {
-	if !a.shared.told[change] {
-		a.shared.told[change] = true
+func (s *Shared) noteOnce(ctx context.Context, change string) {
+	if !s.told[change] {
+		s.told[change] = true
 		worktree.Note(ctx, "its git commands also changed %s", change)
 	}
 }
 
 // proven reports whether the node's own git commands say that they did it.
-func (a *attempt) proven(c worktree.Change, k known) bool {
+func (s *Shared) proven(c worktree.Change, k known) bool {
 	_, other := k.out[c.Name]
-	return slices.ContainsFunc(k.trace, func(t traced) bool { return t.did(c, a.tree.lent.Path, a.spec.Frame.Root, other) })
+	return slices.ContainsFunc(k.trace, func(t traced) bool { return t.did(c, s.tree.Lent.Path, s.tree.spec.Frame.Root, other) })
 }
 
 // planned reports whether another node of the run has the branch, given as a
 // full ref.
-func (a *attempt) planned(ref string) bool {
-	return slices.ContainsFunc(a.spec.Frame.Peers, func(n run.Peer) bool {
-		return n.Branch != "" && "refs/heads/"+n.Branch == ref && n.Name != a.node.Name
+func (s *Shared) planned(ref string) bool {
+	return slices.ContainsFunc(s.tree.spec.Frame.Peers, func(n run.Peer) bool {
+		return n.Branch != "" && "refs/heads/"+n.Branch == ref && n.Name != s.tree.spec.Def.Name
 	})
-}
-
-// ancestry requires that the branch still holds the commit that it was lent at.
-func (a *attempt) ancestry(ctx context.Context) (*fault, error) {
-	from := a.spec.Place.Lent
-	if from == "" {
-		from = a.spec.Place.Commit
-	}
-	if from == "" || !a.node.HasBranch() {
-		return nil, nil
-	}
-	tip, err := a.tree.repo.Tip(ctx, a.spec.Place.Branch)
-	if errors.Is(err, worktree.ErrBadRef) {
-		return &fault{
-			reason: dag.ReasonScope,
-			detail: fmt.Sprintf("its branch %s is gone; bring it back (git branch %s COMMIT) and retry", a.spec.Place.Branch, a.spec.Place.Branch),
-			tell:   prompt.BranchGone(a.spec.Place.Branch),
-		}, nil
-	} else if err != nil {
-		return nil, err
-	}
-	holds, err := a.tree.repo.Holds(ctx, tip, from)
-	if err != nil || holds {
-		return nil, err
-	}
-	return &fault{
-		reason: dag.ReasonScope,
-		detail: fmt.Sprintf("%s (at %.12s) no longer holds the commit that it began at, %.12s: that was amended, rebased or reset. Put the work on it again (in %s: git reset --soft %.12s, then git commit) and retry",
-			a.spec.Place.Branch, tip, from, a.tree.lent.Path, from),
-		tell: prompt.BaseLost(a.spec.Place.Branch, from),
-	}, nil
 }

@@ -1,4 +1,4 @@
-package attempt
+package workspace
 
 import (
 	"bufio"
@@ -13,14 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
 )
 
-// traceVar has git write down each of its commands, of which a node's own
+// TraceVar has git write down each of its commands, of which a node's own
 // changes to what is shared are known. It is no proof of innocence: a program
 // may unset it.
-const traceVar = "GIT_TRACE2_EVENT"
+const TraceVar = "GIT_TRACE2_EVENT"
 
 // traced is one git command of the attempt's programs.
 type traced struct {
@@ -344,28 +345,28 @@ const (
 	takenSuffix = ".taken"
 )
 
-// traceFile is where the attempt's git commands are written down.
-func traceFile(j *Job) string {
-	return filepath.Join(j.Paths.NodeDir(j.Spec.Node), fmt.Sprintf("git-%d"+traceSuffix, j.Spec.Attempt))
+// TraceFile is where the attempt's git commands are written down.
+func TraceFile(paths run.Paths, spec *run.Spec) string {
+	return filepath.Join(paths.NodeDir(spec.Node), fmt.Sprintf("git-%d"+traceSuffix, spec.Attempt))
 }
 
-// takeTrace removes the trace. It keeps the commands that can change what other
+// TakeTrace removes the trace. It keeps the commands that can change what other
 // nodes share, for these nodes to read.
-func (a *attempt) takeTrace() {
-	name := traceFile(a.job)
+func (t *Tree) TakeTrace() error {
+	name := TraceFile(t.paths, t.spec)
+	var fault error
 	if keep := taken(readTrace(name), time.Now()); len(keep) > 0 {
 		to := strings.TrimSuffix(name, traceSuffix) + takenSuffix
 		before, err := signals.ReadFile(to, 2*maxTaken)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			err = signals.PutFile(to, append(before[:min(len(before), maxTaken)], keep...), 0o600)
 		}
-		if err != nil {
-			a.note("%v", err)
-		}
+		fault = err
 	}
 	if err := signals.RemoveFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.note("%v", err)
+		fault = errors.Join(fault, err)
 	}
+	return fault
 }
 
 // peerTrace are the git commands of another node that are not over since a moment.
@@ -378,16 +379,16 @@ type peerTrace struct {
 // peerTraces reads what git wrote down for the other nodes. A trace is read
 // before what was taken of it: an attempt that ends meanwhile moves its commands
 // from the one to the other.
-func (a *attempt) peerTraces(since time.Time) (all []peerTrace) {
-	working, err := a.job.Home.AtWork(a.node.Name, time.Now())
-	for _, p := range a.spec.Frame.Peers {
-		if p.Name == a.node.Name {
+func (s *Shared) peerTraces(since time.Time) (all []peerTrace) {
+	working, err := s.tree.home.AtWork(s.tree.spec.Def.Name, time.Now())
+	for _, p := range s.tree.spec.Frame.Peers {
+		if p.Name == s.tree.spec.Def.Name {
 			continue
 		}
 		lost := err == nil && !slices.Contains(working, p.Name)
 		for _, suffix := range []string{traceSuffix, takenSuffix} {
 			t := peerTrace{node: p.Name, tree: p.Tree, untold: lost && suffix == traceSuffix}
-			for _, name := range tracesOf(a.job.Paths.NodeDir(p.Name), suffix) {
+			for _, name := range tracesOf(s.tree.paths.NodeDir(p.Name), suffix) {
 				t.commands = append(t.commands, readTrace(name)...)
 			}
 			t.commands = slices.DeleteFunc(t.commands, func(c traced) bool { return !c.over.IsZero() && c.over.Before(since) })

@@ -1,4 +1,4 @@
-package attempt
+package workspace
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func TestName(t *testing.T) {
 }
 
 func TestNewestIgnoresGit(t *testing.T) {
-	if !newest(context.Background(), t.TempDir(), time.Now().Add(time.Hour)).IsZero() {
+	if !Newest(context.Background(), t.TempDir(), time.Now().Add(time.Hour)).IsZero() {
 		t.Error("something is newer than an hour from now")
 	}
 }

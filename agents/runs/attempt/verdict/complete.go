@@ -1,0 +1,150 @@
+package verdict
+
+import (
+	"context"
+	"strings"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/runs/prompt"
+	"cmux/dag"
+)
+
+// OnComplete does the on_complete steps; each may be repeated without harm. summary is
+// what the agent said of its work.
+func (v *Verdict) OnComplete(summary string) error {
+	pushed := false
+	for _, step := range v.node.OnComplete {
+		var err error
+		switch step {
+		case "push":
+			err, pushed = v.push(), true
+		case "pr":
+			if !pushed {
+				err = v.push()
+			}
+			if err == nil {
+				err = v.pullRequest(summary)
+			}
+		default:
+			err = Failed(dag.ReasonOnComplete, "unknown step %q", step)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// push brings what was judged to the remote that git named for the branch when
+// the run began. It is not done where what decides about a push has changed.
+func (v *Verdict) push() error {
+	branch, commit := v.Spec.Place.Branch, v.judged
+	var remote, hooks string
+	recorded := func() error {
+		return v.asked(func(ctx context.Context) error {
+			base, err := v.Home.Pushable(ctx, v.tree.Repo)
+			if err != nil {
+				return err
+			}
+			if base == nil { // a run of an earlier version
+				if base, err = v.tree.Repo.Shared(ctx, v.tree.Lent.Path, false); err != nil {
+					return err
+				}
+			}
+			if remote, err = base.PushRemote(branch, v.Spec.Frame.BaseBranch); err != nil {
+				return err
+			}
+			hooks = base.HooksPath(v.tree.Repo.GitDir)
+			if commit == "" {
+				commit, err = v.tree.Repo.Tip(ctx, branch)
+			}
+			return err
+		})
+	}
+	if err := recorded(); err != nil {
+		return err
+	}
+	v.Out.Say("on_complete: push %s (%.12s) to %s", branch, commit, remote)
+	s, err := v.step("", v.StepTime, []string{"git", "--no-replace-objects", "-c", "core.hooksPath=" + hooks, "push", "--", remote, commit + ":refs/heads/" + branch})
+	if err := v.stepFailed("push", s, err); err != nil {
+		return err
+	}
+	if err := recorded(); err != nil { // something reached in while it was pushed
+		return err
+	}
+	return v.asked(func(ctx context.Context) error { return v.tree.Repo.SetUpstream(ctx, branch, remote) })
+}
+
+// asked runs f for an on_complete step, while messages are served.
+func (v *Verdict) asked(f func(context.Context) error) error {
+	failure, err := v.During(f)
+	if err != nil {
+		return err
+	}
+	if failure != nil {
+		return Failed(dag.ReasonOnComplete, "%v", failure)
+	}
+	return nil
+}
+
+// pullRequest opens one with gh, unless one is open already.
+func (v *Verdict) pullRequest(summary string) error {
+	v.Out.Say("on_complete: pr %s", v.Spec.Place.Branch)
+	if _, err := agent.LookPath("gh", v.Stage.Env); err != nil {
+		return Failed(dag.ReasonOnComplete, "pr: gh is not in the PATH: install it, or take pr out of on_complete; %s is pushed", v.Spec.Place.Branch)
+	}
+	s, err := v.step("", v.StepTime, []string{"gh", "pr", "list", "--head", v.Spec.Place.Branch, "--state", "open", "--json", "url", "--jq", ".[].url"})
+	if err := v.stepFailed("pr", s, err); err != nil {
+		return err
+	}
+	if strings.TrimSpace(s.output) != "" {
+		return nil
+	}
+	title, body := v.node.Name, v.node.Name
+	if summary != "" {
+		title, _, _ = strings.Cut(summary, "\n")
+		title, body = prompt.Cut(title, 200), prompt.Cut(summary, 60_000) // GitHub takes 65,536
+	}
+	argv := []string{"gh", "pr", "create", "--head", v.Spec.Place.Branch, "--title", harmless.Line(title), "--body-file", "-"}
+	if b := v.Spec.Frame.BaseBranch; b != "" {
+		argv = append(argv, "--base", b)
+	}
+	s, err = v.step("", v.StepTime, argv, harmless.Text(body))
+	return v.stepFailed("pr", s, err)
+}
+
+func (v *Verdict) stepFailed(name string, s *stepEnd, err error) error {
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.timedOut:
+		return Failed(dag.ReasonOnComplete, "%s did not end within %s", name, v.StepTime)
+	case s.exit != 0:
+		return FailedBy(s.exit, dag.ReasonOnComplete, "%s: exit %d%s", name, s.exit, whole(s.output))
+	}
+	return nil
+}
+
+// mostWords bounds what a detail holds of a step's output. The log has all of it.
+const mostWords = 2000
+
+// whole returns what a step printed on one line: a hook or a server says why in its
+// own words, before the last line of git. Of a long output it keeps both ends.
+func whole(output string) string {
+	var lines []string
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	text := []rune(strings.Join(lines, "; "))
+	if len(text) == 0 {
+		return ""
+	}
+	if len(text) > mostWords {
+		return ": " + string(text[:mostWords/2]) + " [...] " + string(text[len(text)-mostWords/2:])
+	}
+	return ": " + string(text)
+}

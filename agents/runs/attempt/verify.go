@@ -1,0 +1,40 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/attempt/workspace"
+	"cmux/agents/runs/run"
+)
+
+// Verify runs the checks of j's node as its attempt does, in the same place with
+// the same environment, but as nobody's: they cannot report, and what they do
+// is not the agent's. begun is told each command before it is run, ended what
+// came of it; its error ends them. The error is that or the one of ctx.
+func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string), ended func(run.Check) error) error {
+	limits := j.Limits.withDefaults()
+	env, err := environ(&j)
+	if err != nil {
+		return err
+	}
+	mark := verdict.Mark(j.Spec, fmt.Sprint("verify/", os.Getpid()))
+	env = slices.DeleteFunc(env, func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return name == proc.AttemptVar || name == "CMUX_TOKEN" || name == "CMUX_SOCKET" || name == "CMUX_PANE" || strings.HasPrefix(name, workspace.TraceVar)
+	})
+	stage := agent.Stage{
+		Name: j.Spec.Def.Name, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
+		Out: out, Spawner: j.Spawner, Mark: mark, Drain: limits.Drain,
+	}
+	file := filepath.Join(j.Paths.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid()))
+	return verdict.RunChecks(ctx, j.Spec, stage, file, limits.Step, limits.Grace, begun, ended)
+}

@@ -1,0 +1,238 @@
+// Package workspace is where a node works: the worktree that the runner lent to it,
+// and what that shares with all others of the repository.
+//
+// A Tree asks git about the node's own branch and files. A Shared watches the refs,
+// settings and hooks that all worktrees share, and finds out which of the changes
+// there are the node's, by the trace of its git commands. Both only look and record;
+// what follows from it is the attempt's to decide.
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/worktree"
+	"cmux/worktree/gitfile"
+)
+
+// setupTimeout bounds each setup step.
+const setupTimeout = 30 * time.Minute
+
+// A Tree is the worktree that the runner lent to a node.
+type Tree struct {
+	Repo   *worktree.Repo
+	Lent   *worktree.Tree
+	Shared *Shared // nil: not watched
+
+	spec  *run.Spec
+	paths run.Paths
+	home  Home
+}
+
+// Open takes up the worktree of an attempt. The registry of worktrees, which grows
+// with the graph, is not asked: the runner has just lent it. Where repo is nil the
+// repository is opened.
+func Open(ctx context.Context, repo *worktree.Repo, spec *run.Spec, paths run.Paths, home Home) (*Tree, error) {
+	if repo == nil {
+		var err error
+		if repo, err = worktree.Open(ctx, spec.Frame.Root); err != nil {
+			return nil, err
+		}
+	}
+	p := spec.Place
+	private, err := gitfile.Private(p.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("worktree %s: %w", p.Tree, err)
+	}
+	lent := &worktree.Tree{Path: p.Tree, Branch: p.Branch, GitDir: private}
+	return &Tree{Repo: repo, Lent: lent, spec: spec, paths: paths, home: home}, nil
+}
+
+// Prepare copies, links and sets up what the node is to find in its worktree.
+func (t *Tree) Prepare(ctx context.Context, env []string, out io.Writer) error {
+	with := t.spec.Frame
+	return t.Repo.Prepare(ctx, t.Lent, worktree.PrepareSpec{
+		Copy: with.Copy, Link: with.Link, Setup: with.Setup, SetupTimeout: setupTimeout,
+		Env: env, Output: out,
+	})
+}
+
+// Config has git overlook the settings that hide from it what the node put there.
+func (t *Tree) Config(ctx context.Context) context.Context {
+	if t == nil || t.Shared == nil {
+		return ctx
+	}
+	return worktree.WithConfig(ctx, t.Shared.undone...)
+}
+
+// Branch is what is checked out; empty when HEAD is detached.
+func (t *Tree) Branch() (string, error) {
+	b, err := os.ReadFile(filepath.Join(t.Lent.GitDir, "HEAD"))
+	if err != nil {
+		return "", err
+	}
+	name, _ := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), "ref: refs/heads/")
+	if name == strings.TrimSuffix(string(b), "\n") {
+		return "", nil
+	}
+	return name, nil
+}
+
+// Commits counts the commits since from.
+func (t *Tree) Commits(ctx context.Context, from string) (int, error) {
+	if from == "" {
+		return 0, nil
+	}
+	all, err := t.Repo.Commits(ctx, from, "refs/heads/"+t.Lent.Branch)
+	return len(all), err
+}
+
+// DiffStat is the work since from in a line, such as "3 files, +10 -2".
+func (t *Tree) DiffStat(ctx context.Context, from, to string) (string, error) {
+	d, err := t.Repo.DiffStat(ctx, from, to)
+	if err != nil {
+		return "", err
+	}
+	return StatLine(d), nil
+}
+
+// StatLine is a DiffStat in a line.
+func StatLine(d worktree.DiffStat) string {
+	files := "files"
+	if d.Files == 1 {
+		files = "file"
+	}
+	return fmt.Sprintf("%d %s, +%d -%d", d.Files, files, d.Added, d.Deleted)
+}
+
+// Snapshot saves uncommitted work and returns its id; empty: there was none.
+func (t *Tree) Snapshot(ctx context.Context, reason string) (string, error) {
+	name := t.Lent.Branch
+	if name == "" {
+		name = t.spec.Def.Name
+	}
+	s, err := t.Repo.Snapshot(ctx, t.Lent.Path, worktree.SnapshotSpec{Name: name, Reason: reason})
+	if err != nil || s == nil {
+		return "", err
+	}
+	return s.ID, nil
+}
+
+// Ancestry requires that the branch still holds the commit that it was lent at.
+func (t *Tree) Ancestry(ctx context.Context) (*conversation.Fault, error) {
+	from := t.spec.Place.Lent
+	if from == "" {
+		from = t.spec.Place.Commit
+	}
+	if from == "" || !t.spec.Def.HasBranch() {
+		return nil, nil
+	}
+	tip, err := t.Repo.Tip(ctx, t.spec.Place.Branch)
+	if errors.Is(err, worktree.ErrBadRef) {
+		return &conversation.Fault{
+			Reason: dag.ReasonScope,
+			Detail: fmt.Sprintf("its branch %s is gone; bring it back (git branch %s COMMIT) and retry", t.spec.Place.Branch, t.spec.Place.Branch),
+			Tell:   prompt.BranchGone(t.spec.Place.Branch),
+		}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	holds, err := t.Repo.Holds(ctx, tip, from)
+	if err != nil || holds {
+		return nil, err
+	}
+	return &conversation.Fault{
+		Reason: dag.ReasonScope,
+		Detail: fmt.Sprintf("%s (at %.12s) no longer holds the commit that it began at, %.12s: that was amended, rebased or reset. Put the work on it again (in %s: git reset --soft %.12s, then git commit) and retry",
+			t.spec.Place.Branch, tip, from, t.Lent.Path, from),
+		Tell: prompt.BaseLost(t.spec.Place.Branch, from),
+	}, nil
+}
+
+// maxHashed is the size up to which a changed file's content is compared; of a
+// larger one size and modification time are.
+const maxHashed = 16 << 20
+
+// Fingerprint is equal for equal content of the working tree, whatever of it is
+// committed. Ignored files do not count.
+func (t *Tree) Fingerprint(ctx context.Context) (string, error) {
+	if t.spec.Place.Commit == "" {
+		return "", nil
+	}
+	changed, err := t.Repo.ChangedFiles(ctx, t.Lent.Path, t.spec.Place.Commit)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, name := range changed {
+		path := filepath.Join(t.Lent.Path, name)
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(h, "%q gone\n", name)
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%q %v %d\n", name, info.Mode(), info.Size())
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(h, "%q\n", target)
+		case info.Mode().IsRegular() && info.Size() <= maxHashed:
+			f, err := os.Open(path)
+			if err != nil {
+				return "", err
+			}
+			_, err = io.Copy(h, f)
+			if err = errors.Join(err, f.Close()); err != nil {
+				return "", err
+			}
+		default:
+			fmt.Fprintln(h, info.ModTime().UnixNano())
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Newest looks for a file below dir that changed after the given time and
+// returns when; git's own files do not count. It stops at the first.
+func Newest(ctx context.Context, dir string, after time.Time) time.Time {
+	var found time.Time
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil {
+			return nil // it may be gone by now
+		}
+		if d.Name() == ".git" {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.ModTime().After(after) {
+			found = info.ModTime()
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
