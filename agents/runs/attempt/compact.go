@@ -70,7 +70,7 @@ func (a *attempt) compact(order string) error {
 		failed, err := a.during(func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, a.limits.Compact)
 			defer cancel()
-			err := a.agent.(agent.Compacter).Compact(ctx, c.done)
+			err := a.agent.Agent.(agent.Compacter).Compact(ctx, c.done)
 			if errors.Is(err, context.DeadlineExceeded) {
 				return fmt.Errorf("its program did not confirm it within %s", a.limits.Compact)
 			}

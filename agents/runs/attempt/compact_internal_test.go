@@ -33,6 +33,7 @@ func hears(t *testing.T, role string) (a *attempt, said func() string) {
 		}
 		return nil
 	}}
+	a.reporter = &reporter{append: a.job.Record, out: a.out, stage: a.stage}
 	return a, func() string { return strings.Join(recorded, ", ") }
 }
 

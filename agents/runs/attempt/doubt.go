@@ -88,8 +88,7 @@ func (a *attempt) believe(f *verdict.Final) error {
 	if a.foreign != (time.Time{}) && ofSignal(code) && time.Since(a.foreign) < wait {
 		return ErrInterrupted
 	}
-	a.budget.run(false)
-	a.stopIdle()
+	a.progress.stand()
 	began := time.Now()
 	for left := wait; left > 0; left = wait - time.Since(began) {
 		timer := time.NewTimer(left)

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,8 +42,8 @@ func (a *attempt) handle(m Message) error {
 			reply.Error = fmt.Sprintf("this %s does not come from the running attempt: its token is not %s's", what, a.spec.Node)
 			return nil
 		}
-		if a.left == nil {
-			a.sign()
+		if a.progress.left == nil {
+			a.progress.sign()
 		}
 		return a.fromAgent(&m, &reply)
 	case OpGive:
@@ -56,7 +55,7 @@ func (a *attempt) handle(m Message) error {
 	case OpStand:
 		reply.Standing = a.standing()
 		if m.Key == KeyDraft {
-			reply.Standing.Draft = a.draft() != ""
+			reply.Standing.Draft = a.agent.draft(a.ctx) != ""
 		}
 	default:
 		order, known := orders[m.Op]
@@ -71,10 +70,10 @@ func (a *attempt) handle(m Message) error {
 
 // answers takes in a person's answer. Whoever gave it hears what becomes of it.
 func (a *attempt) answers(m *Message, reply *Reply) error {
-	said := conversation.Answer{Text: m.Text, ID: m.Key, Ref: a.hold(m), ToOpen: m.ToOpen}
+	said := conversation.Answer{Text: m.Text, ID: m.Key, Ref: a.callers.hold(m), ToOpen: m.ToOpen}
 	err := a.feed(said)
 	if reply.Error != "" {
-		a.settle(said.Ref, *reply)
+		a.callers.settle(said.Ref, *reply)
 	}
 	return err
 }
@@ -109,12 +108,12 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 		*reply = refusal(err)
 		return nil
 	case m.Op == OpHook:
-		if l, ok := a.agent.(agent.Listener); ok && a.left == nil && l.Asks(m.Event) {
-			return a.feed(conversation.Knocked{Ref: a.hold(m)})
+		if l, ok := a.agent.Agent.(agent.Listener); ok && a.progress.left == nil && l.Asks(m.Event) {
+			return a.feed(conversation.Knocked{Ref: a.callers.hold(m)})
 		}
 		_, err := a.hook(m, reply, 0)
 		return err
-	case m.Op == OpOutput && a.left == nil:
+	case m.Op == OpOutput && a.progress.left == nil:
 		return a.publish(m, reply)
 	case m.Op == OpSend:
 		return a.send(m, reply)
@@ -122,36 +121,25 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 		reply.Error = prompt.NobodyAnswers
 		return nil
 	case m.Op == OpAsk:
-		return a.feed(conversation.Knocked{Ref: a.hold(m)})
+		return a.feed(conversation.Knocked{Ref: a.callers.hold(m)})
 	}
 	said := conversation.Reported{Blocked: m.Op == OpBlocked, Text: m.Text}
-	if lines := a.typed(); len(lines) > 0 {
+	if lines := a.agent.typed(); len(lines) > 0 {
 		said.Unread = lines[0]
 	}
 	if m.Wait {
-		said.Call = a.hold(m)
+		said.Call = a.callers.hold(m)
 	}
 	err := a.feed(said)
 	if reply.Error != "" {
-		a.settle(said.Call, *reply)
+		a.callers.settle(said.Call, *reply)
 	}
 	return err
 }
 
-// hold keeps m's answer for later.
-func (a *attempt) hold(m *Message) conversation.Ref {
-	a.refs++
-	held := m.detach()
-	a.held[a.refs] = &held
-	if m.gone != nil {
-		a.gone[a.refs] = m.gone
-	}
-	return a.refs
-}
-
 // hearHeld takes up a question that was held because another was open.
 func (a *attempt) hearHeld(ref conversation.Ref) error {
-	m := a.held[ref]
+	m := a.callers.held[ref]
 	if m == nil {
 		return nil // it was answered in the pane
 	}
@@ -162,13 +150,13 @@ func (a *attempt) hearHeld(ref conversation.Ref) error {
 	if m.Op == OpAsk {
 		err := a.feed(conversation.Inquired{Question: question.New(m.Text, m.Options...), Call: ref})
 		if reply.Error != "" {
-			a.settle(ref, reply)
+			a.callers.settle(ref, reply)
 		}
 		return err
 	}
 	held, err := a.hook(m, &reply, ref)
 	if !held { // there is nothing to wait for
-		a.settle(ref, reply)
+		a.callers.settle(ref, reply)
 	}
 	return err
 }
@@ -176,10 +164,10 @@ func (a *attempt) hearHeld(ref conversation.Ref) error {
 // hook takes in a hook of the agent's program, and reports whether its answer
 // comes later. ref is the hook where that is held already.
 func (a *attempt) hook(m *Message, reply *Reply, ref conversation.Ref) (held bool, err error) {
-	if a.left != nil {
+	if a.progress.left != nil {
 		return false, nil // what comes late changes nothing
 	}
-	events, r, err := a.understand(m.Event, m.Payload)
+	events, r, err := a.agent.understand(m.Event, m.Payload)
 	if err != nil {
 		*reply = refusal(err)
 		return false, nil
@@ -191,11 +179,9 @@ func (a *attempt) hook(m *Message, reply *Reply, ref conversation.Ref) (held boo
 	switch {
 	case ref != 0:
 	case held:
-		ref = a.hold(m)
+		ref = a.callers.hold(m)
 	case slices.ContainsFunc(events, concludes):
-		a.refs++
-		ref = a.refs
-		a.gone[ref] = m.gone
+		ref = a.callers.await(m.gone)
 	}
 	return held, a.reactAll(events, ref)
 }
@@ -210,17 +196,6 @@ func refusal(err error) Reply {
 		return Reply{}
 	}
 	return Reply{Error: err.Error()}
-}
-
-// understand reads what a hook says. One that comes before its agent stands is
-// but a sign of life.
-func (a *attempt) understand(event string, payload json.RawMessage) ([]news.Event, Reply, error) {
-	if h, ok := a.agent.(agent.Hooked); ok {
-		events, r, err := h.Hook(event, payload)
-		return events, Reply{HookReply: r}, err
-	}
-	events, err := agent.ParseEvent(event, payload)
-	return events, Reply{}, err
 }
 
 // reactAll takes in what the agent did; ref is the hook that told of it.
@@ -239,7 +214,10 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	a.shells.hear(e, time.Now())
 	switch e := e.(type) {
 	case news.Used:
-		return a.uses(e.Usage)
+		if err := a.meter.uses(e.Usage); err != nil {
+			return err
+		}
+		return a.affordable()
 	case news.Converses:
 		if err := a.converses(e.ID); err != nil {
 			return err
@@ -274,7 +252,7 @@ func (a *attempt) converses(id string) error {
 	if id == a.end.Conversation {
 		return nil
 	}
-	if err := a.recordUse(); err != nil { // of the one before
+	if err := a.meter.flush(); err != nil { // of the one before
 		return err
 	}
 	if was := a.spec.Conversation; !a.Came && was != "" && was != id && was != a.refused {
@@ -307,18 +285,11 @@ func (a *attempt) isOwn(prompt string) bool {
 
 // refuse answers what came in too late, and what was kept waiting.
 func (a *attempt) refuse() {
-	for ref, m := range a.held {
-		delete(a.held, ref)
-		if m.Op == OpHook {
-			m.answer(Reply{})
-		} else {
-			m.answer(Reply{Error: "the attempt has ended"})
-		}
-	}
+	a.callers.refuse()
 	for {
 		select {
 		case m := <-a.job.Inbox:
-			m.answer(Reply{Error: "the attempt has ended"})
+			m.answer(Reply{Error: ended})
 		default:
 			return
 		}

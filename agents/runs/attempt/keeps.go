@@ -65,20 +65,20 @@ func (a *attempt) orderer() string {
 
 // tellBack answers a hook or a call with something for the agent.
 func (a *attempt) tellBack(e conversation.Tellback) {
-	m := a.held[e.Ref]
+	m := a.callers.held[e.Ref]
 	if m == nil {
 		return // nobody waits any more
 	}
-	if l, ok := a.agent.(agent.Listener); ok && m.Op == OpHook {
-		a.settle(e.Ref, Reply{HookReply: l.HandBack(e.Text)})
+	if l, ok := a.agent.Agent.(agent.Listener); ok && m.Op == OpHook {
+		a.callers.settle(e.Ref, Reply{HookReply: l.HandBack(e.Text)})
 		return
 	}
-	a.settle(e.Ref, Reply{Text: e.Text})
+	a.callers.settle(e.Ref, Reply{Text: e.Text})
 }
 
 // slip has the hook that is being answered carry a message.
 func (a *attempt) slip(m conversation.Message) {
-	c, ok := a.agent.(agent.Carrier)
+	c, ok := a.agent.Agent.(agent.Carrier)
 	if !ok || a.reply == nil || a.hooking == "" {
 		return // it is handed over again, as nothing shows that it was read
 	}
@@ -94,8 +94,8 @@ const transcriptLag = 1500 * time.Millisecond
 // lookBack are the ids of what the agent's conversation holds by now, of what it was
 // handed and was not seen there.
 func (a *attempt) lookBack() (ids []string) {
-	r, ok := a.agent.(agent.Recaller)
-	if !ok || !r.CanRecall() {
+	r := a.agent.recaller()
+	if r == nil {
 		return nil
 	}
 	awaited := map[string]bool{}
@@ -150,8 +150,8 @@ func (a *attempt) recognizes(e news.Read) (ids []string) {
 // recall takes in what the conversation of a program holds that goes on in it: it
 // need not be told that again.
 func (a *attempt) recall() error {
-	r, ok := a.agent.(agent.Recaller)
-	if !ok || !r.CanRecall() {
+	r := a.agent.recaller()
+	if r == nil {
 		return nil
 	}
 	for _, e := range r.Recall() {

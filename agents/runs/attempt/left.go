@@ -1,12 +1,9 @@
 package attempt
 
 import (
-	"strings"
 	"syscall"
 
-	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
-	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/run"
@@ -19,7 +16,7 @@ import (
 // failed, and what may have been a person's doing, or another program's, is a
 // person's to decide.
 func (a *attempt) examineEnd() error {
-	if a.refuses() {
+	if !a.Overridden && !a.Came && a.agent.refuses() { // it was to go on there, and gave no sign
 		return a.beginAnew()
 	}
 	if a.stays() {
@@ -28,7 +25,7 @@ func (a *attempt) examineEnd() error {
 	exit := a.agent.Exit()
 	words := ""
 	if !a.Came {
-		words = a.lastWords()
+		words = a.agent.lastWords(a.ctx, a.out.Said())
 	}
 	if err := a.endAgent(); err != nil {
 		return err
@@ -109,53 +106,17 @@ func byHand(e proc.Exit) bool {
 	return signal == 0 && e.Code == 0
 }
 
-// refuses reports whether the program ended because it cannot go on in its
-// conversation: it was to go on there, gave no sign, and failed by itself.
-func (a *attempt) refuses() bool {
-	r, ok := a.agent.(agent.Refuser)
-	if !ok || a.Overridden || a.Came || !r.Refused() {
-		return false
-	}
-	exit := a.agent.Exit()
-	return exit.Err == nil && !crashed(exit) && !byHand(exit)
-}
-
 // beginAnew starts the program again in a new conversation, which is told the
 // whole task. The old conversation is kept for a person's next try until the
 // program says which conversation it has.
 func (a *attempt) beginAnew() error {
 	a.refused = a.stage.Conversation
-	a.note("the agent's program did not start in conversation %s (%s): cmux starts it in a new conversation with its whole task", a.refused, withWords(a.agent.Exit().String(), a.lastWords()))
+	a.note("the agent's program did not start in conversation %s (%s): cmux starts it in a new conversation with its whole task", a.refused, withWords(a.agent.Exit().String(), a.agent.lastWords(a.ctx, a.out.Said())))
 	if err := a.endAgent(); err != nil {
 		return err
 	}
 	a.end.Exit = 0
 	return a.feed(conversation.Refused{Said: a.launched.Said})
-}
-
-// maxWords bounds what is told of a program's last output.
-const maxWords = 300
-
-// lastWords returns what the program printed before it ended, as one line.
-func (a *attempt) lastWords() string {
-	said := ""
-	if s, ok := a.agent.(agent.Speaker); ok {
-		said = s.LastWords(a.ctx)
-	}
-	if said == "" {
-		said = a.out.Said()
-	}
-	var lines []string
-	for line := range strings.Lines(output.Readable(said)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "── cmux:") {
-			lines = append(lines, line)
-		}
-	}
-	said = strings.Join(lines, "; ")
-	if n := len(said) - maxWords; n > 0 {
-		said = "…" + strings.ToValidUTF8(said[n:], "")
-	}
-	return said
 }
 
 // withWords adds a program's last output to how it ended.

@@ -9,12 +9,19 @@ import (
 	"cmux/dag"
 )
 
-// accountLimited records that the node's account met its limit, and returns
-// until when it lasts.
-func (a *attempt) accountLimited(e news.LimitMet) (until time.Time, err error) {
-	until = a.limits.lasts(e.Until, a.accountLimit(), time.Now())
+// account is the account of the attempt's agent, whose limit all attempts share.
+type account struct {
+	*reporter
+	name   string
+	home   Home
+	limits Limits
+}
+
+// limited records that the account met its limit, and returns until when it lasts.
+func (a *account) limited(e news.LimitMet) (until time.Time, err error) {
+	until = a.limits.lasts(e.Until, a.limit(), time.Now())
 	a.stage.Keep(event.Event{Kind: event.Limit, Text: e.Text, Until: until})
-	return until, a.record(run.Record{Type: run.Limited, Account: a.node.Account, Until: until, Detail: e.Text})
+	return until, a.record(run.Record{Type: run.Limited, Account: a.name, Until: until, Detail: e.Text})
 }
 
 // maxWrongEnds is how often in a row a limit may last longer than was stated
@@ -44,21 +51,21 @@ func (p Limits) tryAgain(l run.Limit, now time.Time) time.Time {
 	return now.Add(min(p.Pause<<min(l.Times, 10), maxPause))
 }
 
-// accountLimit is the limit of the node's account as recorded. What cannot be
-// read is taken for none: the account itself will say.
-func (a *attempt) accountLimit() run.Limit {
-	l, err := a.job.Home.Limit(a.node.Account)
+// limit is the account's limit as recorded. What cannot be read is taken for none:
+// the account itself will say.
+func (a *account) limit() run.Limit {
+	l, err := a.home.Limit(a.name)
 	if err != nil {
 		a.note("limits are not known: %v", err)
 	}
 	return l
 }
 
-// accountWorks records that the model answered an attempt that was to find out
-// whether the limit of its account is over.
-func (a *attempt) accountWorks() error {
-	if a.accountLimit().Times == 0 {
+// works records that the model answered an attempt that was to find out whether the
+// limit of its account is over.
+func (a *account) works() error {
+	if a.limit().Times == 0 {
 		return nil
 	}
-	return a.record(run.Record{Type: run.Freed, Account: a.node.Account})
+	return a.record(run.Record{Type: run.Freed, Account: a.name})
 }

@@ -30,7 +30,7 @@ func (a *attempt) prepare() error {
 		return nil
 	}
 	var t *workspace.Tree
-	if err := a.become(dag.SettingUp, time.Time{}, ""); err != nil {
+	if err := a.progress.become(dag.SettingUp, time.Time{}, ""); err != nil {
 		return err
 	}
 	failure, err := a.roomily(func(ctx context.Context) (err error) {
@@ -48,7 +48,9 @@ func (a *attempt) prepare() error {
 		}
 		return t.Watch(ctx)
 	})
-	a.tree = t
+	if t != nil {
+		a.progress.dir = a.spec.Place.Dir
+	}
 	a.verdict.In(t, a.spec.Place.Tree)
 	if failure != nil || err != nil {
 		// What a broken-off step left running has no program to be found by.
@@ -130,18 +132,18 @@ func (a *attempt) policy() guard.Policy {
 
 // anew begins a verdict on the work that the attempt is at.
 func (a *attempt) anew() {
-	a.tree = nil
+	a.progress.dir, a.progress.patience = "", time.Duration(a.node.IdleTimeout)
 	a.verdict.Anew(verdict.Job{
 		Spec: a.spec, Task: a.task, Shares: a.shares(), Judging: a.kind.Judge, Stage: a.stage, Out: a.out, Paths: a.job.Paths, Home: a.job.Home,
 		Outputs: outputFile(a.job), StepTime: a.limits.Step, Grace: a.limits.Grace, Persisting: &a.persisting,
 		Attempt: verdict.Attempt{
 			Now: func() verdict.Now {
-				return verdict.Now{Overridden: a.Overridden, Agent: a.agent != nil, Ended: a.hasEnded(), Report: a.Report}
+				return verdict.Now{Overridden: a.Overridden, Agent: a.agent.Agent != nil, Ended: a.agent.hasEnded(), Report: a.Report}
 			},
 			During: func(f func(context.Context) error) (failure, err error) { return a.during(f) }, Roomily: a.roomily, Call: a.call,
 			Become: func(act dag.Activity) (dag.Activity, error) {
-				was := a.activity
-				return was, a.become(act, time.Time{}, "")
+				was := a.progress.activity
+				return was, a.progress.become(act, time.Time{}, "")
 			},
 			Note: a.note, Record: a.record,
 		},

@@ -14,7 +14,7 @@ import (
 // remind has the hook that is being answered tell the agent what counts now: its
 // conversation was replaced by a summary, or is new.
 func (a *attempt) remind() error {
-	c, ok := a.agent.(agent.Carrier)
+	c, ok := a.agent.Agent.(agent.Carrier)
 	if !ok || a.reply == nil || a.hooking == "" {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/attempt/verdict"
-	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
@@ -31,26 +30,19 @@ type attempt struct {
 	limits Limits
 	stage  *agent.Stage
 	out    *output.Output
-	agent  agent.Agent     // nil: there is none now
-	tree   *workspace.Tree // nil: the node has none
+	agent  program
 	// persisting is what goes on beside the attempt to have the tree survive a
 	// power cut.
 	persisting sync.WaitGroup
 	verdict    verdict.Verdict
 
+	*reporter
+	progress progress
+	meter    meter
+	account  account
+
 	talk
-	meter meter
-
 	staying
-
-	activity dag.Activity // as recorded
-	detail   string       // of it
-	until    time.Time    // of it
-	told     bool         // of an activity
-	left     *run.Left    // a program that has ended without a report; nil: none has
-	budget   *stopwatch   // node.Timeout
-	idle     *time.Timer
-	lastSign time.Time // of life, other than output
 
 	interrupt context.CancelFunc // ends the step that runs
 	foreign   time.Time          // of a signal that nobody can have typed: no step ran
@@ -80,7 +72,7 @@ func Run(ctx context.Context, job Job) (run.End, error) {
 }
 
 func (a *attempt) run() (run.End, error) {
-	a.budget = newStopwatch(time.Duration(a.node.Timeout))
+	a.progress.budget = newStopwatch(time.Duration(a.node.Timeout))
 	live := a.job.Live
 	if live == nil && a.job.Terminal != nil {
 		live = a.job.Terminal.Out
@@ -120,6 +112,9 @@ func (a *attempt) run() (run.End, error) {
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
+	a.reporter = &reporter{node: a.spec.Node, attempt: a.spec.Attempt, append: a.job.Record, out: a.out, stage: a.stage}
+	a.progress.reporter, a.meter.reporter, a.meter.pace = a.reporter, a.reporter, a.limits.Note
+	a.account = account{reporter: a.reporter, name: a.node.Account, home: a.job.Home, limits: a.limits}
 	a.anew()
 	if a.spec.Said != "" && !a.stays() {
 		a.stage.Resumption, a.stage.Again = prompt.SentBack(a.spec.Said), true
@@ -129,8 +124,7 @@ func (a *attempt) run() (run.End, error) {
 	} else if err != nil {
 		return run.End{}, errors.Join(err, log.Close())
 	}
-	defer a.budget.run(false)
-	defer a.stopIdle()
+	defer a.progress.stand()
 	defer a.meter.stop()
 	return a.conclude(a.carryOut())
 }
@@ -151,6 +145,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	if said := a.Unread(); said != "" { // it ended, and not by its conversation
 		a.note("the agent may not have read: %s", said)
 	}
+	a.end.Used = a.meter.used
 	switch {
 	case err == nil:
 		a.end.Outcome = dag.Done
@@ -161,7 +156,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 		}
 	default:
 		a.out.Say("%v", err)
-		used := a.recordUse()
+		used := a.meter.flush()
 		a.closeEvents(nil, err)
 		return run.End{}, errors.Join(err, used, a.out.Close())
 	}
@@ -249,6 +244,15 @@ func (a *attempt) complete() error {
 	return a.verdict.OnComplete(a.end.Summary)
 }
 
+// affordable holds what the node has used against its budget.
+func (a *attempt) affordable() error {
+	used, budget := a.spec.Used.Plus(a.meter.used), a.node.Budget
+	if !budget.Exceeded(used) {
+		return nil
+	}
+	return a.feed(conversation.Overspent{Text: (&run.BudgetError{Node: a.node.Name, Used: used.Counted(), Budget: budget.Tokens}).Error()})
+}
+
 // endLeftovers ends what an earlier attempt left behind when its wrapper was
 // killed. The first attempt has no predecessor and is spared the scan.
 func (a *attempt) endLeftovers() error {
@@ -269,51 +273,7 @@ func (a *attempt) endLeftovers() error {
 	return a.interrupted()
 }
 
-// become records what the attempt is doing and lets its clocks run or stand.
-// A person at work is not timed out.
-func (a *attempt) become(act dag.Activity, until time.Time, detail string) error {
-	counts := act == dag.Working || act == dag.Checking
-	a.budget.run(counts && !a.Overridden)
-	if act == dag.Working {
-		a.armIdle()
-	}
-	detail = prompt.Cut(detail, maxDetail)
-	if !a.told || act != a.activity || detail != "" {
-		a.stage.Keep(event.Event{Kind: event.Status, State: act.String(), Text: detail, Until: until})
-		a.told = true
-	}
-	if act == a.activity && act == dag.Working && detail == a.detail {
-		return nil // Began says as much
-	}
-	a.activity, a.detail, a.until = act, detail, until
-	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
-	if q := a.asks; q != nil && act == dag.NeedsInput && q.String() == detail {
-		rec.Question = q // else it is longer than what is recorded of it
-	}
-	if l := a.left; l != nil && act == dag.NeedsInput {
-		rec.How, rec.Code = run.HowLeft, l.Exit
-	}
-	return a.record(rec)
-}
-
 // Header is the line that begins an attempt in a node's log.
 func Header(node string, attempt int, at time.Time) string {
 	return fmt.Sprintf("── %s: attempt %d, %s ──\n", node, attempt, at.Format("2006-01-02 15:04:05"))
-}
-
-// maxDetail bounds what is recorded of an activity.
-const maxDetail = verdict.MaxReason + 1<<10
-
-func (a *attempt) record(r run.Record) error {
-	r.Node, r.Attempt, r.At = a.spec.Node, a.spec.Attempt, time.Now()
-	return a.job.Record(r)
-}
-
-// note records something a person may want to see. A note that cannot be
-// written is not worth the attempt.
-func (a *attempt) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	a.out.Say("%s", text)
-	a.stage.Keep(event.Event{Kind: event.Note, Text: text})
-	a.record(run.Record{Type: run.Noted, Detail: text})
 }

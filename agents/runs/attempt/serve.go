@@ -3,12 +3,10 @@ package attempt
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"cmux/agents/kinds/news"
 	"cmux/agents/runs/attempt/verdict"
-	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/conversation"
 	"cmux/dag"
 )
@@ -23,10 +21,6 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 		if ready != nil && ready() {
 			return nil
 		}
-		var idle <-chan time.Time
-		if a.idle != nil && a.activity == dag.Working {
-			idle = a.idle.C
-		}
 		var err error
 		select {
 		case <-a.ctx.Done():
@@ -39,14 +33,14 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 			err = a.handle(m)
 		case f := <-a.calls:
 			err = f()
-		case <-a.budget.C:
+		case <-a.progress.budget.C:
 			return verdict.Failed(dag.ReasonTimeout, "ran past its timeout of %s", time.Duration(a.node.Timeout))
-		case <-idle:
-			err = a.checkIdle()
+		case <-a.progress.quiet():
+			err = a.progress.checkIdle(a.ctx)
 		case <-alarm:
 			return nil
 		case <-a.meter.due():
-			err = a.recordUse()
+			err = a.meter.flush()
 		case <-a.clocks.C():
 			for _, c := range a.clocks.due(time.Now()) {
 				if err = a.feed(conversation.Rang{Clock: c}); err != nil {
@@ -69,22 +63,10 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 // exited is closed when the agent's program has ended and the conversation has
 // not been told.
 func (a *attempt) exited() <-chan struct{} {
-	if a.agent == nil || a.Ended {
+	if a.agent.Agent == nil || a.Ended {
 		return nil
 	}
 	return a.agent.Ended()
-}
-
-func (a *attempt) hasEnded() bool {
-	if a.agent == nil {
-		return false
-	}
-	select {
-	case <-a.agent.Ended():
-		return true
-	default:
-		return false
-	}
 }
 
 // takeEnd takes in that the program has ended. An end and a word about it may
@@ -145,7 +127,7 @@ func (a *attempt) call(ctx context.Context, f func() error) error {
 // tell is Stage.Tell.
 func (a *attempt) tell(ctx context.Context, events ...news.Event) error {
 	f := func() error {
-		a.sign()
+		a.progress.sign()
 		return a.reactAll(events, 0)
 	}
 	select {
@@ -183,51 +165,6 @@ func (a *attempt) interrupted() error {
 	return ErrInterrupted
 }
 
-// sign notes a sign of life other than output.
-func (a *attempt) sign() { a.lastSign = time.Now() }
-
-func (a *attempt) armIdle() {
-	d := time.Duration(a.node.IdleTimeout)
-	if d <= 0 || a.Overridden || a.agent == nil {
-		return
-	}
-	a.stopIdle()
-	a.lastSign = time.Now()
-	a.idle = time.NewTimer(d)
-}
-
-func (a *attempt) stopIdle() {
-	if a.idle != nil {
-		a.idle.Stop()
-		a.idle = nil
-	}
-}
-
-// checkIdle looks, when the idle timer has fired, for the newest sign of life,
-// and goes on waiting from there.
-func (a *attempt) checkIdle() error {
-	d := time.Duration(a.node.IdleTimeout)
-	last := a.lastSign
-	if w := a.out.LastWrite(); w.After(last) {
-		last = w
-	}
-	// The search ends at the first newer file, so it is repeated from there.
-	for time.Since(last) >= d && a.tree != nil {
-		m := workspace.Newest(a.ctx, a.spec.Place.Dir, last)
-		if m.IsZero() {
-			break
-		}
-		last = m
-	}
-	a.lastSign = last
-	quiet := time.Since(last)
-	if quiet >= d {
-		return verdict.Failed(dag.ReasonIdle, "no output, no event and no changed file for %s", d)
-	}
-	a.idle.Reset(d - quiet)
-	return nil
-}
-
 // probing ticks while a slot is waited for, which nobody grants without a
 // runner.
 func (a *attempt) probing() <-chan time.Time {
@@ -249,20 +186,5 @@ func (a *attempt) concluding() <-chan struct{} {
 	if a.Phase != conversation.Parting {
 		return nil
 	}
-	return a.gone[a.Concluded]
-}
-
-// lost are the hooks and calls for whose answer nobody waits any more.
-func (a *attempt) lost() (refs []conversation.Ref) {
-	for ref, gone := range a.gone {
-		select {
-		case <-gone:
-			refs = append(refs, ref)
-			delete(a.gone, ref)
-			delete(a.held, ref)
-		default:
-		}
-	}
-	slices.Sort(refs)
-	return refs
+	return a.callers.gone[a.Concluded]
 }

@@ -20,8 +20,8 @@ func (a *attempt) patiently(f func() error) error {
 		err := f()
 		var outside *fromOutside
 		if err == nil || errors.As(err, &outside) || !run.NoSpace(err) && !run.NoFiles(err) && !a.cramped() {
-			if waited && a.stage != nil && a.told && (a.detail == waitsForSpace || a.detail == waitsForFiles) && err == nil {
-				err = a.become(a.activity, time.Time{}, "")
+			if waited && a.progress.told && (a.progress.detail == waitsForSpace || a.progress.detail == waitsForFiles) && err == nil {
+				err = a.progress.become(a.progress.activity, time.Time{}, "")
 			}
 			return err
 		}
@@ -32,21 +32,21 @@ func (a *attempt) patiently(f func() error) error {
 				why = waitsForFiles
 			}
 			a.out.Say("%s (%v)", why, err)
-			if a.stage != nil && a.told && !run.Cramped(a.job.Paths.Dir) {
-				if err := a.become(a.activity, time.Time{}, why); err != nil {
+			if a.progress.told && !run.Cramped(a.job.Paths.Dir) {
+				if err := a.progress.become(a.progress.activity, time.Time{}, why); err != nil {
 					return err
 				}
 			}
 		}
-		running := !a.budget.since.IsZero()
-		a.budget.run(false)
+		running := !a.progress.budget.since.IsZero()
+		a.progress.budget.run(false)
 		timer := time.NewTimer(a.limits.Space)
 		e := a.serve(nil, timer.C, nil)
 		timer.Stop()
 		if e != nil {
 			return e
 		}
-		a.budget.run(running)
+		a.progress.budget.run(running)
 	}
 }
 

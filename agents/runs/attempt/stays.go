@@ -99,8 +99,8 @@ func (a *attempt) begin(w *run.Work) error {
 	spec, job := *a.spec, *a.job
 	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past, spec.Checks = &def, w.Place, w.Used, w, w.Past, w.Checks
 	job.Spec = &spec
-	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.end.Used
-	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
+	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.meter.used
+	a.end = run.End{Conversation: a.end.Conversation}
 	a.resetVerdict()
 	if err := a.prepare(); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (a *attempt) resetVerdict() {
 func (a *attempt) guardAnew() {
 	a.stage.Review = false // its program stays, and its next task may change files
 	a.stage.Policy = a.policy()
-	if g, ok := a.agent.(agent.Guarded); ok {
+	if g, ok := a.agent.Agent.(agent.Guarded); ok {
 		g.Guard(a.stage.Policy)
 	}
 }
@@ -217,10 +217,10 @@ func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err
 // answered with nothing.
 func (a *attempt) unfit(d conversation.Deliver, reason dag.Reason, detail string) error {
 	if d.Hook != 0 {
-		a.settle(d.Hook, Reply{})
+		a.callers.settle(d.Hook, Reply{})
 	}
 	if d.Call != 0 {
-		a.settle(d.Call, Reply{Error: detail})
+		a.callers.settle(d.Call, Reply{Error: detail})
 	}
 	return a.feed(conversation.Unfit{Reason: reason, Detail: detail})
 }
@@ -255,7 +255,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 		a.leaveBranch(e.End)
 	}
 	of := *end
-	of.Conversation, of.Used = a.end.Conversation, a.end.Used.Beyond(a.before)
+	of.Conversation, of.Used = a.end.Conversation, a.meter.used.Beyond(a.before)
 	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("task %s: %s", e.ID, of.Label())})
 	if err := a.record(run.Record{Type: run.WorkEnded, Key: e.ID, End: &of}); err != nil {
 		return err
@@ -287,7 +287,7 @@ func (a *attempt) putDown() {
 	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = a.base, a.place, dag.Usage{}, nil, nil
 	job.Spec = &spec
 	a.node, a.spec, a.job, a.task = a.base, &spec, &job, nil
-	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
+	a.end = run.End{Conversation: a.end.Conversation}
 	a.resetVerdict()
 	a.guardAnew()
 }
@@ -304,7 +304,7 @@ func (a *attempt) revive() error {
 	}
 	how := exit.String()
 	if exit.Signal == 0 && (exit.Code != 0 || !a.Came) {
-		how = withWords(how, a.lastWords())
+		how = withWords(how, a.agent.lastWords(a.ctx, a.out.Said()))
 	}
 	if err := a.endAgent(); err != nil {
 		return err
@@ -314,9 +314,9 @@ func (a *attempt) revive() error {
 
 // standing is how the agent stands, for whoever hands it work and messages.
 func (a *attempt) standing() *Standing {
-	s := &Standing{Activity: a.activity, Detail: a.detail, Work: a.Work, Taken: a.Taken, Waiting: a.State.Waiting(), Waits: a.State.Waits(), Hinders: a.State.Hindrance()}
-	if a.activity == dag.AtLimit {
-		s.Until = a.until
+	s := &Standing{Activity: a.progress.activity, Detail: a.progress.detail, Work: a.Work, Taken: a.Taken, Waiting: a.State.Waiting(), Waits: a.State.Waits(), Hinders: a.State.Hindrance()}
+	if a.progress.activity == dag.AtLimit {
+		s.Until = a.progress.until
 	}
 	return s
 }

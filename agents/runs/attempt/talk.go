@@ -8,7 +8,6 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/handover"
-	"cmux/agents/kinds/question"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
 	"cmux/agents/runs/attempt/verdict"
@@ -24,26 +23,23 @@ type talk struct {
 	conversation.State
 	next      conversation.Effect // what takes long and is to be done; nil: nothing
 	clocks    clocks
-	refs      conversation.Ref // counts hooks and calls
-	held      map[conversation.Ref]*Message
-	gone      map[conversation.Ref]<-chan struct{} // closed when nobody waits any more
-	reply     *Reply                               // to the message that is being handled; nil: none is
-	delivered []string                             // what was handed to the agent
-	back      string                               // of it what its last report was handed back with
-	asks      *question.Question                   // that a person is to answer now; nil: none
-	giveUp    context.CancelFunc                   // gives up the delivery that is under way
-	goAhead   bool                                 // a key may be pressed for the delivery under way
-	probe     *time.Ticker                         // for a runner that may grant a slot
-	hooking   string                               // name of the hook that is being answered
-	carried   []string                             // what its answer holds for the agent
-	launched  conversation.Launch                  // that the program was started by
-	refused   string                               // conversation that the program does not go on in
+	callers   callers
+	reply     *Reply              // to the message that is being handled; nil: none is
+	delivered []string            // what was handed to the agent
+	back      string              // of it what its last report was handed back with
+	giveUp    context.CancelFunc  // gives up the delivery that is under way
+	goAhead   bool                // a key may be pressed for the delivery under way
+	probe     *time.Ticker        // for a runner that may grant a slot
+	hooking   string              // name of the hook that is being answered
+	carried   []string            // what its answer holds for the agent
+	launched  conversation.Launch // that the program was started by
+	refused   string              // conversation that the program does not go on in
 }
 
 // open begins the conversation.
 func (a *attempt) open() {
 	a.known, a.handed = map[string]bool{}, map[string]time.Time{}
-	a.held, a.gone = map[conversation.Ref]*Message{}, map[conversation.Ref]<-chan struct{}{}
+	a.callers = newCallers()
 	a.State = conversation.New(conversation.Config{
 		Name: a.node.Name, Reports: a.kind.Judge && !a.mergesAlone(), Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
 		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Keeps: a.stays() && !leads(a.spec.Member),
@@ -65,7 +61,7 @@ func (s *stuck) Error() string { return s.why }
 // what takes long. nil tells who is gone and nothing else.
 func (a *attempt) feed(what conversation.What) error {
 	var queue []conversation.What
-	for _, ref := range a.lost() {
+	for _, ref := range a.callers.lost() {
 		queue = append(queue, conversation.Gone{Ref: ref})
 	}
 	if what != nil {
@@ -74,12 +70,7 @@ func (a *attempt) feed(what conversation.What) error {
 	for len(queue) > 0 {
 		e := conversation.Event{At: time.Now(), What: queue[0]}
 		queue = queue[1:]
-		if l, ok := a.agent.(agent.Listener); ok {
-			e.Busy = l.Busy()
-		}
-		if t, ok := a.agent.(agent.Turner); ok {
-			e.InTurn = t.InTurn()
-		}
+		a.agent.busy(&e)
 		var effects []conversation.Effect
 		a.State, effects = conversation.Step(a.State, e)
 		for _, effect := range effects {
@@ -101,8 +92,8 @@ func (a *attempt) feed(what conversation.What) error {
 func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	switch e := effect.(type) {
 	case conversation.Become:
-		a.asks = e.Question
-		return nil, a.become(e.Activity, e.Until, e.Detail)
+		a.progress.asks = e.Question
+		return nil, a.progress.become(e.Activity, e.Until, e.Detail)
 	case conversation.Note:
 		a.note("%s", e.Text)
 	case conversation.ShowQuestion:
@@ -113,9 +104,9 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 			return nil, a.record(run.Record{Type: run.Noted, How: e.Word, Detail: e.Text})
 		}
 	case conversation.LetGo:
-		a.settle(e.Ref, Reply{})
+		a.callers.settle(e.Ref, Reply{})
 	case conversation.HangUp:
-		a.settle(e.Ref, Reply{Error: e.Why})
+		a.callers.settle(e.Ref, Reply{Error: e.Why})
 	case conversation.Deny:
 		if a.reply != nil {
 			a.reply.Error = e.Why
@@ -136,9 +127,9 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	case conversation.TakeSlot:
 		return nil, a.record(run.Record{Type: run.Granted, Detail: "no runner"})
 	case conversation.AccountWorks:
-		return nil, a.accountWorks()
+		return nil, a.account.works()
 	case conversation.FindLimit:
-		until, err := a.accountLimited(e.Limit)
+		until, err := a.account.limited(e.Limit)
 		return conversation.LimitKnown{Until: until}, err
 	case conversation.GoAhead:
 		a.goAhead = true
@@ -147,18 +138,17 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 			a.giveUp()
 		}
 	case conversation.Unclock:
-		a.budget.run(false)
-		a.stopIdle()
+		a.progress.decided()
 	case conversation.Abandon:
 		return nil, a.abandon(e)
 	case conversation.Reply:
-		a.settle(e.Ref, Reply{Text: e.Text, Final: true})
+		a.callers.settle(e.Ref, Reply{Text: e.Text, Final: true})
 	case conversation.Heard:
 		r := Reply{Fate: e.Fate.String(), Text: e.Why}
 		if e.Fate == conversation.Lost {
 			r.Error = e.Why
 		}
-		a.settle(e.Ref, r)
+		a.callers.settle(e.Ref, r)
 	case conversation.PassOn:
 		return a.passOn(e), nil
 	case conversation.Tellback:
@@ -197,14 +187,6 @@ func (a *attempt) broken(c conversation.Close) error {
 	return nil
 }
 
-// settle answers a hook or a call that waits.
-func (a *attempt) settle(ref conversation.Ref, r Reply) (taken bool) {
-	m := a.held[ref]
-	delete(a.held, ref)
-	delete(a.gone, ref)
-	return m != nil && m.answer(r) == nil
-}
-
 // converse is the life of the agent, from its first event to its last.
 func (a *attempt) converse(first conversation.What) error {
 	err := a.feed(first)
@@ -231,7 +213,7 @@ func (a *attempt) converse(first conversation.What) error {
 		case conversation.Deliver:
 			err = a.deliver(e)
 		case conversation.Accept:
-			err = a.feed(conversation.Answered{OK: a.settle(e.Call, Reply{Text: handover.Accepted, Final: true})})
+			err = a.feed(conversation.Answered{OK: a.callers.settle(e.Call, Reply{Text: handover.Accepted, Final: true})})
 		case conversation.Judge:
 			err = a.examineReport()
 		case conversation.Examine:
@@ -257,7 +239,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 		}
 	}
 	if a.kind.Judge {
-		if limit := a.accountLimit(); limit.On(time.Now()) {
+		if limit := a.account.limit(); limit.On(time.Now()) {
 			return a.feed(conversation.LimitKnown{Until: limit.Until})
 		}
 	}
@@ -296,23 +278,12 @@ func (a *attempt) launch(l conversation.Launch) error {
 	default:
 		return verdict.FailedBy(verdict.CodeOf(err), dag.ReasonSetup, "%v", err)
 	}
-	a.agent = started
-	a.lastSign = time.Now()
-	a.armIdle()
-	_, concludes := started.(agent.Concluder)
-	b, breaks := started.(agent.Breaker)
-	breaks = breaks && b.CanBreakOff()
-	t, steers := started.(agent.Turner)
-	steers = steers && t.Steers()
-	c, compacts := started.(agent.Compacter)
-	compacts = compacts && c.CanCompact()
-	r, recalls := started.(agent.Recaller)
-	recalls = recalls && r.CanRecall()
+	a.agent.Agent = started
+	a.progress.begins()
 	if err := a.recall(); err != nil { // before anything is handed over
 		return err
 	}
-	silent, _ := started.(agent.Silent)
-	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Steers: steers, Compacts: compacts, Recalls: recalls, Quiet: silent != nil && silent.ToldNothing()})
+	return a.feed(a.agent.able())
 }
 
 // relaunch makes ready for the agent's program to go on in its conversation,
@@ -324,7 +295,7 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 	}
 	spec.Trial, spec.Left = l.Trial, nil
 	a.spec = &spec
-	a.left = nil // from now on it is listened to again
+	a.progress.left = nil // from now on it is listened to again
 	if a.stays() {
 		return nil
 	}
@@ -383,7 +354,7 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 	}
 	if d.Call != 0 {
 		// The call may be broken off at this very moment, and nobody would hear of it.
-		taken := a.settle(d.Call, Reply{Text: text})
+		taken := a.callers.settle(d.Call, Reply{Text: text})
 		if taken {
 			show()
 		}
@@ -394,13 +365,13 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 	}
 	if d.Hook != 0 {
 		taken := false
-		if a.held[d.Hook] != nil {
-			taken = a.settle(d.Hook, Reply{HookReply: a.agent.(agent.Listener).HandBack(text)})
+		if a.callers.held[d.Hook] != nil {
+			taken = a.callers.settle(d.Hook, Reply{HookReply: a.agent.Agent.(agent.Listener).HandBack(text)})
 		}
 		return a.feed(conversation.Answered{OK: taken})
 	}
 	failure, err := a.during(func(ctx context.Context) error {
-		if b, can := a.agent.(agent.Breaker); can && d.Break {
+		if b, can := a.agent.Agent.(agent.Breaker); can && d.Break {
 			if err := b.BreakOff(ctx); err != nil {
 				return err
 			}
@@ -435,7 +406,7 @@ func (a *attempt) examineReport() error {
 // noticeEnd tells the conversation that the program has ended, before it is told
 // what came of something that needed it.
 func (a *attempt) noticeEnd() error {
-	if a.hasEnded() && !a.Ended {
+	if a.agent.hasEnded() && !a.Ended {
 		return a.takeEnd()
 	}
 	return nil
@@ -456,25 +427,30 @@ func (a *attempt) halt(why string) error {
 // without a slot.
 func (a *attempt) abandon(l conversation.Abandon) error {
 	name := a.node.Name
-	a.left = &run.Left{Exit: l.Exit, Detail: l.Detail}
+	a.progress.left = &run.Left{Exit: l.Exit, Detail: l.Detail}
 	a.end.Exit = l.Exit
 	a.refused = "" // whatever kept the program from its conversation, a person may have mended it
 	if a.stays() {
 		a.out.Say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
-		return a.become(dag.NeedsInput, time.Time{}, l.Detail)
+		return a.progress.become(dag.NeedsInput, time.Time{}, l.Detail)
 	}
 	a.out.Say("%s\naccept what is committed: cmux agents override %s\nhave it go on in its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
-	return a.become(dag.NeedsInput, time.Time{}, l.Detail)
+	return a.progress.become(dag.NeedsInput, time.Time{}, l.Detail)
 }
 
 // endAgent ends the program with all that came of it.
 func (a *attempt) endAgent() error {
-	if a.agent == nil {
+	if a.agent.Agent == nil {
 		return nil
 	}
-	byItself := a.hasEnded()
+	byItself := a.agent.hasEnded()
 	if !byItself {
-		a.keepTyped()
+		for _, line := range a.agent.typed() { // it ends with the program
+			a.note("typed and not read: %s", line)
+		}
+		if draft := a.agent.draft(context.WithoutCancel(a.ctx)); draft != "" {
+			a.note("typed and not sent: %s", draft)
+		}
 	}
 	// A context that is over must not leave a process behind.
 	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)
@@ -482,8 +458,8 @@ func (a *attempt) endAgent() error {
 		a.note("ended what the program left running: %s", proc.Names(left))
 	}
 	a.end.Exit = a.agent.Exit().Code
-	if m, ok := a.agent.(agent.Meter); ok {
-		a.end.Used = a.end.Used.AtLeast(m.Used())
+	if m, ok := a.agent.Agent.(agent.Meter); ok {
+		a.meter.used = a.meter.used.AtLeast(m.Used())
 	}
 	ended := event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation}
 	if byItself {
@@ -493,6 +469,7 @@ func (a *attempt) endAgent() error {
 	if err != nil {
 		a.note("%v", err)
 	}
-	a.agent, a.compacts, a.unheard = nil, nil, false
+	a.agent.Agent, a.compacts, a.unheard = nil, nil, false
+	a.progress.attended = false
 	return nil
 }

@@ -1,0 +1,123 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/news"
+	"cmux/agents/runs/attempt/output"
+	"cmux/agents/runs/conversation"
+)
+
+// program is the agent of an attempt, and what it can do.
+type program struct {
+	agent.Agent // nil: there is none now
+}
+
+// hasEnded reports whether there is a program that has ended.
+func (p program) hasEnded() bool {
+	if p.Agent == nil {
+		return false
+	}
+	select {
+	case <-p.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// able is what the conversation is told of a program that was started.
+func (p program) able() conversation.Started {
+	_, concludes := p.Agent.(agent.Concluder)
+	b, breaks := p.Agent.(agent.Breaker)
+	t, steers := p.Agent.(agent.Turner)
+	c, compacts := p.Agent.(agent.Compacter)
+	silent, _ := p.Agent.(agent.Silent)
+	return conversation.Started{
+		Concludes: concludes, Breaks: breaks && b.CanBreakOff(), Steers: steers && t.Steers(), Compacts: compacts && c.CanCompact(),
+		Recalls: p.recaller() != nil, Quiet: silent != nil && silent.ToldNothing(),
+	}
+}
+
+// recaller tells what the program's conversation holds; nil: it cannot.
+func (p program) recaller() agent.Recaller {
+	if r, ok := p.Agent.(agent.Recaller); ok && r.CanRecall() {
+		return r
+	}
+	return nil
+}
+
+// busy fills in what the program does as an event comes.
+func (p program) busy(e *conversation.Event) {
+	if l, ok := p.Agent.(agent.Listener); ok {
+		e.Busy = l.Busy()
+	}
+	if t, ok := p.Agent.(agent.Turner); ok {
+		e.InTurn = t.InTurn()
+	}
+}
+
+// understand reads what a hook says. One that comes before its agent stands is
+// but a sign of life.
+func (p program) understand(event string, payload json.RawMessage) ([]news.Event, Reply, error) {
+	if h, ok := p.Agent.(agent.Hooked); ok {
+		events, r, err := h.Hook(event, payload)
+		return events, Reply{HookReply: r}, err
+	}
+	events, err := agent.ParseEvent(event, payload)
+	return events, Reply{}, err
+}
+
+// typed is what a person has sent and the agent has not read.
+func (p program) typed() []string {
+	if t, ok := p.Agent.(agent.Typed); ok {
+		return t.Unread()
+	}
+	return nil
+}
+
+// draft is what a person has typed and not sent.
+func (p program) draft(ctx context.Context) string {
+	if t, ok := p.Agent.(agent.Typed); ok {
+		return t.Draft(ctx)
+	}
+	return ""
+}
+
+// refuses reports whether the program ended because it cannot go on in its
+// conversation, and failed by itself.
+func (p program) refuses() bool {
+	r, ok := p.Agent.(agent.Refuser)
+	if !ok || !r.Refused() {
+		return false
+	}
+	exit := p.Exit()
+	return exit.Err == nil && !crashed(exit) && !byHand(exit)
+}
+
+// maxWords bounds what is told of a program's last output.
+const maxWords = 300
+
+// lastWords returns what the program printed before it ended, as one line; said is
+// the end of the attempt's output since it was started.
+func (p program) lastWords(ctx context.Context, said string) string {
+	if s, ok := p.Agent.(agent.Speaker); ok {
+		if words := s.LastWords(ctx); words != "" {
+			said = words
+		}
+	}
+	var lines []string
+	for line := range strings.Lines(output.Readable(said)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "── cmux:") {
+			lines = append(lines, line)
+		}
+	}
+	said = strings.Join(lines, "; ")
+	if n := len(said) - maxWords; n > 0 {
+		said = "…" + strings.ToValidUTF8(said[n:], "")
+	}
+	return said
+}

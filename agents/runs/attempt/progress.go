@@ -1,0 +1,135 @@
+package attempt
+
+import (
+	"context"
+	"time"
+
+	"cmux/agents/kinds/question"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/attempt/workspace"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+)
+
+// maxDetail bounds what is recorded of an activity.
+const maxDetail = verdict.MaxReason + 1<<10
+
+// progress is what an attempt is doing, as it was recorded, and the clocks that run
+// while it does it.
+type progress struct {
+	*reporter
+	activity dag.Activity
+	detail   string             // of it
+	until    time.Time          // of it
+	told     bool               // of an activity
+	asks     *question.Question // that a person is to answer now; nil: none
+	left     *run.Left          // a program that has ended without a report; nil: none has
+
+	budget   *stopwatch    // node.Timeout
+	patience time.Duration // node.IdleTimeout
+	dir      string        // whose files are signs of life as well; empty: none are
+	idle     *time.Timer
+	lastSign time.Time // of life, other than output
+	attended bool      // there is an agent, whose silence counts
+	untimed  bool      // a person has decided the node
+}
+
+// become records what the attempt is doing and lets its clocks run or stand.
+// A person at work is not timed out.
+func (p *progress) become(act dag.Activity, until time.Time, detail string) error {
+	counts := act == dag.Working || act == dag.Checking
+	p.budget.run(counts && !p.untimed)
+	if act == dag.Working {
+		p.armIdle()
+	}
+	detail = prompt.Cut(detail, maxDetail)
+	if !p.told || act != p.activity || detail != "" {
+		p.stage.Keep(event.Event{Kind: event.Status, State: act.String(), Text: detail, Until: until})
+		p.told = true
+	}
+	if act == p.activity && act == dag.Working && detail == p.detail {
+		return nil // Began says as much
+	}
+	p.activity, p.detail, p.until = act, detail, until
+	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
+	if q := p.asks; q != nil && act == dag.NeedsInput && q.String() == detail {
+		rec.Question = q // else it is longer than what is recorded of it
+	}
+	if l := p.left; l != nil && act == dag.NeedsInput {
+		rec.How, rec.Code = run.HowLeft, l.Exit
+	}
+	return p.record(rec)
+}
+
+// stand stops the clocks until the next activity.
+func (p *progress) stand() {
+	p.budget.run(false)
+	p.stopIdle()
+}
+
+// decided stops the clocks for good.
+func (p *progress) decided() {
+	p.untimed = true
+	p.stand()
+}
+
+// begins says that there is an agent from now on.
+func (p *progress) begins() {
+	p.attended = true
+	p.sign()
+	p.armIdle()
+}
+
+// sign notes a sign of life other than output.
+func (p *progress) sign() { p.lastSign = time.Now() }
+
+func (p *progress) armIdle() {
+	if p.patience <= 0 || p.untimed || !p.attended {
+		return
+	}
+	p.stopIdle()
+	p.sign()
+	p.idle = time.NewTimer(p.patience)
+}
+
+func (p *progress) stopIdle() {
+	if p.idle != nil {
+		p.idle.Stop()
+		p.idle = nil
+	}
+}
+
+// quiet rings when nothing was seen of an agent at work for a while.
+func (p *progress) quiet() <-chan time.Time {
+	if p.idle == nil || p.activity != dag.Working {
+		return nil
+	}
+	return p.idle.C
+}
+
+// checkIdle looks, when the idle timer has fired, for the newest sign of life,
+// and goes on waiting from there.
+func (p *progress) checkIdle(ctx context.Context) error {
+	d := p.patience
+	last := p.lastSign
+	if w := p.out.LastWrite(); w.After(last) {
+		last = w
+	}
+	// The search ends at the first newer file, so it is repeated from there.
+	for time.Since(last) >= d && p.dir != "" {
+		m := workspace.Newest(ctx, p.dir, last)
+		if m.IsZero() {
+			break
+		}
+		last = m
+	}
+	p.lastSign = last
+	quiet := time.Since(last)
+	if quiet >= d {
+		return verdict.Failed(dag.ReasonIdle, "no output, no event and no changed file for %s", d)
+	}
+	p.idle.Reset(d - quiet)
+	return nil
+}

@@ -1,0 +1,35 @@
+package attempt
+
+import (
+	"fmt"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/attempt/output"
+	"cmux/agents/runs/run"
+)
+
+// reporter writes down what becomes of an attempt: in the run's records, in the
+// node's events and in its log.
+type reporter struct {
+	node    string
+	attempt int
+	append  func(run.Record) error
+	out     *output.Output
+	stage   *agent.Stage
+}
+
+func (r *reporter) record(rec run.Record) error {
+	rec.Node, rec.Attempt, rec.At = r.node, r.attempt, time.Now()
+	return r.append(rec)
+}
+
+// note records something a person may want to see. A note that cannot be
+// written is not worth the attempt.
+func (r *reporter) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.out.Say("%s", text)
+	r.stage.Keep(event.Event{Kind: event.Note, Text: text})
+	r.record(run.Record{Type: run.Noted, Detail: text})
+}
