@@ -30,6 +30,100 @@ type compacting struct {
 	done   chan struct{} // closed when its program has confirmed it
 }
 
+// compaction is what is known of the summaries of a standing agent's conversation.
+type compaction struct {
+	*reporter
+	standing     bool                                                 // else nothing is kept and recorded
+	keep         func(trigger, order string) (path string, err error) // keeps how the agent stands
+	conversation func() string                                        // which it is
+
+	now     *compacting // that is under way; nil: none
+	unheard bool        // its program has not told of one that is confirmed otherwise
+}
+
+// forget is after the program has ended.
+func (a *compaction) forget() { a.now, a.unheard = nil, false }
+
+// begins records that a summary is about to be made.
+func (a *compaction) begins(c *compacting) error {
+	a.now = c
+	return a.write(run.Compacting, c)
+}
+
+// over takes in that the program is not waited for any more, which has
+// compacted or not, as far as it is known.
+func (a *compaction) over(c *compacting, did bool) error {
+	switch {
+	case a.now != c: // it has confirmed it
+		return nil
+	case !did:
+		c.failed = true
+		return nil
+	}
+	a.unheard = true // its hook may come yet
+	return a.confirm(c)
+}
+
+// lapse takes in that a turn begins or has ended: an order that came to
+// nothing does not begin after it.
+func (a *compaction) lapse() {
+	if c := a.now; c != nil && c.failed && !c.typed {
+		a.now = nil
+	}
+}
+
+// ordered is the trigger of a compaction that cmux orders.
+const ordered = "ordered"
+
+// before takes in that the program is about to compact, by an order or
+// without one.
+func (a *compaction) before(trigger string) error {
+	a.unheard = false
+	if c := a.now; c != nil && c.key != "" && !c.typed {
+		c.typed = true
+		return nil
+	}
+	if !a.standing {
+		return nil
+	}
+	path, err := a.keep(trigger, "")
+	if err != nil {
+		a.note("how it stood before it was compacted is not kept: %v", err)
+	}
+	return a.begins(&compacting{trig: trigger, path: path, typed: true})
+}
+
+// after takes in that a summary has replaced the conversation.
+func (a *compaction) after(trigger string) error {
+	if !a.standing {
+		return nil
+	}
+	c := a.now
+	if c == nil {
+		if a.unheard { // it is known already
+			a.unheard = false
+			return nil
+		}
+		c = &compacting{trig: trigger}
+	}
+	return a.confirm(c)
+}
+
+func (a *compaction) confirm(c *compacting) error {
+	a.now = nil
+	if err := a.write(run.Compacted, c); err != nil {
+		return err
+	}
+	if c.done != nil {
+		close(c.done)
+	}
+	return nil
+}
+
+func (a *compaction) write(of run.Type, c *compacting) error {
+	return a.record(run.Record{Type: of, Key: c.key, Detail: c.trig, Value: c.path, Conversation: a.conversation()})
+}
+
 // artifact is what is kept of an agent before a summary replaces its
 // conversation.
 type artifact struct {
@@ -63,10 +157,9 @@ func (a *attempt) compact(order string) error {
 		failure = fmt.Sprintf("how it stands could not be kept: %v", err)
 	} else {
 		c := &compacting{key: order, trig: ordered, path: path, done: make(chan struct{})}
-		if err := a.recordCompaction(run.Compacting, c); err != nil {
+		if err := a.compaction.begins(c); err != nil {
 			return err
 		}
-		a.compacts = c
 		failed, err := a.during(func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, a.limits.Compact)
 			defer cancel()
@@ -82,7 +175,7 @@ func (a *attempt) compact(order string) error {
 		if failed != nil {
 			failure = failed.Error()
 		}
-		if err := a.compactOver(c, failed == nil); err != nil {
+		if err := a.compaction.over(c, failed == nil); err != nil {
 			return err
 		}
 	}
@@ -90,95 +183,6 @@ func (a *attempt) compact(order string) error {
 		return err
 	}
 	return a.feed(conversation.Delivered{Failure: failure})
-}
-
-// compactOver takes in that the program is not waited for any more, which has
-// compacted or not, as far as it is known.
-func (a *attempt) compactOver(c *compacting, did bool) error {
-	switch {
-	case a.compacts != c: // it has confirmed it
-		return nil
-	case !did:
-		c.failed = true
-		return nil
-	}
-	a.unheard = true // its hook may come yet
-	return a.confirmCompact(c)
-}
-
-// compactLapses takes in that a turn begins or has ended: an order that came to
-// nothing does not begin after it.
-func (a *attempt) compactLapses() {
-	if c := a.compacts; c != nil && c.failed && !c.typed {
-		a.compacts = nil
-	}
-}
-
-// ordered is the trigger of a compaction that cmux orders.
-const ordered = "ordered"
-
-// beforeCompact takes in that the program is about to compact, by an order or
-// without one.
-func (a *attempt) beforeCompact(trigger string) error {
-	a.unheard = false
-	if c := a.compacts; c != nil && c.key != "" && !c.typed {
-		c.typed = true
-		return nil
-	}
-	if !a.stays() {
-		return nil
-	}
-	path, err := a.keepState(trigger, "")
-	if err != nil {
-		a.note("how it stood before it was compacted is not kept: %v", err)
-	}
-	a.compacts = &compacting{trig: trigger, path: path, typed: true}
-	return a.recordCompaction(run.Compacting, a.compacts)
-}
-
-// afterCompact takes in that a summary has replaced the conversation.
-func (a *attempt) afterCompact(trigger string) error {
-	if !a.stays() {
-		return nil
-	}
-	c := a.compacts
-	if c == nil {
-		if a.unheard { // it is known already
-			a.unheard = false
-			return nil
-		}
-		c = &compacting{trig: trigger}
-	}
-	return a.confirmCompact(c)
-}
-
-func (a *attempt) confirmCompact(c *compacting) error {
-	a.compacts = nil
-	if err := a.recordCompaction(run.Compacted, c); err != nil {
-		return err
-	}
-	if c.done != nil {
-		close(c.done)
-	}
-	return nil
-}
-
-func (a *attempt) recordCompaction(of run.Type, c *compacting) error {
-	return a.record(run.Record{Type: of, Key: c.key, Detail: c.trig, Value: c.path, Conversation: a.end.Conversation})
-}
-
-// fills takes in how much of its context window is in use. It is recorded by the
-// percent, so that a long conversation makes few lines.
-func (a *attempt) fills(c run.Context) error {
-	if !a.stays() || c == a.filled {
-		return nil
-	}
-	const unknown = 200_000 // a window, where its program does not say
-	if was := a.filled; was.Window == c.Window && was.Share(unknown) == c.Share(unknown) {
-		return nil
-	}
-	a.filled = c
-	return a.record(run.Record{Type: run.Filled, Context: &c})
 }
 
 // keepState keeps how a standing agent stands, before a summary replaces its

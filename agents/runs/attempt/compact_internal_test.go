@@ -24,16 +24,18 @@ func hears(t *testing.T, role string) (a *attempt, said func() string) {
 	var recorded []string
 	a = &attempt{
 		ctx: t.Context(), out: output.New(io.Discard),
-		spec:  &run.Spec{Node: "w1", Frame: &run.Frame{Root: root}, Member: &run.Member{Role: role}},
-		stage: &agent.Stage{Dir: root, Out: io.Discard, Lines: new(event.Printer)},
-	}
+		assignment: assignment{
+			spec:  &run.Spec{Node: "w1", Frame: &run.Frame{Root: root}, Member: &run.Member{Role: role}},
+			stage: &agent.Stage{Dir: root, Out: io.Discard, Lines: new(event.Printer)},
+		}}
 	a.job = &Job{Record: func(r run.Record) error {
 		if r.Type == run.Compacting || r.Type == run.Compacted {
 			recorded = append(recorded, string(r.Type)+" "+strings.TrimSpace(r.Key+" "+filepath.Base(r.Value)))
 		}
 		return nil
 	}}
-	a.reporter = &reporter{append: a.job.Record, out: a.out, stage: a.stage}
+	a.reporter = &reporter{append: a.job.Record, out: a.out, events: a.stage}
+	a.compaction = compaction{reporter: a.reporter, standing: true, keep: a.keepState, conversation: func() string { return "" }}
 	return a, func() string { return strings.Join(recorded, ", ") }
 }
 
@@ -42,9 +44,9 @@ func hears(t *testing.T, role string) (a *attempt, said func() string) {
 func TestLateCompaction(t *testing.T) {
 	begins := func(a *attempt) error { return a.react(news.Compacts{Trigger: "manual"}, 0) }
 	ends := func(a *attempt) error { return a.react(news.Compacted{Trigger: "manual"}, 0) }
-	prompt := func(a *attempt) error { a.compactLapses(); return nil }
+	prompt := func(a *attempt) error { a.compaction.lapse(); return nil }
 	over := func(did bool) func(*attempt) error {
-		return func(a *attempt) error { return a.compactOver(a.compacts, did) }
+		return func(a *attempt) error { return a.compaction.over(a.compaction.now, did) }
 	}
 	type steps []func(*attempt) error
 	for name, c := range map[string]struct {
@@ -61,7 +63,7 @@ func TestLateCompaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, said := hears(t, "worker")
-			a.compacts = &compacting{key: "o1", trig: ordered, path: "a.json", done: make(chan struct{})}
+			a.compaction.now = &compacting{key: "o1", trig: ordered, path: "a.json", done: make(chan struct{})}
 			for i, step := range c.steps {
 				if err := step(a); err != nil {
 					t.Fatal(i, err)

@@ -47,7 +47,7 @@ func environ(j *Job) ([]string, error) {
 
 	s, frame := j.Spec, j.Spec.Frame
 	nowhere := filepath.Join(j.Paths.Dir, "tmux")
-	for _, dir := range []string{nowhere, outputDir(j)} {
+	for _, dir := range []string{nowhere, outputDir(j.Paths)} {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 			continue // of another node, most likely
 		}
@@ -74,7 +74,7 @@ func environ(j *Job) ([]string, error) {
 	vars[name] = value
 	maps.Copy(vars, needs(s.Dependencies))
 	if !j.Kinds[j.Spec.Def.Agent].Judge { // an agent may not write there
-		vars[verdict.OutputVar] = outputFile(j)
+		vars[verdict.OutputVar] = outputFile(j.Paths, s)
 	}
 	optional := map[string]string{"CMUX_SOCKET": j.Socket, "CMUX_PANE": j.Pane, "CMUX_BRANCH": s.Place.Branch}
 	if j.Spec.Def.Role == dag.RoleReview {
@@ -134,13 +134,13 @@ const needsPrefix = "CMUX_NEEDS_"
 func KeepsFiles(s *run.Spec) bool { return s.Place.Tree != "" || len(s.Def.Verify) > 0 }
 
 // outputFile is where a command leaves what it publishes.
-func outputFile(j *Job) string {
-	return filepath.Join(outputDir(j), fmt.Sprintf("%s-%d", j.Spec.Node, j.Spec.Attempt))
+func outputFile(paths run.Paths, s *run.Spec) string {
+	return filepath.Join(outputDir(paths), fmt.Sprintf("%s-%d", s.Node, s.Attempt))
 }
 
 // outputDir is the folder of those of all nodes, of which most have nothing else
 // to keep. No node's own has this name.
-func outputDir(j *Job) string { return filepath.Join(j.Paths.Dir, ".outputs") }
+func outputDir(paths run.Paths) string { return filepath.Join(paths.Dir, ".outputs") }
 
 // needs are the variables in which the node finds what its dependencies have
 // published. Of two with one name the first in depends_on counts.

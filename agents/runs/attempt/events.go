@@ -13,9 +13,9 @@ func (a *attempt) openEvents() (err error) {
 	if !a.job.Kinds[a.node.Agent].Judge {
 		return nil
 	}
-	a.stage.Events, err = event.Open(a.job.Paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
+	a.stage.Events, err = event.Open(a.paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
 	if err == nil && a.stays() {
-		a.stage.Events.Also(a.audits())
+		a.stage.Events.Also(newAuditor(a.spec, a.stage).hear)
 	}
 	return err
 }

@@ -227,20 +227,23 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	case news.Read:
 		return a.reads(e)
 	case news.Compacts:
-		return a.beforeCompact(e.Trigger)
+		return a.compaction.before(e.Trigger)
 	case news.Compacted:
-		return a.afterCompact(e.Trigger)
+		return a.compaction.after(e.Trigger)
 	case news.Forgot:
 		return a.remind()
 	case news.Filled:
+		if !a.stays() {
+			return nil
+		}
 		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})
 	case news.TurnEnded:
-		a.compactLapses()
+		a.compaction.lapse()
 		if err := a.looksKept(); err != nil {
 			return err
 		}
 	case news.Prompted:
-		a.compactLapses()
+		a.compaction.lapse()
 		e.Own = e.Own || a.isOwn(e.Text)
 		return a.feed(conversation.Did{Event: e, Hook: ref})
 	}

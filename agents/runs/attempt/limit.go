@@ -20,7 +20,7 @@ type account struct {
 // limited records that the account met its limit, and returns until when it lasts.
 func (a *account) limited(e news.LimitMet) (until time.Time, err error) {
 	until = a.limits.lasts(e.Until, a.limit(), time.Now())
-	a.stage.Keep(event.Event{Kind: event.Limit, Text: e.Text, Until: until})
+	a.keep(event.Event{Kind: event.Limit, Text: e.Text, Until: until})
 	return until, a.record(run.Record{Type: run.Limited, Account: a.name, Until: until, Detail: e.Text})
 }
 

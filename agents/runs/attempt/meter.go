@@ -53,6 +53,6 @@ func (m *meter) flush() error {
 		return nil
 	}
 	m.recorded, m.at = m.used, time.Now()
-	m.stage.Keep(event.Event{Kind: event.Usage, Used: m.used})
+	m.keep(event.Event{Kind: event.Usage, Used: m.used})
 	return m.record(run.Record{Type: run.Used, Used: m.used})
 }

@@ -6,7 +6,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/endpoint"
-	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -15,15 +15,12 @@ import (
 // organization, and not those of the project.
 func TestPolicyOfAnotherProject(t *testing.T) {
 	root, other := t.TempDir(), t.TempDir()
-	a := &attempt{
-		job:   &Job{},
+	a := assignment{
 		node:  &dag.Node{Name: "site-lead", Role: dag.RoleBuild},
 		stage: &agent.Stage{Dir: other},
 		spec:  &run.Spec{Frame: &run.Frame{Root: root}, Member: &run.Member{Role: "project-supervisor", Dir: other}},
 	}
-	a.spec.Def = a.node
-	a.verdict.Anew(verdict.Job{Spec: a.spec})
-	p := a.policy()
+	p := a.policy(workspace.Scopes{})
 	if !p.Leads || p.Led == "" {
 		t.Fatalf("it leads: %v, in %q", p.Leads, p.Led)
 	}

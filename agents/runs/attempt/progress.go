@@ -46,7 +46,7 @@ func (p *progress) become(act dag.Activity, until time.Time, detail string) erro
 	}
 	detail = prompt.Cut(detail, maxDetail)
 	if !p.told || act != p.activity || detail != "" {
-		p.stage.Keep(event.Event{Kind: event.Status, State: act.String(), Text: detail, Until: until})
+		p.keep(event.Event{Kind: event.Status, State: act.String(), Text: detail, Until: until})
 		p.told = true
 	}
 	if act == p.activity && act == dag.Working && detail == p.detail {

@@ -13,15 +13,15 @@ import (
 // reporter writes down what becomes of an attempt: in the run's records, in the
 // node's events and in its log.
 type reporter struct {
-	node    string
+	name    string // of the node
 	attempt int
 	append  func(run.Record) error
 	out     *output.Output
-	stage   *agent.Stage
+	events  *agent.Stage // which keeps them
 }
 
 func (r *reporter) record(rec run.Record) error {
-	rec.Node, rec.Attempt, rec.At = r.node, r.attempt, time.Now()
+	rec.Node, rec.Attempt, rec.At = r.name, r.attempt, time.Now()
 	return r.append(rec)
 }
 
@@ -30,6 +30,9 @@ func (r *reporter) record(rec run.Record) error {
 func (r *reporter) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.out.Say("%s", text)
-	r.stage.Keep(event.Event{Kind: event.Note, Text: text})
+	r.keep(event.Event{Kind: event.Note, Text: text})
 	r.record(run.Record{Type: run.Noted, Detail: text})
 }
+
+// keep adds an event to the node's.
+func (r *reporter) keep(e event.Event) { r.events.Keep(e) }

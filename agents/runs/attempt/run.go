@@ -10,25 +10,20 @@ import (
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
-	"cmux/agents/records/mail"
 	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/signals/mailbox"
 )
 
 // attempt is the state of one Run. Only the goroutine of Run touches it.
 type attempt struct {
-	ctx    context.Context
-	job    *Job
-	node   *dag.Node
-	spec   *run.Spec
-	kind   agent.Kind
+	ctx context.Context
+	job *Job
+	assignment
 	limits Limits
-	stage  *agent.Stage
 	out    *output.Output
 	agent  program
 	// persisting is what goes on beside the attempt to have the tree survive a
@@ -37,9 +32,10 @@ type attempt struct {
 	verdict    verdict.Verdict
 
 	*reporter
-	progress progress
-	meter    meter
-	account  account
+	progress   progress
+	meter      meter
+	account    account
+	compaction compaction
 
 	talk
 	staying
@@ -49,9 +45,8 @@ type attempt struct {
 	calls     chan func() error
 	shells    shells
 
-	loops mail.Loops      // what it sent lately
-	doing mailbox.Message // what it said last that it does
-	end   run.End
+	sender sender
+	end    run.End
 }
 
 var errCancelled = &verdict.Final{End: run.End{Outcome: dag.Cancelled}}
@@ -61,8 +56,8 @@ var errCancelled = &verdict.Final{End: run.End{Outcome: dag.Cancelled}}
 // not do its part (a record that cannot be written) and that the attempt has
 // no end either.
 func Run(ctx context.Context, job Job) (run.End, error) {
-	a := &attempt{ctx: ctx, job: &job, node: job.Spec.Def, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
-	a.kind = job.Kinds[a.node.Agent]
+	a := &attempt{ctx: ctx, job: &job, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
+	a.assignment = assignment{kind: job.Kinds[job.Spec.Def.Agent], paths: job.Paths, spec: job.Spec, node: job.Spec.Def}
 	a.open()
 	defer a.clocks.stop()
 	end, err := a.run()
@@ -89,7 +84,7 @@ func (a *attempt) run() (run.End, error) {
 		if env, err = environ(a.job); err != nil {
 			return err
 		}
-		log = output.NewLog(a.job.Paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+		log = output.NewLog(a.paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
 		if a.kind.Judge {
 			err = log.Open() // it will have much to say
 		}
@@ -108,12 +103,15 @@ func (a *attempt) run() (run.End, error) {
 		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
 		Automatic: a.stays() && a.spec.Member.Automatic,
 		Review:    a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
-		Binary: a.job.Paths.Binary(), Files: agent.Files{Dir: a.job.Paths.NodeDir(a.node.Name), N: a.spec.Attempt},
+		Binary: a.paths.Binary(), Files: agent.Files{Dir: a.paths.NodeDir(a.node.Name), N: a.spec.Attempt},
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
-	a.reporter = &reporter{node: a.spec.Node, attempt: a.spec.Attempt, append: a.job.Record, out: a.out, stage: a.stage}
+	a.reporter = &reporter{name: a.spec.Node, attempt: a.spec.Attempt, append: a.job.Record, out: a.out, events: a.stage}
 	a.progress.reporter, a.meter.reporter, a.meter.pace = a.reporter, a.reporter, a.limits.Note
+	a.staying.reporter = a.reporter
+	a.sender = sender{home: a.job.Home, env: env}
+	a.compaction = compaction{reporter: a.reporter, standing: a.stays(), keep: a.keepState, conversation: func() string { return a.end.Conversation }}
 	a.account = account{reporter: a.reporter, name: a.node.Account, home: a.job.Home, limits: a.limits}
 	a.anew()
 	if a.spec.Said != "" && !a.stays() {

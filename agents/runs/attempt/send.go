@@ -16,6 +16,48 @@ import (
 // sendPatience bounds the wait for other writers of the mailbox.
 const sendPatience = 10 * time.Second
 
+// sender sends what an agent writes to the project's mailbox.
+type sender struct {
+	home  Home
+	env   []string        // whose secrets no message may hold
+	loops mail.Loops      // what was sent lately
+	doing mailbox.Message // what the agent said last that it does
+}
+
+// post sends q. One that must not be sent is refused with the reason.
+func (s *sender) post(ctx context.Context, q mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error) {
+	if err := mail.CheckPrefix(q.Subject); err != nil {
+		var own *mail.PrefixError
+		if errors.As(err, &own) {
+			return q, fmt.Errorf("%w; use %s", err, own.Try)
+		}
+		return q, err
+	}
+	if name := run.SecretIn(s.env, q.Subject+"\n"+q.Body); name != "" {
+		return q, fmt.Errorf("the message holds the value of $%s: messages stand in files and prompts, so say where it is kept instead", name)
+	}
+	for _, f := range files {
+		if name := run.SecretIn(s.env, string(f.Data)); name != "" {
+			return q, fmt.Errorf("%s holds the value of $%s: say where it is kept instead", f.Name, name)
+		}
+	}
+	if err := mail.CheckFiles(files); err != nil {
+		return q, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendPatience)
+	defer cancel()
+	err := s.loops.Admit(&q, mail.Size(files), time.Now())
+	var loop *mail.LoopError
+	if errors.As(err, &loop) && loop.First {
+		_, told := s.home.Post(ctx, loop.Told())
+		err = errors.Join(err, told)
+	}
+	if err != nil {
+		return q, err
+	}
+	return s.home.Post(ctx, q, files...)
+}
+
 // send writes a message of the agent's to the project's mailbox, for which the
 // attempt vouches. One that it may not send is refused with the reason.
 func (a *attempt) send(m *Message, reply *Reply) error {
@@ -31,18 +73,18 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	if m.Mail.Type == mailbox.StatusUpdate { // for nobody, and shown by whoever looks
 		q = mailbox.Message{From: from.String(), Subject: m.Mail.Subject, Type: mailbox.StatusUpdate, Task: a.Work}
 	}
-	if old := &a.doing; q.Type == mailbox.StatusUpdate && old.Subject == q.Subject && old.Task == q.Task && old.ID != "" {
+	if old := &a.sender.doing; q.Type == mailbox.StatusUpdate && old.Subject == q.Subject && old.Task == q.Task && old.ID != "" {
 		reply.Text = old.ID // it stands there
 		return nil
 	}
-	sent, err := a.post(q, m.Files...)
+	sent, err := a.sender.post(a.ctx, q, m.Files...)
 	if err != nil {
 		reply.Error = err.Error()
 		return nil
 	}
 	reply.Text = sent.ID
 	if sent.Type == mailbox.StatusUpdate {
-		a.doing, a.doing.Subject = sent, q.Subject
+		a.sender.doing, a.sender.doing.Subject = sent, q.Subject
 		a.stage.Show(event.Event{Kind: event.Note, Text: "says what it does: " + sent.Subject})
 		return nil
 	}
@@ -67,37 +109,4 @@ func (a *attempt) publish(m *Message, reply *Reply) error {
 	}
 	reply.Text = "published " + m.Key
 	return a.verdict.Published(m.Key, m.Text)
-}
-
-func (a *attempt) post(q mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error) {
-	if err := mail.CheckPrefix(q.Subject); err != nil {
-		var own *mail.PrefixError
-		if errors.As(err, &own) {
-			return q, fmt.Errorf("%w; use %s", err, own.Try)
-		}
-		return q, err
-	}
-	if name := run.SecretIn(a.stage.Env, q.Subject+"\n"+q.Body); name != "" {
-		return q, fmt.Errorf("the message holds the value of $%s: messages stand in files and prompts, so say where it is kept instead", name)
-	}
-	for _, f := range files {
-		if name := run.SecretIn(a.stage.Env, string(f.Data)); name != "" {
-			return q, fmt.Errorf("%s holds the value of $%s: say where it is kept instead", f.Name, name)
-		}
-	}
-	if err := mail.CheckFiles(files); err != nil {
-		return q, err
-	}
-	ctx, cancel := context.WithTimeout(a.ctx, sendPatience)
-	defer cancel()
-	err := a.loops.Admit(&q, mail.Size(files), time.Now())
-	var loop *mail.LoopError
-	if errors.As(err, &loop) && loop.First {
-		_, told := a.job.Home.Post(ctx, loop.Told())
-		err = errors.Join(err, told)
-	}
-	if err != nil {
-		return q, err
-	}
-	return a.job.Home.Post(ctx, q, files...)
 }

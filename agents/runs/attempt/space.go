@@ -32,7 +32,7 @@ func (a *attempt) patiently(f func() error) error {
 				why = waitsForFiles
 			}
 			a.out.Say("%s (%v)", why, err)
-			if a.progress.told && !run.Cramped(a.job.Paths.Dir) {
+			if a.progress.told && !run.Cramped(a.paths.Dir) {
 				if err := a.progress.become(a.progress.activity, time.Time{}, why); err != nil {
 					return err
 				}
@@ -54,11 +54,6 @@ const (
 	waitsForSpace = "the disk is full: waiting for space"
 	waitsForFiles = "too many open files: waiting until one is closed"
 )
-
-// cramped reports whether a disk that the node needs is full.
-func (a *attempt) cramped() bool {
-	return run.Cramped(a.job.Paths.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
-}
 
 // roomily is during, patiently.
 func (a *attempt) roomily(f func(context.Context) error) (failure, err error) {

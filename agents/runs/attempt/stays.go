@@ -5,19 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/handover"
+	"cmux/agents/kinds/news"
 	"cmux/agents/records/event"
-	"cmux/agents/records/journal"
+	"cmux/agents/records/mail"
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/signals"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 )
@@ -29,24 +28,52 @@ import (
 
 // staying is what the attempt of a standing agent has beside.
 type staying struct {
-	base   *dag.Node // what it is between pieces of work
-	place  run.Place
+	*reporter
 	offers map[string]*run.Work // given, by id
-	task   *run.Work            // that it is at; nil: none
 	before dag.Usage            // used in this life when the newest piece of work was begun
 
 	lastTask string      // that it was at before
 	filled   run.Context // as recorded last
-	compacts *compacting // that is under way; nil: none
-	unheard  bool        // its program has not told of one that is confirmed otherwise
 
 	known  map[string]bool      // ids of messages that its conversation holds
 	handed map[string]time.Time // when its program was handed a piece of work last, by id
 	again  bool                 // its work may have been told to it by a life before this
 }
 
-// stays reports whether the agent is a standing one.
-func (a *attempt) stays() bool { return a.spec.Member != nil }
+// confirm records that the agent has read a message, or was told of its work.
+func (a *staying) confirm(id string) error {
+	if a.offers[id] != nil {
+		return a.record(run.Record{Type: run.Told, Key: id})
+	}
+	return a.record(run.Record{Type: run.Confirmed, Key: id, At: time.Now()})
+}
+
+// recognizes are the ids of the messages, and of the task, that the agent was given
+// with a text. A task may be given again: what was read before that does not count.
+func (a *staying) recognizes(e news.Read) (ids []string) {
+	for _, id := range mail.Seen(e.Text) {
+		a.known[id] = true
+		ids = append(ids, id)
+	}
+	if id := handover.TaskTold(e.Text); id != "" && !a.handed[id].IsZero() && !e.At.Before(a.handed[id].Truncate(time.Millisecond)) {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// fills takes in how much of its context window is in use. It is recorded by the
+// percent, so that a long conversation makes few lines.
+func (a *staying) fills(c run.Context) error {
+	if c == a.filled {
+		return nil
+	}
+	const unknown = 200_000 // a window, where its program does not say
+	if was := a.filled; was.Window == c.Window && was.Share(unknown) == c.Share(unknown) {
+		return nil
+	}
+	a.filled = c
+	return a.record(run.Record{Type: run.Filled, Context: &c})
+}
 
 // settleIn makes the attempt that of a standing agent, which may be at work
 // since its life before this.
@@ -93,13 +120,8 @@ func (a *attempt) offer(m *Message) error {
 
 // begin makes ready for a piece of work: from now on the attempt is judged by it.
 func (a *attempt) begin(w *run.Work) error {
-	def := *w.Def
-	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
-	def.AutoAccept, def.OnLimit = a.base.AutoAccept, a.base.OnLimit
-	spec, job := *a.spec, *a.job
-	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past, spec.Checks = &def, w.Place, w.Used, w, w.Past, w.Checks
-	job.Spec = &spec
-	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.meter.used
+	a.take(w)
+	a.before = a.meter.used
 	a.end = run.End{Conversation: a.end.Conversation}
 	a.resetVerdict()
 	if err := a.prepare(); err != nil {
@@ -113,74 +135,16 @@ func (a *attempt) begin(w *run.Work) error {
 func (a *attempt) resetVerdict() {
 	a.anew()
 	a.back = ""
-	a.doing = mailbox.Message{} // what it said that it does was said of other work, and is shown no more
+	a.sender.doing = mailbox.Message{} // what it said that it does was said of other work, and is shown no more
 }
 
 // guardAnew tells a running program's guard what the agent may do now.
 func (a *attempt) guardAnew() {
 	a.stage.Review = false // its program stays, and its next task may change files
-	a.stage.Policy = a.policy()
+	a.stage.Policy = a.policy(a.verdict.Scopes())
 	if g, ok := a.agent.Agent.(agent.Guarded); ok {
 		g.Guard(a.stage.Policy)
 	}
-}
-
-// workText is what the agent is told of the work that was begun.
-func (a *attempt) workText() (string, error) {
-	text, err := a.workPrompt()
-	if err != nil {
-		return "", err
-	}
-	return handover.NewTask(a.task.ID, text), nil
-}
-
-// workPrompt is the prompt of the work that was begun.
-func (a *attempt) workPrompt() (string, error) {
-	long := a.stage.Files.File("whole", ".md")
-	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.spec.Frame.Base, Tool: a.kind.Tool, Whole: long})
-	if whole != "" {
-		if err := signals.PutFile(long, []byte(whole), 0o600); err != nil {
-			return "", err
-		}
-	}
-	if a.task.Before != "" {
-		text += "\n\n" + a.task.Before
-	}
-	return text, nil
-}
-
-// briefStanding gives the stage what a standing agent is told when its program
-// starts: who it is, in a new conversation; of its work, where it has some.
-func (a *attempt) briefStanding(l conversation.Launch) error {
-	s := a.stage
-	s.Policy = a.policy()
-	s.Prompt, s.Resumption, s.Again, s.Stays = a.spec.Brief, "", false, true
-	if a.task != nil && a.Got {
-		text, err := a.workText()
-		if err != nil {
-			return err
-		}
-		s.Prompt += "\n\n" + text + "\n\n" + prompt.WorkBegun(a.task.ID, a.task.Place.Commit, l.Said)
-		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
-	} else if l.Said != "" {
-		s.Resumption = l.Said
-		s.Prompt += "\n\n" + l.Said
-	}
-	s.PromptFile = s.Files.File("prompt", ".md")
-	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
-	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
-}
-
-// documents are the files that cmux tells a standing agent to read: who it is, its
-// role, what the organization remembers, and the journal with what messages bring.
-func documents(m *run.Member, root string) []string {
-	all := []string{filepath.Join(root, "MEMORY.md"), filepath.Join(root, signals.Folder, journal.Folder) + "/"}
-	for _, file := range []string{m.Context, m.RoleFile} {
-		if file != "" {
-			all = append(all, file)
-		}
-	}
-	return all
 }
 
 // handWork begins the work that a message is about, and returns what the agent
@@ -283,10 +247,7 @@ func (a *attempt) leaveBranch(end conversation.Ending) {
 
 // putDown is after a piece of work: the attempt is the agent's alone again.
 func (a *attempt) putDown() {
-	spec, job := *a.spec, *a.job
-	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = a.base, a.place, dag.Usage{}, nil, nil
-	job.Spec = &spec
-	a.node, a.spec, a.job, a.task = a.base, &spec, &job, nil
+	a.rest()
 	a.end = run.End{Conversation: a.end.Conversation}
 	a.resetVerdict()
 	a.guardAnew()
@@ -319,12 +280,4 @@ func (a *attempt) standing() *Standing {
 		s.Until = a.progress.until
 	}
 	return s
-}
-
-// confirm records that the agent has read a message, or was told of its work.
-func (a *attempt) confirm(id string) error {
-	if a.offers[id] != nil {
-		return a.record(run.Record{Type: run.Told, Key: id})
-	}
-	return a.record(run.Record{Type: run.Confirmed, Key: id, At: time.Now()})
 }

@@ -48,9 +48,6 @@ func (a *attempt) open() {
 	a.Trial = a.spec.Trial
 }
 
-// mergesAlone reports whether the attempt merges, and has no agent.
-func (a *attempt) mergesAlone() bool { return a.node.Role == dag.RoleMerge && a.node.Task == "" }
-
 // stuck says that the agent must not go on as it is: nothing guards it, or what
 // it is told does not reach it.
 type stuck struct{ why string }
@@ -253,9 +250,9 @@ func (a *attempt) launch(l conversation.Launch) error {
 	err := a.patiently(func() (err error) {
 		switch {
 		case a.stays():
-			err = a.briefStanding(l)
+			err = a.briefStanding(l, a.Got, a.verdict.Scopes())
 		case a.kind.Judge:
-			err = a.brief()
+			err = a.brief(a.verdict.Scopes())
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.kind.Name, err)
@@ -469,7 +466,8 @@ func (a *attempt) endAgent() error {
 	if err != nil {
 		a.note("%v", err)
 	}
-	a.agent.Agent, a.compacts, a.unheard = nil, nil, false
+	a.agent.Agent = nil
+	a.compaction.forget()
 	a.progress.attended = false
 	return nil
 }

@@ -1,0 +1,100 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/records/journal"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals/mailbox"
+	"cmux/worktree"
+)
+
+// assignment is what an attempt is at: its node, and of a standing agent the piece of
+// work that it is at. All that its agent is told follows from it.
+type assignment struct {
+	kind  agent.Kind
+	paths run.Paths
+	stage *agent.Stage
+	spec  *run.Spec
+	node  *dag.Node // its Def
+	task  *run.Work // of a standing agent; nil: none
+	base  *dag.Node // what a standing agent is between pieces of work
+	place run.Place // where it is then
+}
+
+// take makes it that of a piece of work.
+func (a *assignment) take(w *run.Work) {
+	def, spec := *w.Def, *a.spec
+	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
+	def.AutoAccept, def.OnLimit = a.base.AutoAccept, a.base.OnLimit
+	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past, spec.Checks = &def, w.Place, w.Used, w, w.Past, w.Checks
+	a.node, a.spec, a.task = &def, &spec, w
+}
+
+// rest makes it that of a standing agent alone.
+func (a *assignment) rest() {
+	spec := *a.spec
+	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = a.base, a.place, dag.Usage{}, nil, nil
+	a.node, a.spec, a.task = a.base, &spec, nil
+}
+
+// stays reports whether the agent is a standing one.
+func (a *assignment) stays() bool { return a.spec.Member != nil }
+
+// shares reports whether the attempt is at a task in a folder that it shares.
+func (a *assignment) shares() bool {
+	return a.stays() && a.task != nil && a.spec.Place.Tree == "" && a.node.HasBranch() && !leads(a.spec.Member)
+}
+
+// mergesAlone reports whether the attempt merges, and has no agent.
+func (a *assignment) mergesAlone() bool { return a.node.Role == dag.RoleMerge && a.node.Task == "" }
+
+// cramped reports whether a disk that the node needs is full.
+func (a *assignment) cramped() bool {
+	return run.Cramped(a.paths.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
+}
+
+// orderer is whom the agent asks: who ordered its task, else its supervisor, else
+// the person.
+func (a *assignment) orderer() string {
+	if a.task != nil && a.task.By != "" && a.task.By != a.spec.Node {
+		if at, err := mailbox.ParseAddress(a.task.By); err == nil && (at.Kind == mailbox.Agent || at.Kind == mailbox.User) {
+			return a.task.By
+		}
+	}
+	return cmp.Or(a.spec.Member.Supervisor, mailbox.Supervisor)
+}
+
+// kept reports whether the agent has committed or written something into the
+// journal since a moment. What cannot be looked at counts: nobody is held up for
+// that.
+func (a *assignment) kept(ctx context.Context, since time.Time) bool {
+	since = since.Truncate(time.Second)
+	ctx, cancel := context.WithTimeout(ctx, glancePatience)
+	defer cancel()
+	at, err := worktree.CommittedAt(ctx, a.stage.Dir)
+	if err != nil && !errors.Is(err, worktree.ErrNotRepository) || !at.Before(since) {
+		return true
+	}
+	j := &journal.Journal{Root: a.spec.Frame.Root, Now: time.Now}
+	for _, day := range slices.Compact([]string{journal.Day(since), j.Today()}) {
+		page, err := j.Show(day)
+		if err != nil {
+			return true
+		}
+		if slices.ContainsFunc(page.Entries, func(e journal.Entry) bool { return e.By == a.spec.Node && !e.At.Before(since) }) {
+			return true
+		}
+		if info, err := os.Lstat(j.ReflectionFile(day)); err == nil && !info.ModTime().Before(since) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/handover"
+	"cmux/agents/kinds/rights"
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/records/journal"
+	"cmux/agents/runs/attempt/workspace"
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// brief gives the stage what an agent that reads a prompt is told: the prompt of
+// the attempt, kept in a file, and what it may do.
+func (a *assignment) brief(scopes workspace.Scopes) error {
+	s := a.stage
+	s.Policy = a.policy(scopes)
+	s.Readable = nil
+	long := s.Files.File("whole", ".md")
+	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.spec.Frame.Base, Tool: a.kind.Tool, Whole: long})
+	if whole != "" {
+		if err := signals.PutFile(long, []byte(whole), 0o600); err != nil {
+			return err
+		}
+		s.Readable = []string{long}
+	}
+	if s.Again {
+		text += "\n" + s.Resumption + "\n" // where its conversation is gone
+	}
+	s.Prompt, s.PromptFile = text, s.Files.File("prompt", ".md")
+	s.Readable = append(s.Readable, s.PromptFile)
+	return signals.PutFile(s.PromptFile, []byte(text), 0o600)
+}
+
+// leads reports whether a standing agent is a supervisor, or a sentry, which acts
+// for one: it changes no file either.
+func leads(m *run.Member) bool {
+	return m.Role == "supervisor" || m.Role == "project-supervisor" || m.Role == "sentry"
+}
+
+// policy is what the agent may do.
+func (a *assignment) policy(scopes workspace.Scopes) guard.Policy {
+	p := guard.Policy{
+		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
+		Scope: scopes.Write, Context: scopes.Read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
+		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.spec.Place.Dir, a.stage.Env),
+	}
+	if m := a.spec.Member; m != nil {
+		p.Leads = leads(m)
+		p.Holder = rights.Holder{Stays: true, Leads: p.Leads && m.Role != "sentry", Sentry: m.Role == "sentry", TeamLead: m.TeamLead}
+		if dir, err := filepath.EvalSymlinks(m.Dir); err == nil && p.Leads && dir != p.Root {
+			p.Led = dir
+			p.Private = append(endpoint.Secrets(dir), run.OrganizationDir(dir))
+		}
+		if m.Tree == "" && !p.Leads { // it may work in the folder that it shares
+			p.Tree, p.Branch, p.Shared = m.Dir, "", true
+		}
+		p.Beside = a.spec.Beside
+		p.Private = append(p.Private, run.OrganizationDir(p.Root))
+		p.Mine = []string{a.paths.NodeDir(a.node.Name)}
+		p.Zones = guard.Zones(a.spec.Zones)
+		p.Zones.Safe = dag.Literal(p.Zones.Safe, worktree.Exists(cmp.Or(p.Tree, p.Root)))
+	}
+	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs
+		p.Private = append(p.Private, dir)
+	}
+	p.Private = append(p.Private, endpoint.Secrets(p.Root)...)
+	for _, n := range a.spec.Frame.Peers {
+		if n.Tree != "" && n.Name != a.node.Name {
+			p.Peers = append(p.Peers, n.Tree)
+		}
+	}
+	return p
+}
+
+// workText is what the agent is told of the work that was begun.
+func (a *assignment) workText() (string, error) {
+	text, err := a.workPrompt()
+	if err != nil {
+		return "", err
+	}
+	return handover.NewTask(a.task.ID, text), nil
+}
+
+// workPrompt is the prompt of the work that was begun.
+func (a *assignment) workPrompt() (string, error) {
+	long := a.stage.Files.File("whole", ".md")
+	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.spec.Frame.Base, Tool: a.kind.Tool, Whole: long})
+	if whole != "" {
+		if err := signals.PutFile(long, []byte(whole), 0o600); err != nil {
+			return "", err
+		}
+	}
+	if a.task.Before != "" {
+		text += "\n\n" + a.task.Before
+	}
+	return text, nil
+}
+
+// briefStanding gives the stage what a standing agent is told when its program
+// starts: who it is, in a new conversation; of its work, where it has got some.
+func (a *assignment) briefStanding(l conversation.Launch, got bool, scopes workspace.Scopes) error {
+	s := a.stage
+	s.Policy = a.policy(scopes)
+	s.Prompt, s.Resumption, s.Again, s.Stays = a.spec.Brief, "", false, true
+	if a.task != nil && got {
+		text, err := a.workText()
+		if err != nil {
+			return err
+		}
+		s.Prompt += "\n\n" + text + "\n\n" + prompt.WorkBegun(a.task.ID, a.task.Place.Commit, l.Said)
+		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
+	} else if l.Said != "" {
+		s.Resumption = l.Said
+		s.Prompt += "\n\n" + l.Said
+	}
+	s.PromptFile = s.Files.File("prompt", ".md")
+	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
+	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
+}
+
+// documents are the files that cmux tells a standing agent to read: who it is, its
+// role, what the organization remembers, and the journal with what messages bring.
+func documents(m *run.Member, root string) []string {
+	all := []string{filepath.Join(root, "MEMORY.md"), filepath.Join(root, signals.Folder, journal.Folder) + "/"}
+	for _, file := range []string{m.Context, m.RoleFile} {
+		if file != "" {
+			all = append(all, file)
+		}
+	}
+	return all
+}
+
+// taskFile holds the task that a standing agent is reminded of.
+func (a *assignment) taskFile() string { return a.stage.Files.File("task", ".md") }
+
+// memory is what the agent must know at this moment.
+func (a *assignment) memory(ctx context.Context, got bool, back string) (m prompt.Memory, err error) {
+	m = prompt.Memory{Name: a.node.Name, Member: a.spec.Member, Dir: a.stage.Dir}
+	switch {
+	case !a.stays():
+		m.Text, m.File = a.stage.Prompt, a.stage.PromptFile
+	case a.task != nil && got:
+		if m.Text, err = a.workPrompt(); err != nil {
+			return m, err
+		}
+		m.Task, m.File = a.task.ID, a.taskFile()
+		err = signals.PutFile(m.File, []byte(m.Text), 0o600)
+	default:
+		return m, nil
+	}
+	m.Back = back
+	m.Done = a.soFar(ctx)
+	return m, err
+}
+
+// soFar is what is done of the task at hand, as its folder shows it.
+func (a *assignment) soFar(ctx context.Context) (lines []string) {
+	if !a.node.HasBranch() || a.stays() && leads(a.spec.Member) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, glancePatience)
+	defer cancel()
+	g, err := worktree.GlanceAt(ctx, a.stage.Dir)
+	if err != nil {
+		return nil
+	}
+	at := "no branch is checked out"
+	if g.Branch != "" {
+		at = "on the branch " + g.Branch
+	}
+	start := a.spec.Place.Commit
+	switch {
+	case start == "" || g.Commit == "":
+		lines = append(lines, at)
+	case start == g.Commit:
+		lines = append(lines, at+", no commit yet since you began")
+	default:
+		lines = append(lines, fmt.Sprintf("%s, commits since you began: git log %.12s..HEAD", at, start))
+	}
+	if files := append(g.Staged, g.Changed...); len(files) > 0 {
+		what := "not committed: "
+		if a.spec.Place.Tree == "" {
+			what = "not committed in this folder, by you and by others: "
+		}
+		lines = append(lines, what+workspace.Shown(files))
+	}
+	return lines
+}
