@@ -211,8 +211,6 @@ var overgrown = map[string]int{
 	"agents/org/standing circle":            28,
 	"agents/org/standing.Keeper methods":    91,
 	"agents/platform/tmux circle":           13,
-	"agents/runs/attempt circle":            19,
-	"agents/runs/attempt.attempt methods":   124,
 	"agents/runs/conversation circle":       13,
 	"agents/runs/conversation.move methods": 114,
 	"agents/runs/run circle":                22,

@@ -16,6 +16,9 @@ import (
 	"cmux/worktree"
 )
 
+// glancePatience bounds a look at the tree while the program waits for its hook.
+const glancePatience = 5 * time.Second
+
 // assignment is what an attempt is at: its node, and of a standing agent the piece of
 // work that it is at. All that its agent is told follows from it.
 type assignment struct {
@@ -97,4 +100,16 @@ func (a *assignment) kept(ctx context.Context, since time.Time) bool {
 		}
 	}
 	return false
+}
+
+// leaveBranch takes the worktree off the branch of work that was taken back for good:
+// what the agent commits before it has read that does not land there.
+func (a *assignment) leaveBranch(ctx context.Context) error {
+	p := a.spec.Place
+	if p.Tree == "" || p.Branch == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, glancePatience)
+	defer cancel()
+	return worktree.Detach(ctx, p.Tree, p.Branch)
 }

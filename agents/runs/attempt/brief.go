@@ -11,6 +11,7 @@ import (
 	"cmux/agents/kinds/handover"
 	"cmux/agents/kinds/rights"
 	"cmux/agents/platform/endpoint"
+	"cmux/agents/records/event"
 	"cmux/agents/records/journal"
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/conversation"
@@ -20,6 +21,19 @@ import (
 	"cmux/signals"
 	"cmux/worktree"
 )
+
+// openEvents opens the node's events, which agents have: what a command does is
+// in its log and in the run's records.
+func (a *assignment) openEvents() (err error) {
+	if !a.kind.Judge {
+		return nil
+	}
+	a.stage.Events, err = event.Open(a.paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
+	if err == nil && a.stays() {
+		a.stage.Events.Also(newAuditor(a.spec, a.stage).hear)
+	}
+	return err
+}
 
 // brief gives the stage what an agent that reads a prompt is told: the prompt of
 // the attempt, kept in a file, and what it may do.

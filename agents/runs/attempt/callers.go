@@ -58,8 +58,10 @@ func (c *callers) lost() (refs []conversation.Ref) {
 	return refs
 }
 
-// refuse answers all that wait: the attempt has ended.
-func (c *callers) refuse() {
+// refuse answers what was kept waiting, and what comes in too late: the attempt has
+// ended.
+func (c *callers) refuse(inbox <-chan Message) {
+	const ended = "the attempt has ended"
 	for ref, m := range c.held {
 		delete(c.held, ref)
 		if m.Op == OpHook {
@@ -68,7 +70,12 @@ func (c *callers) refuse() {
 			m.answer(Reply{Error: ended})
 		}
 	}
+	for {
+		select {
+		case m := <-inbox:
+			m.answer(Reply{Error: ended})
+		default:
+			return
+		}
+	}
 }
-
-// ended is what a message is told that nobody can act on any more.
-const ended = "the attempt has ended"

@@ -23,7 +23,7 @@ func hears(t *testing.T, role string) (a *attempt, said func() string) {
 	root := t.TempDir()
 	var recorded []string
 	a = &attempt{
-		ctx: t.Context(), out: output.New(io.Discard),
+		loop: loop{ctx: t.Context()}, out: output.New(io.Discard),
 		assignment: assignment{
 			spec:  &run.Spec{Node: "w1", Frame: &run.Frame{Root: root}, Member: &run.Member{Role: role}},
 			stage: &agent.Stage{Dir: root, Out: io.Discard, Lines: new(event.Printer)},

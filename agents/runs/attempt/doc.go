@@ -13,7 +13,13 @@
 // What runs is an agent.Agent. For a kind that judges itself (a
 // command) the program's exit code is its report. All others report with
 // `cmux done` or `cmux blocked`, and an exit code proves nothing. In both
-// cases verify, scope and commits decide together with the report: see judge.go.
+// cases verify, scope and commits decide together with the report: see package
+// verdict, which knows nothing of the conversation.
+//
+// An attempt is made of parts with fields of their own: an assignment (what it is at,
+// and what its agent is told of that), a talk (the conversation, the program and those
+// who wait for an answer), a progress (what it is doing, with its clocks), a meter, a
+// verdict. What belongs to several of them is done by the attempt, on one goroutine.
 //
 // When Run returns, no process of the attempt is left.
 package attempt

@@ -6,7 +6,6 @@ import (
 	"syscall"
 	"time"
 
-	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -62,61 +61,10 @@ func ofSignal(code int) bool {
 	return code < 0
 }
 
-// deciding is how the program ended that decided an end.
-func (a *attempt) deciding(f *verdict.Final) int {
-	check, checked := a.verdict.LastExit()
-	switch {
-	case f.Code != 0:
-		return f.Code
-	case f.Reason == dag.ReasonChecks && checked:
-		return check
-	case f.Exit != 0:
-		return f.Exit
-	}
-	return a.end.Exit
-}
-
-// believe returns the failure f once it is past doubt, or what came from
-// outside meanwhile: that the attempt was interrupted, cancelled or stopped.
-func (a *attempt) believe(f *verdict.Final) error {
-	code := a.deciding(f)
-	ending := func() bool { return shutsDown("/") }
-	wait := a.limits.Doubt.of(f.End, code, ending())
-	if wait == 0 || a.Overridden {
-		return f
-	}
-	if a.foreign != (time.Time{}) && ofSignal(code) && time.Since(a.foreign) < wait {
-		return ErrInterrupted
-	}
-	a.progress.stand()
-	began := time.Now()
-	for left := wait; left > 0; left = wait - time.Since(began) {
-		timer := time.NewTimer(left)
-		err := a.serve(nil, timer.C, func() bool { return a.Overridden || a.foreign != (time.Time{}) && ofSignal(code) })
-		timer.Stop()
-		switch {
-		case err != nil:
-			return err
-		case a.Overridden:
-			return f
-		case a.foreign != (time.Time{}) && ofSignal(code):
-			return ErrInterrupted
-		}
-		switch d := a.limits.Doubt; {
-		case time.Since(began) < wait:
-		case ending():
-			wait = max(wait, d.Ending)
-		case a.unrest(began):
-			wait = max(wait, d.Other+d.Signal)
-		}
-	}
-	return f
-}
-
 // unrest reports whether others of the run are being ended, as far as can be
 // told from here, since a little before the moment.
-func (a *attempt) unrest(since time.Time) bool {
-	return !a.job.Home.RunnerLives() || a.job.Home.Unrest(since.Add(-a.limits.Doubt.Signal))
+func (d Doubt) unrest(home Home, since time.Time) bool {
+	return !home.RunnerLives() || home.Unrest(since.Add(-d.Signal))
 }
 
 // shutsDown reports whether the machine says that it is about to shut down.

@@ -3,7 +3,6 @@ package attempt
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"cmux/agents/kinds/agent"
@@ -268,33 +267,4 @@ func (a *attempt) converses(id string) error {
 	}
 	a.stage.Keep(event.Event{Kind: event.Session, State: state, ID: id})
 	return a.record(run.Record{Type: run.Conversed, Conversation: id})
-}
-
-// isOwn reports whether a prompt is one that was delivered, for kinds that
-// cannot tell (news.Prompted.Own). White space does not matter, and around a long text
-// there may be more, such as the tags in which a program wraps what is pasted;
-// a short one must be all of it, as a person may use the same words.
-func (a *attempt) isOwn(prompt string) bool {
-	const long = 40
-	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	prompt = plain(prompt)
-	for _, d := range a.delivered {
-		if d = plain(d); d != "" && (prompt == d || len(d) >= long && strings.Contains(prompt, d)) {
-			return true
-		}
-	}
-	return false
-}
-
-// refuse answers what came in too late, and what was kept waiting.
-func (a *attempt) refuse() {
-	a.callers.refuse()
-	for {
-		select {
-		case m := <-a.job.Inbox:
-			m.answer(Reply{Error: ended})
-		default:
-			return
-		}
-	}
 }

@@ -2,26 +2,18 @@ package attempt
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
-	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/news"
 	"cmux/agents/records/audit"
 	"cmux/agents/records/event"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
-	"cmux/signals"
 	"cmux/signals/mailbox"
 )
 
 // What hooks do for a standing agent beside its work.
-
-// glancePatience bounds a look at the tree while the program waits for its hook.
-const glancePatience = 5 * time.Second
 
 // passOn sends a question of the agent's to whom it works for, as nobody is in
 // front of it.
@@ -43,77 +35,6 @@ func (a *attempt) passOn(e conversation.PassOn) conversation.What {
 	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("its question went to %s as message %s", to, sent.ID)})
 	passed.Text = prompt.PassedOn(to, sent.ID)
 	return passed
-}
-
-// tellBack answers a hook or a call with something for the agent.
-func (a *attempt) tellBack(e conversation.Tellback) {
-	m := a.callers.held[e.Ref]
-	if m == nil {
-		return // nobody waits any more
-	}
-	if l, ok := a.agent.Agent.(agent.Listener); ok && m.Op == OpHook {
-		a.callers.settle(e.Ref, Reply{HookReply: l.HandBack(e.Text)})
-		return
-	}
-	a.callers.settle(e.Ref, Reply{Text: e.Text})
-}
-
-// slip has the hook that is being answered carry a message.
-func (a *attempt) slip(m conversation.Message) {
-	c, ok := a.agent.Agent.(agent.Carrier)
-	if !ok || a.reply == nil || a.hooking == "" {
-		return // it is handed over again, as nothing shows that it was read
-	}
-	kind, text := a.words(m)
-	a.carried = append(a.carried, text)
-	a.reply.HookReply = c.Carry(a.hooking, strings.Join(a.carried, "\n\n"))
-	a.stage.Show(event.Event{Kind: kind, Text: text})
-}
-
-// transcriptLag is how far what the program writes down may be behind what it does.
-const transcriptLag = 1500 * time.Millisecond
-
-// lookBack are the ids of what the agent's conversation holds by now, of what it was
-// handed and was not seen there.
-func (a *attempt) lookBack() (ids []string) {
-	r := a.agent.recaller()
-	if r == nil {
-		return nil
-	}
-	awaited := map[string]bool{}
-	for _, m := range a.Unseen {
-		awaited[m.ID] = true
-	}
-	look := func() (all bool) {
-		for _, e := range r.Recall() {
-			for _, id := range a.recognizes(e) {
-				if awaited[id] {
-					delete(awaited, id)
-					ids = append(ids, id)
-				}
-			}
-		}
-		return len(awaited) == 0
-	}
-	if look() {
-		return ids
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), transcriptLag)
-	defer cancel()
-	w := signals.Watch(ctx, slices.DeleteFunc([]string{r.Written()}, func(file string) bool { return file == "" })...)
-	defer w.Close()
-	for {
-		select {
-		case <-w.C:
-			if ctx.Err() == nil && !look() {
-				continue
-			}
-		case <-a.agent.Ended():
-		case <-ctx.Done():
-		}
-		look() // what was written last
-		return ids
-	}
 }
 
 // recall takes in what the conversation of a program holds that goes on in it: it

@@ -1,7 +1,7 @@
 package attempt
 
 import (
-	"syscall"
+	"time"
 
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt/verdict"
@@ -79,33 +79,6 @@ func (a *attempt) examineExit(exit proc.Exit) error {
 	return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
 }
 
-// crashed reports whether a program died in a way that nobody chooses for an
-// agent to end by.
-func crashed(e proc.Exit) bool {
-	switch e.Signal {
-	case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS:
-		return true
-	}
-	return false
-}
-
-// byHand reports whether a program ended as one does that is told to: by 0, by
-// a signal that asks for it, or with the code of one.
-func byHand(e proc.Exit) bool {
-	if e.Err != nil {
-		return false
-	}
-	signal := e.Signal
-	if signal == 0 && e.Code > 128 {
-		signal = syscall.Signal(e.Code - 128)
-	}
-	switch signal {
-	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
-		return true
-	}
-	return signal == 0 && e.Code == 0
-}
-
 // beginAnew starts the program again in a new conversation, which is told the
 // whole task. The old conversation is kept for a person's next try until the
 // program says which conversation it has.
@@ -119,10 +92,39 @@ func (a *attempt) beginAnew() error {
 	return a.feed(conversation.Refused{Said: a.launched.Said})
 }
 
-// withWords adds a program's last output to how it ended.
-func withWords(how, words string) string {
-	if words == "" {
-		return how
+// believe returns the failure f once it is past doubt, or what came from
+// outside meanwhile: that the attempt was interrupted, cancelled or stopped.
+func (a *attempt) believe(f *verdict.Final) error {
+	code := a.verdict.Decider(f, a.end.Exit)
+	ending := func() bool { return shutsDown("/") }
+	wait := a.limits.Doubt.of(f.End, code, ending())
+	if wait == 0 || a.Overridden {
+		return f
 	}
-	return how + ": " + words
+	if a.foreign != (time.Time{}) && ofSignal(code) && time.Since(a.foreign) < wait {
+		return ErrInterrupted
+	}
+	a.progress.stand()
+	began := time.Now()
+	for left := wait; left > 0; left = wait - time.Since(began) {
+		timer := time.NewTimer(left)
+		err := a.serve(nil, timer.C, func() bool { return a.Overridden || a.foreign != (time.Time{}) && ofSignal(code) })
+		timer.Stop()
+		switch {
+		case err != nil:
+			return err
+		case a.Overridden:
+			return f
+		case a.foreign != (time.Time{}) && ofSignal(code):
+			return ErrInterrupted
+		}
+		switch d := a.limits.Doubt; {
+		case time.Since(began) < wait:
+		case ending():
+			wait = max(wait, d.Ending)
+		case a.limits.Doubt.unrest(a.job.Home, began):
+			wait = max(wait, d.Other+d.Signal)
+		}
+	}
+	return f
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"syscall"
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/news"
+	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/conversation"
 )
@@ -98,6 +100,33 @@ func (p program) refuses() bool {
 	return exit.Err == nil && !crashed(exit) && !byHand(exit)
 }
 
+// crashed reports whether a program died in a way that nobody chooses for an
+// agent to end by.
+func crashed(e proc.Exit) bool {
+	switch e.Signal {
+	case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS:
+		return true
+	}
+	return false
+}
+
+// byHand reports whether a program ended as one does that is told to: by 0, by
+// a signal that asks for it, or with the code of one.
+func byHand(e proc.Exit) bool {
+	if e.Err != nil {
+		return false
+	}
+	signal := e.Signal
+	if signal == 0 && e.Code > 128 {
+		signal = syscall.Signal(e.Code - 128)
+	}
+	switch signal {
+	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
+		return true
+	}
+	return signal == 0 && e.Code == 0
+}
+
 // maxWords bounds what is told of a program's last output.
 const maxWords = 300
 
@@ -120,4 +149,12 @@ func (p program) lastWords(ctx context.Context, said string) string {
 		said = "…" + strings.ToValidUTF8(said[n:], "")
 	}
 	return said
+}
+
+// withWords adds a program's last output to how it ended.
+func withWords(how, words string) string {
+	if words == "" {
+		return how
+	}
+	return how + ": " + words
 }

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,3 +37,26 @@ func (r *reporter) note(format string, args ...any) {
 
 // keep adds an event to the node's.
 func (r *reporter) keep(e event.Event) { r.events.Keep(e) }
+
+// close ends the node's events with how the attempt ended.
+func (r *reporter) close(end *run.End, err error) {
+	e := event.Event{Kind: event.End}
+	switch {
+	case err == nil:
+		e.State, e.Text = end.Label().String(), end.Detail
+		if e.Text == "" {
+			e.Text = end.Summary
+		}
+		e.Failed, e.Exit, e.Used = end.Marker() != 0, &end.Exit, end.Used
+	case errors.Is(err, ErrStopped):
+		e.State = run.HowStopped
+	case errors.Is(err, ErrInterrupted):
+		e.State = run.HowInterrupted
+	default:
+		e.State, e.Text, e.Failed = run.HowLost, err.Error(), true
+	}
+	r.keep(e)
+	if err := r.events.Events.Close(); err != nil {
+		r.note("the events are incomplete: %v", err)
+	}
+}

@@ -20,17 +20,16 @@ import (
 
 // attempt is the state of one Run. Only the goroutine of Run touches it.
 type attempt struct {
-	ctx context.Context
 	job *Job
 	assignment
 	limits Limits
 	out    *output.Output
-	agent  program
 	// persisting is what goes on beside the attempt to have the tree survive a
 	// power cut.
 	persisting sync.WaitGroup
 	verdict    verdict.Verdict
 
+	loop
 	*reporter
 	progress   progress
 	meter      meter
@@ -40,29 +39,24 @@ type attempt struct {
 	talk
 	staying
 
-	interrupt context.CancelFunc // ends the step that runs
-	foreign   time.Time          // of a signal that nobody can have typed: no step ran
-	calls     chan func() error
-	shells    shells
+	shells shells
 
 	sender sender
 	end    run.End
 }
-
-var errCancelled = &verdict.Final{End: run.End{Outcome: dag.Cancelled}}
 
 // Run carries the attempt out. The error is ErrInterrupted or ErrStopped when
 // ctx ended or a stop came in; any other error means that cmux itself could
 // not do its part (a record that cannot be written) and that the attempt has
 // no end either.
 func Run(ctx context.Context, job Job) (run.End, error) {
-	a := &attempt{ctx: ctx, job: &job, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
+	a := &attempt{loop: loop{ctx: ctx, calls: make(chan func() error)}, job: &job, limits: job.Limits.withDefaults()}
 	a.assignment = assignment{kind: job.Kinds[job.Spec.Def.Agent], paths: job.Paths, spec: job.Spec, node: job.Spec.Def}
 	a.open()
 	defer a.clocks.stop()
 	end, err := a.run()
 	a.persisting.Wait()
-	a.refuse()
+	a.callers.refuse(job.Inbox)
 	return end, err
 }
 
@@ -155,7 +149,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	default:
 		a.out.Say("%v", err)
 		used := a.meter.flush()
-		a.closeEvents(nil, err)
+		a.reporter.close(nil, err)
 		return run.End{}, errors.Join(err, used, a.out.Close())
 	}
 	// Where a person has decided, this end gets no marker either.
@@ -168,7 +162,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 			a.out.Say("exit %d", a.end.Exit)
 		}
 	}
-	a.closeEvents(&a.end, nil)
+	a.reporter.close(&a.end, nil)
 	if err := a.out.Close(); err != nil {
 		a.note("the log is incomplete: %v", err)
 	}

@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"cmux/agents/kinds/news"
@@ -47,7 +46,7 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 					break
 				}
 			}
-		case <-a.probing():
+		case <-a.probing(a.limits.Retry):
 			if !a.job.Home.RunnerLives() {
 				err = a.feed(conversation.NoRunner{})
 			}
@@ -58,15 +57,6 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 			return err
 		}
 	}
-}
-
-// exited is closed when the agent's program has ended and the conversation has
-// not been told.
-func (a *attempt) exited() <-chan struct{} {
-	if a.agent.Agent == nil || a.Ended {
-		return nil
-	}
-	return a.agent.Ended()
 }
 
 // takeEnd takes in that the program has ended. An end and a word about it may
@@ -113,78 +103,25 @@ func (a *attempt) during(f func(context.Context) error, also ...*context.CancelF
 	return failure, err
 }
 
-// call has the goroutine of Run do f, from within what during runs.
-func (a *attempt) call(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	select {
-	case a.calls <- func() error { done <- f(); return nil }:
-		return <-done
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // tell is Stage.Tell.
 func (a *attempt) tell(ctx context.Context, events ...news.Event) error {
-	f := func() error {
+	return a.hand(ctx, func() error {
 		a.progress.sign()
 		return a.reactAll(events, 0)
-	}
-	select {
-	case a.calls <- f:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	})
 }
 
 // mayType is Stage.MayType: the conversation decides.
 func (a *attempt) mayType(ctx context.Context, s news.Screen) (bool, error) {
 	may := make(chan bool, 1)
-	f := func() error {
+	err := a.hand(ctx, func() error {
 		a.goAhead = false
 		err := a.feed(conversation.Did{Event: s})
 		may <- a.goAhead
 		return err
+	})
+	if err != nil {
+		return false, err
 	}
-	select {
-	case a.calls <- f:
-		return <-may, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-}
-
-func (a *attempt) interrupted() error {
-	if a.ctx.Err() == nil {
-		return nil
-	}
-	if errors.Is(context.Cause(a.ctx), ErrStopped) {
-		return ErrStopped
-	}
-	return ErrInterrupted
-}
-
-// probing ticks while a slot is waited for, which nobody grants without a
-// runner.
-func (a *attempt) probing() <-chan time.Time {
-	if a.Phase != conversation.Regaining {
-		if a.probe != nil {
-			a.probe.Stop()
-			a.probe = nil
-		}
-		return nil
-	}
-	if a.probe == nil {
-		a.probe = time.NewTicker(a.limits.Retry)
-	}
-	return a.probe.C
-}
-
-// concluding is closed when the agent has taken in that its report is good.
-func (a *attempt) concluding() <-chan struct{} {
-	if a.Phase != conversation.Parting {
-		return nil
-	}
-	return a.callers.gone[a.Concluded]
+	return <-may, nil
 }

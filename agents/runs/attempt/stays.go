@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cmux/agents/kinds/agent"
@@ -17,8 +18,7 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/signals/mailbox"
-	"cmux/worktree"
+	"cmux/signals"
 )
 
 // A standing agent's attempt is one life of it: it goes on through any number of
@@ -75,6 +75,52 @@ func (a *staying) fills(c run.Context) error {
 	return a.record(run.Record{Type: run.Filled, Context: &c})
 }
 
+// transcriptLag is how far what the program writes down may be behind what it does.
+const transcriptLag = 1500 * time.Millisecond
+
+// lookBack are the ids of what the agent's conversation holds by now, of what it was
+// handed and was not seen there.
+func (a *staying) lookBack(ctx context.Context, p program, unseen []conversation.Message) (ids []string) {
+	r := p.recaller()
+	if r == nil {
+		return nil
+	}
+	awaited := map[string]bool{}
+	for _, m := range unseen {
+		awaited[m.ID] = true
+	}
+	look := func() (all bool) {
+		for _, e := range r.Recall() {
+			for _, id := range a.recognizes(e) {
+				if awaited[id] {
+					delete(awaited, id)
+					ids = append(ids, id)
+				}
+			}
+		}
+		return len(awaited) == 0
+	}
+	if look() {
+		return ids
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), transcriptLag)
+	defer cancel()
+	w := signals.Watch(ctx, slices.DeleteFunc([]string{r.Written()}, func(file string) bool { return file == "" })...)
+	defer w.Close()
+	for {
+		select {
+		case <-w.C:
+			if ctx.Err() == nil && !look() {
+				continue
+			}
+		case <-p.Ended():
+		case <-ctx.Done():
+		}
+		look() // what was written last
+		return ids
+	}
+}
+
 // settleIn makes the attempt that of a standing agent, which may be at work
 // since its life before this.
 func (a *attempt) settleIn() error {
@@ -123,19 +169,12 @@ func (a *attempt) begin(w *run.Work) error {
 	a.take(w)
 	a.before = a.meter.used
 	a.end = run.End{Conversation: a.end.Conversation}
-	a.resetVerdict()
+	a.anew()
 	if err := a.prepare(); err != nil {
 		return err
 	}
 	a.guardAnew()
 	return nil
-}
-
-// resetVerdict forgets what was found out about other work.
-func (a *attempt) resetVerdict() {
-	a.anew()
-	a.back = ""
-	a.sender.doing = mailbox.Message{} // what it said that it does was said of other work, and is shown no more
 }
 
 // guardAnew tells a running program's guard what the agent may do now.
@@ -216,7 +255,11 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 	}
 	if a.task != nil && a.task.ID == e.ID {
 		a.verdict.Survey(a.ctx, &a.end)
-		a.leaveBranch(e.End)
+		if d := a.Drop; e.End == conversation.Cancelled && d != nil && !d.Kept {
+			if err := a.leaveBranch(a.ctx); err != nil {
+				a.note("its worktree stays on the branch %s of the cancelled task: %v", a.spec.Place.Branch, err)
+			}
+		}
 	}
 	of := *end
 	of.Conversation, of.Used = a.end.Conversation, a.meter.used.Beyond(a.before)
@@ -231,25 +274,11 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 	return a.feed(conversation.Tallied{})
 }
 
-// leaveBranch takes the worktree off the branch of work that was taken back for good:
-// what the agent commits before it has read that does not land there.
-func (a *attempt) leaveBranch(end conversation.Ending) {
-	p := a.spec.Place
-	if end != conversation.Cancelled || a.Drop == nil || a.Drop.Kept || p.Tree == "" || p.Branch == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(a.ctx, glancePatience)
-	defer cancel()
-	if err := worktree.Detach(ctx, p.Tree, p.Branch); err != nil {
-		a.note("its worktree stays on the branch %s of the cancelled task: %v", p.Branch, err)
-	}
-}
-
 // putDown is after a piece of work: the attempt is the agent's alone again.
 func (a *attempt) putDown() {
 	a.rest()
 	a.end = run.End{Conversation: a.end.Conversation}
-	a.resetVerdict()
+	a.anew()
 	a.guardAnew()
 }
 

@@ -17,25 +17,6 @@ import (
 	"cmux/dag"
 )
 
-// talk drives the conversation with the agent: conversation.Step decides, and
-// what it decides is carried out here.
-type talk struct {
-	conversation.State
-	next      conversation.Effect // what takes long and is to be done; nil: nothing
-	clocks    clocks
-	callers   callers
-	reply     *Reply              // to the message that is being handled; nil: none is
-	delivered []string            // what was handed to the agent
-	back      string              // of it what its last report was handed back with
-	giveUp    context.CancelFunc  // gives up the delivery that is under way
-	goAhead   bool                // a key may be pressed for the delivery under way
-	probe     *time.Ticker        // for a runner that may grant a slot
-	hooking   string              // name of the hook that is being answered
-	carried   []string            // what its answer holds for the agent
-	launched  conversation.Launch // that the program was started by
-	refused   string              // conversation that the program does not go on in
-}
-
 // open begins the conversation.
 func (a *attempt) open() {
 	a.known, a.handed = map[string]bool{}, map[string]time.Time{}
@@ -153,7 +134,7 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	case conversation.Slip:
 		a.slip(e.Message)
 	case conversation.LookBack:
-		return conversation.Looked{IDs: a.lookBack()}, nil
+		return conversation.Looked{IDs: a.lookBack(a.ctx, a.agent, a.Unseen)}, nil
 	case conversation.Confirm:
 		return nil, a.confirm(e.ID)
 	case conversation.Halt:
@@ -165,23 +146,6 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		a.next = e
 	}
 	return nil, nil
-}
-
-// broken is how a conversation ended that did not end well.
-func (a *attempt) broken(c conversation.Close) error {
-	switch c.End {
-	case conversation.Failed:
-		return verdict.Failed(c.Reason, "%s", prompt.Cut(c.Detail, maxDetail))
-	case conversation.Faulty:
-		return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: 1, Detail: c.Detail}}
-	case conversation.Cancelled:
-		return errCancelled
-	case conversation.Stopped:
-		return ErrStopped
-	case conversation.Broken:
-		return ErrInterrupted
-	}
-	return nil
 }
 
 // converse is the life of the agent, from its first event to its last.
@@ -306,27 +270,6 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 		a.stage.Show(event.Event{Kind: event.Answer, Text: l.Said})
 	}
 	return nil
-}
-
-// words are what a message says.
-func (a *attempt) words(m conversation.Message) (event.Kind, string) {
-	switch m.Why {
-	case conversation.ByPerson:
-		return event.Answer, m.Text
-	case conversation.WasUnread:
-		return event.Answer, prompt.Unread(m.Text)
-	case conversation.NoReport:
-		return event.HandBack, prompt.NoReport(max(a.SentBack, 1), conversation.MaxSentBack)
-	case conversation.LimitOver:
-		return event.HandBack, prompt.LimitOver
-	case conversation.CallFailed:
-		return event.HandBack, prompt.CallFailed
-	case conversation.NoWork:
-		return event.HandBack, prompt.TakenBack(m.Text)
-	case conversation.Unkept:
-		return event.HandBack, prompt.Unkept
-	}
-	return event.HandBack, m.Text
 }
 
 // deliver hands a message to the agent.

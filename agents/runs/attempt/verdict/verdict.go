@@ -115,10 +115,15 @@ func (v *Verdict) Scopes() workspace.Scopes {
 	return v.scopes
 }
 
-// LastExit is how the newest check ended; ok is false where there was none.
-func (v *Verdict) LastExit() (code int, ok bool) {
-	if len(v.checks) == 0 {
-		return 0, false
+// Decider is the exit code of what decided an end; exit is that of the program.
+func (v *Verdict) Decider(f *Final, exit int) int {
+	switch {
+	case f.Code != 0:
+		return f.Code
+	case f.Reason == dag.ReasonChecks && len(v.checks) > 0:
+		return v.checks[len(v.checks)-1].Exit
+	case f.Exit != 0:
+		return f.Exit
 	}
-	return v.checks[len(v.checks)-1].Exit, true
+	return exit
 }

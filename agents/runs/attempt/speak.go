@@ -1,0 +1,135 @@
+package attempt
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/records/event"
+	"cmux/agents/runs/attempt/verdict"
+	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+)
+
+// talk drives the conversation with the agent: conversation.Step decides, and
+// what it decides is carried out here.
+type talk struct {
+	conversation.State
+	agent     program
+	next      conversation.Effect // what takes long and is to be done; nil: nothing
+	clocks    clocks
+	callers   callers
+	reply     *Reply              // to the message that is being handled; nil: none is
+	delivered []string            // what was handed to the agent
+	back      string              // of it what its last report was handed back with
+	giveUp    context.CancelFunc  // gives up the delivery that is under way
+	goAhead   bool                // a key may be pressed for the delivery under way
+	probe     *time.Ticker        // for a runner that may grant a slot
+	hooking   string              // name of the hook that is being answered
+	carried   []string            // what its answer holds for the agent
+	launched  conversation.Launch // that the program was started by
+	refused   string              // conversation that the program does not go on in
+}
+
+// exited is closed when the agent's program has ended and the conversation has
+// not been told.
+func (t *talk) exited() <-chan struct{} {
+	if t.agent.Agent == nil || t.Ended {
+		return nil
+	}
+	return t.agent.Ended()
+}
+
+// words are what a message says.
+func (t *talk) words(m conversation.Message) (event.Kind, string) {
+	switch m.Why {
+	case conversation.ByPerson:
+		return event.Answer, m.Text
+	case conversation.WasUnread:
+		return event.Answer, prompt.Unread(m.Text)
+	case conversation.NoReport:
+		return event.HandBack, prompt.NoReport(max(t.SentBack, 1), conversation.MaxSentBack)
+	case conversation.LimitOver:
+		return event.HandBack, prompt.LimitOver
+	case conversation.CallFailed:
+		return event.HandBack, prompt.CallFailed
+	case conversation.NoWork:
+		return event.HandBack, prompt.TakenBack(m.Text)
+	case conversation.Unkept:
+		return event.HandBack, prompt.Unkept
+	}
+	return event.HandBack, m.Text
+}
+
+// broken is how a conversation ended that did not end well.
+func (t *talk) broken(c conversation.Close) error {
+	switch c.End {
+	case conversation.Failed:
+		return verdict.Failed(c.Reason, "%s", prompt.Cut(c.Detail, maxDetail))
+	case conversation.Faulty:
+		return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: 1, Detail: c.Detail}}
+	case conversation.Cancelled:
+		return &verdict.Final{End: run.End{Outcome: dag.Cancelled}}
+	case conversation.Stopped:
+		return ErrStopped
+	case conversation.Broken:
+		return ErrInterrupted
+	}
+	return nil
+}
+
+// isOwn reports whether a prompt is one that was delivered, for kinds that
+// cannot tell (news.Prompted.Own). White space does not matter, and around a long text
+// there may be more, such as the tags in which a program wraps what is pasted;
+// a short one must be all of it, as a person may use the same words.
+func (t *talk) isOwn(prompt string) bool {
+	const long = 40
+	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	prompt = plain(prompt)
+	for _, d := range t.delivered {
+		if d = plain(d); d != "" && (prompt == d || len(d) >= long && strings.Contains(prompt, d)) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellBack answers a hook or a call with something for the agent.
+func (t *talk) tellBack(e conversation.Tellback) {
+	m := t.callers.held[e.Ref]
+	if m == nil {
+		return // nobody waits any more
+	}
+	if l, ok := t.agent.Agent.(agent.Listener); ok && m.Op == OpHook {
+		t.callers.settle(e.Ref, Reply{HookReply: l.HandBack(e.Text)})
+		return
+	}
+	t.callers.settle(e.Ref, Reply{Text: e.Text})
+}
+
+// probing ticks while a slot is waited for, which nobody grants without a
+// runner.
+func (t *talk) probing(every time.Duration) <-chan time.Time {
+	if t.Phase != conversation.Regaining {
+		if t.probe != nil {
+			t.probe.Stop()
+			t.probe = nil
+		}
+		return nil
+	}
+	if t.probe == nil {
+		t.probe = time.NewTicker(every)
+	}
+	return t.probe.C
+}
+
+// concluding is closed when the agent has taken in that its report is good.
+func (t *talk) concluding() <-chan struct{} {
+	if t.Phase != conversation.Parting {
+		return nil
+	}
+	return t.callers.gone[t.Concluded]
+}
