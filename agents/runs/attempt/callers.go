@@ -28,6 +28,12 @@ func (c *callers) hold(m *Message) conversation.Ref {
 	return c.refs
 }
 
+// waiting is the message of a hook or call that waits; nil: nobody does any more.
+func (c *callers) waiting(ref conversation.Ref) *Message { return c.held[ref] }
+
+// leaving is closed when nobody waits for the answer any more; nil: that is not known.
+func (c *callers) leaving(ref conversation.Ref) <-chan struct{} { return c.gone[ref] }
+
 // await numbers a hook that is answered at once, and whose end is to be noticed.
 func (c *callers) await(gone <-chan struct{}) conversation.Ref {
 	c.refs++

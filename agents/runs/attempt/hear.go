@@ -138,7 +138,7 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 
 // hearHeld takes up a question that was held because another was open.
 func (a *attempt) hearHeld(ref conversation.Ref) error {
-	m := a.callers.held[ref]
+	m := a.callers.waiting(ref)
 	if m == nil {
 		return nil // it was answered in the pane
 	}

@@ -9,7 +9,6 @@ import (
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/dag"
-	"cmux/signals/mailbox"
 )
 
 // prepare makes the worktree ready.
@@ -61,7 +60,7 @@ func (a *attempt) prepare() error {
 // other work.
 func (a *attempt) anew() {
 	a.back = ""
-	a.sender.doing = mailbox.Message{} // what it said that it does is shown no more
+	a.sender.rest()
 	a.progress.dir, a.progress.patience = "", time.Duration(a.node.IdleTimeout)
 	a.verdict.Anew(verdict.Job{
 		Spec: a.spec, Task: a.task, Shares: a.shares(), Judging: a.kind.Judge, Stage: a.stage, Out: a.out, Paths: a.paths, Home: a.job.Home,

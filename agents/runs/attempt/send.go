@@ -58,6 +58,20 @@ func (s *sender) post(ctx context.Context, q mailbox.Message, files ...mail.Encl
 	return s.home.Post(ctx, q, files...)
 }
 
+// stands is the id of the status update that says the same, if it is the newest.
+func (s *sender) stands(q mailbox.Message) (id string) {
+	if q.Type == mailbox.StatusUpdate && s.doing.Subject == q.Subject && s.doing.Task == q.Task {
+		return s.doing.ID
+	}
+	return ""
+}
+
+// does takes in a status update that was sent, by what the agent said in it.
+func (s *sender) does(sent mailbox.Message, said string) { s.doing, s.doing.Subject = sent, said }
+
+// rest forgets what the agent said that it does: that was of other work.
+func (s *sender) rest() { s.doing = mailbox.Message{} }
+
 // send writes a message of the agent's to the project's mailbox, for which the
 // attempt vouches. One that it may not send is refused with the reason.
 func (a *attempt) send(m *Message, reply *Reply) error {
@@ -73,8 +87,8 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	if m.Mail.Type == mailbox.StatusUpdate { // for nobody, and shown by whoever looks
 		q = mailbox.Message{From: from.String(), Subject: m.Mail.Subject, Type: mailbox.StatusUpdate, Task: a.Work}
 	}
-	if old := &a.sender.doing; q.Type == mailbox.StatusUpdate && old.Subject == q.Subject && old.Task == q.Task && old.ID != "" {
-		reply.Text = old.ID // it stands there
+	if id := a.sender.stands(q); id != "" {
+		reply.Text = id
 		return nil
 	}
 	sent, err := a.sender.post(a.ctx, q, m.Files...)
@@ -84,7 +98,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	}
 	reply.Text = sent.ID
 	if sent.Type == mailbox.StatusUpdate {
-		a.sender.doing, a.sender.doing.Subject = sent, q.Subject
+		a.sender.does(sent, q.Subject)
 		a.stage.Show(event.Event{Kind: event.Note, Text: "says what it does: " + sent.Subject})
 		return nil
 	}

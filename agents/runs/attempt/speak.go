@@ -99,7 +99,7 @@ func (t *talk) isOwn(prompt string) bool {
 
 // tellBack answers a hook or a call with something for the agent.
 func (t *talk) tellBack(e conversation.Tellback) {
-	m := t.callers.held[e.Ref]
+	m := t.callers.waiting(e.Ref)
 	if m == nil {
 		return // nobody waits any more
 	}
@@ -131,5 +131,5 @@ func (t *talk) concluding() <-chan struct{} {
 	if t.Phase != conversation.Parting {
 		return nil
 	}
-	return t.callers.gone[t.Concluded]
+	return t.callers.leaving(t.Concluded)
 }

@@ -305,7 +305,7 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 	}
 	if d.Hook != 0 {
 		taken := false
-		if a.callers.held[d.Hook] != nil {
+		if a.callers.waiting(d.Hook) != nil {
 			taken = a.callers.settle(d.Hook, Reply{HookReply: a.agent.Agent.(agent.Listener).HandBack(text)})
 		}
 		return a.feed(conversation.Answered{OK: taken})
