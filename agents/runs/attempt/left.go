@@ -25,7 +25,7 @@ func (a *attempt) examineEnd() error {
 	exit := a.agent.Exit()
 	words := ""
 	if !a.Came {
-		words = a.agent.lastWords(a.ctx, a.out.Said())
+		words = a.agent.lastWords(a.ctx, a.out.Said)
 	}
 	if err := a.endAgent(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (a *attempt) examineExit(exit proc.Exit) error {
 // program says which conversation it has.
 func (a *attempt) beginAnew() error {
 	a.refused = a.stage.Conversation
-	a.note("the agent's program did not start in conversation %s (%s): cmux starts it in a new conversation with its whole task", a.refused, withWords(a.agent.Exit().String(), a.agent.lastWords(a.ctx, a.out.Said())))
+	a.note("the agent's program did not start in conversation %s (%s): cmux starts it in a new conversation with its whole task", a.refused, withWords(a.agent.Exit().String(), a.agent.lastWords(a.ctx, a.out.Said)))
 	if err := a.endAgent(); err != nil {
 		return err
 	}

@@ -130,13 +130,15 @@ func byHand(e proc.Exit) bool {
 // maxWords bounds what is told of a program's last output.
 const maxWords = 300
 
-// lastWords returns what the program printed before it ended, as one line; said is
+// lastWords returns what the program printed before it ended, as one line; printed is
 // the end of the attempt's output since it was started.
-func (p program) lastWords(ctx context.Context, said string) string {
+func (p program) lastWords(ctx context.Context, printed func() string) string {
+	said := ""
 	if s, ok := p.Agent.(agent.Speaker); ok {
-		if words := s.LastWords(ctx); words != "" {
-			said = words
-		}
+		said = s.LastWords(ctx)
+	}
+	if said == "" {
+		said = printed()
 	}
 	var lines []string
 	for line := range strings.Lines(output.Readable(said)) {

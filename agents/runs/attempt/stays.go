@@ -294,7 +294,7 @@ func (a *attempt) revive() error {
 	}
 	how := exit.String()
 	if exit.Signal == 0 && (exit.Code != 0 || !a.Came) {
-		how = withWords(how, a.agent.lastWords(a.ctx, a.out.Said()))
+		how = withWords(how, a.agent.lastWords(a.ctx, a.out.Said))
 	}
 	if err := a.endAgent(); err != nil {
 		return err
