@@ -119,7 +119,7 @@ func (s *State) skippedStatus(i int, now time.Time) Status {
 func (s *State) gateStatus(i int) Status {
 	st := Status{Label: Label{State: NodeNeedsInput}, Source: SourceDerived, Reason: "cmux agents approve " + s.g.Nodes[i].Name}
 	if s.g.Nodes[i].AsksCode() {
-		st.Reason += ", which asks for a code in a terminal of yours"
+		st.Reason += ", which asks for a code in your own terminal"
 	}
 	return st
 }

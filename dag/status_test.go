@@ -46,7 +46,7 @@ func TestStatus(t *testing.T) {
 		{"gate", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/gate",
 			"needs input", Status{Label: Label{State: NodeNeedsInput}, Source: SourceDerived, Reason: "cmux agents approve n"}},
 		{"gate that asks for a code", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/gate/code",
-			"needs input", Status{Label: Label{State: NodeNeedsInput}, Source: SourceDerived, Reason: "cmux agents approve n, which asks for a code in a terminal of yours"}},
+			"needs input", Status{Label: Label{State: NodeNeedsInput}, Source: SourceDerived, Reason: "cmux agents approve n, which asks for a code in your own terminal"}},
 		{"lost while a dependency is done again", fact(Fact{Lost: true, Losses: 1}), Fact{Phase: Running, Attempts: 2}, "",
 			"lost", Status{Label: Label{State: NodeLost}, Reason: "waits for dep"}},
 		{"lost", fact(Fact{Lost: true, Losses: 1}), Fact{Phase: Ended, Outcome: Done}, "", "lost", Status{Label: Label{State: NodeLost}, Reason: "waits for a slot"}},

@@ -48,10 +48,10 @@ func makes(file string) []modeltest.Step {
 	}
 }
 
-// script makes an agent take its steps, one for each of its tools that has
-// succeeded in this conversation: one that began anew would take them all again.
-// Then it reports, as often as it is sent back. The agents of the first rank
-// wait at the gate before their third step.
+// script makes an agent take one step for each tool that has succeeded in this
+// conversation; a new conversation would repeat all steps. Then the agent
+// reports, and reports again each time that it is sent back. The agents of the
+// first rank wait at the gate before their third step.
 func script(name string, steps []modeltest.Step) modeltest.Script {
 	next := modeltest.Func(func(r modeltest.Request) modeltest.Turn {
 		done := 0

@@ -29,7 +29,7 @@ func newAnswerCmd(d *Deps, runF func(context.Context, *answerOptions) error) *co
 agent asks whether it may do something, answer yes, or no and the reason. To
 answer several questions, give one line for each. Without TEXT, show the
 question, and on a terminal ask for the answer. An agent that asks nothing reads
-TEXT when its turn ends. The command says what became of the answer: answered,
+TEXT when its turn ends. The command prints the result: answered,
 allowed or refused with the question, told, or not read yet and what it waits for.
 Words other than yes and no refuse what the agent asks for, and the agent reads
 them. An answer that may be a yes or a no, such as "ok but", is not sent.`,

@@ -20,9 +20,9 @@ func typeCode(ctx context.Context, g *control.Opening) error {
 	tty, err := origin.Terminal()
 	switch {
 	case errors.Is(err, origin.ErrNoTerminal), errors.Is(err, origin.ErrPrograms):
-		return g.Refuse(fmt.Errorf("%s asks for a code in a terminal of yours, and %w; it stays closed", g.Gate, err))
+		return g.Refuse(fmt.Errorf("%s asks for a code in your own terminal, but %w; the gate stays closed", g.Gate, err))
 	case err != nil:
-		return fmt.Errorf("%s asks for a code in a terminal of yours: %w; it stays closed", g.Gate, err)
+		return fmt.Errorf("%s asks for a code in your own terminal: %w; the gate stays closed", g.Gate, err)
 	}
 	defer tty.Close()
 	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))

@@ -102,5 +102,5 @@ func collisionTable(all []control.Collision, as look) string {
 	}
 	columns := []column{{head: "NODE", give: 2, least: 6}, {head: "AND", give: 2, least: 6}, {head: "FILE", give: 1, least: 10},
 		{head: "MERGE", style: func(row int) string { return styles[row] }}}
-	return table(columns, rows, as.width, as.colour)
+	return table(columns, rows, as.width, as.color)
 }

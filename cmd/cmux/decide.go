@@ -19,7 +19,7 @@ type decideOptions struct {
 	NoStart bool
 
 	decide func(*control.Project, context.Context, control.Decision) (control.Taken, error)
-	said   string // what comes of it
+	said   string // the result, as printed
 }
 
 func newApproveCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
@@ -67,9 +67,9 @@ func noStart(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "no-start", false, "do not start a runner: wait for cmux agents resume")
 }
 
-// goOn carries a headless run out that orders go on with, to its end, and says
-// why its runner refused one of them. Where another runner is faster, it waits for what
-// that one does with the orders.
+// goOn runs a headless run to its end if one of the orders needs a runner, and
+// returns why that runner refused an order. If another runner was started
+// first, goOn waits until that runner has carried out the orders.
 func (f launchFunc) goOn(ctx context.Context, orders ...control.Taken) error {
 	if len(orders) == 0 || orders[len(orders)-1].Launch == nil {
 		return nil

@@ -42,7 +42,7 @@ func runDiff(ctx context.Context, o *diffOptions) error {
 	if err != nil {
 		return err
 	}
-	q := control.Diff{Node: o.Node, Colour: o.colour(), Output: o.Out, Errors: o.Err}
+	q := control.Diff{Node: o.Node, Colour: o.color(), Output: o.Out, Errors: o.Err}
 	if o.Raw {
 		q.Output = raw(o.Out)
 	}

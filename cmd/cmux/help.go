@@ -160,7 +160,7 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 				return control.Usage(try, "the page %s has no section %q", t.name, wanted)
 			}
 		}
-		return o.page(ctx, readable(text, o.colour()))
+		return o.page(ctx, readable(text, o.color()))
 	}
 	cmd, rest, err := o.Root.Find(o.Words)
 	if err == nil && len(rest) == 0 && cmd.HasParent() {
@@ -242,7 +242,7 @@ var (
 )
 
 // readable is a page in Markdown as it reads in a terminal.
-func readable(page string, colour bool) string {
+func readable(page string, color bool) string {
 	var b strings.Builder
 	eachLine(comment().ReplaceAllString(page, ""), func(line string, inside bool, level int) {
 		switch {
@@ -250,7 +250,7 @@ func readable(page string, colour bool) string {
 			line = "    " + line
 		case level > 0:
 			line = strings.TrimLeft(line, "# ")
-			if colour {
+			if color {
 				line = "\x1b[1m" + strings.TrimSuffix(line, "\n") + "\x1b[0m\n"
 			}
 		default:

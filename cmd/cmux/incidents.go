@@ -86,7 +86,7 @@ func runIncidentList(ctx context.Context, o *incidentListOptions) error {
 		rows[n] = []string{i.ID, i.Label(), say.Line(i.About), say.Span(p.Now().Sub(i.OpenedAt)), say.Line(i.Title)}
 	}
 	columns := []column{{head: "ID"}, {head: "STATE", give: 3, least: 6}, {head: "ABOUT", give: 2, least: 6}, {head: "OPENED", give: 4, least: 6}, {head: "TITLE", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
 	return err
 }
 

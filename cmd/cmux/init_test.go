@@ -114,7 +114,7 @@ func TestParseAgent(t *testing.T) {
 			t.Errorf("%q: %+v, %v; want %+v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", ":task=x", "api:", "api:role", "api:colour=red"} {
+	for _, s := range []string{"", ":task=x", "api:", "api:role", "api:color=red"} {
 		if _, err := parseAgent(s); exitCode(err) != 2 {
 			t.Errorf("%q: %v, want an error of usage", s, err)
 		}

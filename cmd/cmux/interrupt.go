@@ -9,9 +9,9 @@ import (
 	"cmux/agents/control"
 )
 
-// interruption is what a person is told of a command that a signal ended: that
-// it was interrupted, and what it found besides. Where in the work the signal
-// was met is nothing to them.
+// interruption returns the error to print for a command that a signal ended:
+// "interrupted", and any other error that the command found. It drops the place
+// where the command noticed the signal.
 func interruption(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, control.ErrInterrupted) || !signalled(ctx) {
 		return err

@@ -57,7 +57,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is the width of the terminal on stdout, 0 when it is none.
+// width returns the width of the terminal on stdout, or 0 if stdout is no terminal.
 func (s *IO) width() int {
 	if f, ok := terminal(s.Out); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -67,11 +67,11 @@ func (s *IO) width() int {
 	return 0
 }
 
-// colour reports whether stdout is to be coloured.
-func (s *IO) colour() bool { return s.coloured(s.Out) }
+// color reports whether stdout is to be colored.
+func (s *IO) color() bool { return s.colored(s.Out) }
 
-// coloured reports whether what is written to an output may be coloured.
-func (s *IO) coloured(out io.Writer) bool {
+// colored reports whether what is written to an output may be colored.
+func (s *IO) colored(out io.Writer) bool {
 	return isTerminal(out) && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
 }
 

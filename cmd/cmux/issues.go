@@ -29,8 +29,8 @@ type issue struct {
 	} `json:"labels"`
 }
 
-// fromIssues makes an agent of each issue in list. What it cannot make of them
-// is told of all at once.
+// fromIssues makes an agent of each issue in list. It tries all issues and
+// returns their errors together.
 func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]agentAnswer, error) {
 	if o.Kind == "" {
 		o.Kind = "claude"

@@ -126,7 +126,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	columns := []column{{head: "RUN"}, {head: "STATE", style: func(row int) string { return stateStyle(runs[row].State) }},
 		{head: "SESSION", give: 1, least: 8}, {head: "DONE"}, {head: "STARTED", give: 2, least: 16}, {head: "TOOK", give: 3, least: 6}}
-	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err == nil && isTerminal(o.Out) {
+	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color())); err == nil && isTerminal(o.Out) {
 		fmt.Fprintf(o.Err, "\nLook into one: cmux agents status %[1]s, cmux agents changelog %[1]s, cmux agents logs %[1]s NAME\n", runs[len(runs)-1].ID)
 	}
 	return err

@@ -68,14 +68,14 @@ func runLogs(ctx context.Context, o *logsOptions) error {
 		if o.Raw {
 			out = raw(out)
 		}
-		if agent && !o.Events && o.colour() {
+		if agent && !o.Events && o.color() {
 			out = &dimmer{w: out}
 		}
 		return out
 	})
 }
 
-// dimmer shows the thoughts in an agent's log in a fainter colour.
+// dimmer shows the thoughts in an agent's log in a fainter color.
 type dimmer struct {
 	w     io.Writer
 	begun []byte // of a line of which it is not known yet what it is

@@ -204,8 +204,8 @@ func newMailListCmd(d *Deps, runF func(context.Context, *mailListOptions) error)
 	o := &mailListOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List messages and what became of them",
-		Long:    "List messages, oldest first, with what became of each, or what it waits for. With\n--json the shape is\n" + mailShape,
+		Short:   "List messages and their deliveries",
+		Long:    "List messages, oldest first. Each has its delivery state, and if it was not delivered\nyet, what it waits for. With --json the shape is\n" + mailShape,
 		Example: "  cmux mailbox list --waiting\n  cmux mailbox list --to supervisor --last 10",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMailList)(cmd.Context(), o) },
@@ -247,7 +247,7 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 		rows[i] = []string{m.ID, m.TS.Local().Format("01-02 15:04"), mailFrom(m), m.To, say.Line(m.Subject), mailState(m)}
 	}
 	columns := []column{{head: "MESSAGE"}, {head: "SENT", give: 4, least: 11}, {head: "FROM", give: 2, least: 8}, {head: "TO", give: 3, least: 8}, {head: "SUBJECT", give: 1, least: 12}, {head: "STATE", give: 1, least: 10}}
-	if _, err := fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err != nil {
+	if _, err := fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color())); err != nil {
 		return err
 	}
 	if all.More > 0 {
@@ -264,7 +264,7 @@ func mailFrom(m *control.Mail) string {
 	return say.Line(m.From)
 }
 
-// mailState is what became of a message, in a few words.
+// mailState returns the delivery state of a message, in a few words.
 func mailState(m *control.Mail) string {
 	var all []string
 	for _, d := range m.Deliveries {
@@ -342,7 +342,7 @@ func newMailTailCmd(d *Deps, runF func(context.Context, *mailOptions) error) *co
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMailTail)(cmd.Context(), o) },
 	}
 	cmd.Flags().IntVarP(&o.Last, "last", "n", 10, "begin with so many")
-	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on with new ones")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "then show new messages as they arrive")
 	jsonFlag(cmd, &o.JSON)
 	return cmd
 }

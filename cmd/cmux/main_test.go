@@ -265,7 +265,7 @@ func TestInterruption(t *testing.T) {
 		want string
 	}{
 		{"where the context ended", gone, context.Canceled, "cmux: interrupted\n"},
-		{"and what came of it", gone, late, "cmux: interrupted\n"},
+		{"and an error that follows from it", gone, late, "cmux: interrupted\n"},
 		{"several times", gone, errors.Join(context.Canceled, late), "cmux: interrupted\n"},
 		{"a program that ^C reached as well", gone, fmt.Errorf("git config: %w", killed), "cmux: interrupted\n"},
 		{"what was found before", gone, errors.Join(found, context.Canceled), "cmux: interrupted\ncmux: worktree api is broken\n"},

@@ -134,7 +134,7 @@ func manFlags(b *strings.Builder, head string, flags *pflag.FlagSet) {
 	})
 }
 
-// roff is text as it is to be shown: none of it is an order to the formatter.
+// roff escapes text so that the formatter shows it as it is.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -20,7 +20,7 @@ func (d *Deps) monitor(p *control.Project, r *run.Run, stays bool) top.Options {
 	in, _ := terminal(d.In)
 	out, _ := terminal(d.Out)
 	return top.Options{
-		Project: p, Run: r, In: in, Out: out, Colour: d.colour(), Mux: d.Getenv("TMUX"), Stays: stays,
+		Project: p, Run: r, In: in, Out: out, Color: d.color(), Mux: d.Getenv("TMUX"), Stays: stays,
 		Do: d.within, Lend: d.lent,
 	}
 }

@@ -336,7 +336,7 @@ func runOrgLogs(ctx context.Context, o *orgLogsOptions) error {
 		return err
 	}
 	return p.AgentLog(ctx, o.Log, func(bool) io.Writer {
-		if !o.Events && o.colour() {
+		if !o.Events && o.color() {
 			return &dimmer{w: o.Out}
 		}
 		return o.Out

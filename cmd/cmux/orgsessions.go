@@ -103,7 +103,7 @@ func runSessionList(ctx context.Context, o *sessionOptions) error {
 		rows[i] = []string{s.Name, s.Session, s.Supervisor, orDash(s.State), orDash(strings.Join(s.Agents, ", "))}
 	}
 	columns := []column{{head: "SESSION"}, {head: "TMUX", give: 3, least: 8}, {head: "SUPERVISOR", give: 2, least: 10}, {head: "STATE", give: 1, least: 8}, {head: "WORKERS", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
 	return err
 }
 

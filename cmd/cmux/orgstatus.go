@@ -226,7 +226,7 @@ func renderAgents(agents []control.AgentReport, now time.Time, as look) string {
 	columns := []column{{head: "NAME"}, {head: "ROLE", give: 3, least: 6}, {head: "KIND", give: 4, least: 6}, {head: "STATE"},
 		{head: "SINCE", give: 2, least: 5}, {head: "TASK", give: 1, least: 8},
 		{head: "TOKENS", give: 6, least: 6}, {head: "CONTEXT", give: 7, least: 7}, {head: "BRANCH", give: 5, least: 8}}
-	return table(columns, rows, as.width, as.colour)
+	return table(columns, rows, as.width, as.color)
 }
 
 func renderRuns(r *control.OrgReport) string {
@@ -437,7 +437,7 @@ func (s *orgScreen) serve(ctx context.Context) error {
 	p := withoutNotes(s.p) // the terminal is the monitor's; the keeper, at work beside it, has its own
 	plain := look{width: 0}
 	err := top.ShowOrg(ctx, top.OrgOptions{
-		In: in, Out: out, Colour: s.d.colour(), Look: p.Organization, Changed: changed, Do: s.d.within, Front: p.OrgFront,
+		In: in, Out: out, Color: s.d.color(), Look: p.Organization, Changed: changed, Do: s.d.within, Front: p.OrgFront,
 		Table: func(r *control.OrgReport, width int) []string {
 			as := plain
 			as.width = width

@@ -99,8 +99,8 @@ func (n *prefixedNode) emit(line []byte) error {
 	return err
 }
 
-// narrator writes a line for each start and end that it is told of. It writes
-// on a goroutine of its own: a terminal that is held must not hold the run.
+// A narrator writes a line for each start and end of a node. It writes on a
+// goroutine of its own, so that a blocked terminal does not block the run.
 type narrator struct {
 	mu   sync.Mutex
 	text []byte

@@ -113,7 +113,7 @@ func runProjectList(ctx context.Context, o *projectOptions) error {
 		rows[i] = []string{q.Name, active, q.Supervisor, orDash(q.State), say.Line(p.Short(q.Dir))}
 	}
 	columns := []column{{head: "PROJECT"}, {head: "ACTIVE"}, {head: "SUPERVISOR", give: 2, least: 10}, {head: "STATE", give: 1, least: 8}, {head: "FOLDER", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
 	return err
 }
 

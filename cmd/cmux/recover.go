@@ -51,8 +51,8 @@ the shape is
 	jsonFlag(cmd, &o.JSON)
 	cmd.AddCommand(
 		newRecoverOrderCmd(d, "now", "Recover the project now, without waiting for three failures",
-			`Recover the project now, without waiting for three failures in a row, or go on with a
-recovery that was cut off. A project that is healthy is left as it is. The --json shape is
+			`Recover the project now, without waiting for three failures in a row, or continue a
+recovery that was cut off. cmux leaves a healthy project as it is. The --json shape is
 that of cmux recover.`, nil),
 		newRecoverOrderCmd(d, "undo", "Go back to where the newest rollback found the project",
 			`Check out in health.tree what was checked out there before the newest rollback. What is

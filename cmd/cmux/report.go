@@ -105,7 +105,7 @@ func renderReport(r *control.Away, as look) string {
 			}
 			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens), a.Filled()}
 		}
-		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}, {head: "CONTEXT"}}, rows, as.width, as.colour))
+		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}, {head: "CONTEXT"}}, rows, as.width, as.color))
 	}
 	for _, a := range r.Agents {
 		if a.Use == "" {

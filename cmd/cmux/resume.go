@@ -81,9 +81,9 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 	return o.launch(ctx, control.Launch{Run: v.Run, Resumed: true}, o.Detach)
 }
 
-// update shows what the configuration on disk would change in a run and, after
-// asking, has it taken in. Without a change a run that waits for somebody to go
-// on with it is still to be gone on with: took is then false.
+// update shows what the configuration on disk would change in a run, asks, and
+// applies the change. took is false if the caller still has to resume the run:
+// nothing has changed, the run is not over, and it has no runner.
 func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bool, err error) {
 	v, err := p.Updatable(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 		rows[i] = []string{c.Name, c.What, c.Then}
 	}
 	columns := []column{{head: "NODE"}, {head: "CHANGE", give: 1, least: 20}, {head: "THEN"}}
-	if _, err := fmt.Fprintf(o.Out, "%s\n", table(columns, rows, o.width(), o.colour())); err != nil {
+	if _, err := fmt.Fprintf(o.Out, "%s\n", table(columns, rows, o.width(), o.color())); err != nil {
 		return false, err
 	}
 	if err := u.Draw(o.Out); err != nil {

@@ -133,7 +133,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 func (o *reviewOptions) walk(ctx context.Context, p *control.Project, all []control.Delivery) error {
 	p = withoutNotes(p) // the terminal is the walk's
 	said, err := reviewing.Show(ctx, reviewing.Options{
-		Project: p, Deliveries: all, In: o.In, Out: raw(o.Out), Colour: o.colour(),
+		Project: p, Deliveries: all, In: o.In, Out: raw(o.Out), Color: o.color(),
 		Judge: func(ctx context.Context, j control.Judgement) (string, error) {
 			var b bytes.Buffer
 			inner := *o
@@ -161,7 +161,7 @@ func (o *reviewOptions) verdict() (v run.Verdict, comment string) {
 	return "", ""
 }
 
-// judge gives a decision and says what comes of it.
+// judge gives a decision and prints its result.
 func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j control.Judgement) error {
 	res, err := p.Judge(ctx, j)
 	if err != nil {
@@ -204,7 +204,7 @@ func reviewTable(all []control.Delivery, as look) string {
 	}
 	columns := []column{{head: "NAME"}, {head: "REVIEW", style: func(row int) string { return reviewStyle(all[row].State) }},
 		{head: "COMMIT", give: 2, least: 7}, {head: "COMMITS"}, {head: "FILES"}, {head: "CHECKS"}, {head: "MERGEABLE", give: 1, least: 12}}
-	return table(columns, rows, as.width, as.colour)
+	return table(columns, rows, as.width, as.color)
 }
 
 // passed says how many of the checks passed.

@@ -75,7 +75,7 @@ func members() map[string]run.Member {
 	}
 }
 
-// What an agent is told of itself fits who it is.
+// An agent's context fits its role.
 func TestContextsFitTheirRole(t *testing.T) {
 	forbidden := map[string][]string{
 		"supervisor": {"Commit ", "ommit your", "with a branch", "You are a clone", "gives you work", "worktree, cmux"},

@@ -26,22 +26,22 @@ func newScheduleCmd(d *Deps) *cobra.Command {
 		Use:     "schedule",
 		GroupID: "main",
 		Short:   "Reminders and recurring tasks",
-		Long: `Reminders and recurring tasks, in .cmux/schedule.jsonl. They come about while the
-organization runs. What was missed meanwhile comes about once, afterwards, and says so.`,
+		Long: `Reminders and recurring tasks, in .cmux/schedule.jsonl. They fire while the organization
+runs. An entry that was missed meanwhile fires once, afterwards, and says so.`,
 		Example: "  cmux schedule list",
 	}
 	cmd.AddCommand(newScheduleAddCmd(d, nil), newScheduleListCmd(d, nil), newScheduleShowCmd(d, nil),
 		newScheduleOrderCmd(d, "remove", "Remove an entry of the schedule", func(ctx context.Context, p *control.Project, id string) (string, error) {
 			return "removed", p.RemoveSchedule(ctx, id)
 		}),
-		newScheduleOrderCmd(d, "run", "Have an entry of the schedule come about now, out of turn", func(ctx context.Context, p *control.Project, id string) (string, error) {
+		newScheduleOrderCmd(d, "run", "Fire an entry of the schedule now, out of turn", func(ctx context.Context, p *control.Project, id string) (string, error) {
 			f, err := p.RunSchedule(ctx, id)
 			return firedAs(&f), err
 		}))
 	return cmd
 }
 
-// firedAs says what came of a due time.
+// firedAs says what an entry made when it fired, or why it made nothing.
 func firedAs(f *entries.Fired) string {
 	switch {
 	case f.Failed != "":
@@ -145,12 +145,12 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 	return o.unserved(p)
 }
 
-// unserved says that nothing comes about, where nobody looks at the schedule.
+// unserved warns that entries do not fire while the server is down.
 func (o *IO) unserved(p *control.Project) error {
 	if p.Server().Up {
 		return nil
 	}
-	_, err := fmt.Fprintln(o.Err, "Nothing comes about now: the project's server does not run. To start it: cmux start")
+	_, err := fmt.Fprintln(o.Err, "No entry fires now: the project's server does not run. To start it: cmux start")
 	return err
 }
 
@@ -215,7 +215,7 @@ func runScheduleList(ctx context.Context, o *scheduleOptions) error {
 		rows[i] = []string{s.ID, moment(s.Next), last, whenever(&s.When), orDash(s.To), say.Line(s.Title)}
 	}
 	columns := []column{{head: "ID"}, {head: "NEXT"}, {head: "LAST", give: 3, least: 10}, {head: "WHEN", give: 2, least: 8}, {head: "FOR", give: 2, least: 6}, {head: "WHAT", give: 1, least: 12}}
-	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err != nil {
+	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color())); err != nil {
 		return err
 	}
 	return o.unserved(p)

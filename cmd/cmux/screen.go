@@ -22,7 +22,7 @@ func (s *IO) guardOutputs() (flush func()) {
 		if _, is := (*out).(*screen); is || *out == nil {
 			continue
 		}
-		safe := &screen{harmless.NewWriter(*out, s.coloured(*out)), *out}
+		safe := &screen{harmless.NewWriter(*out, s.colored(*out)), *out}
 		*out = safe
 		all = append(all, safe)
 	}

@@ -57,7 +57,7 @@ func runSnapshotsList(ctx context.Context, o *snapshotsListOptions) error {
 		rows[i] = []string{s.ID, s.Time.Local().Format("2006-01-02 15:04"), orDash(s.Branch), orDash(s.Reason)}
 	}
 	columns := []column{{head: "SNAPSHOT"}, {head: "TAKEN", give: 2, least: 16}, {head: "BRANCH", give: 1, least: 8}, {head: "WHY", give: 3, least: 10}}
-	fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
 	_, err = fmt.Fprintln(o.Err, "Bring one back with: cmux snapshots restore SNAPSHOT")
 	return err
 }

@@ -146,7 +146,7 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 		fmt.Fprintln(o.Out, s.Unchanged)
 		return l, nil
 	}
-	if _, err := fmt.Fprint(o.Out, launchTable(s, o.width(), o.colour())); err != nil {
+	if _, err := fmt.Fprint(o.Out, launchTable(s, o.width(), o.color())); err != nil {
 		return l, err
 	}
 	if o.Dry {
@@ -263,7 +263,7 @@ var launchColumns = []column{
 }
 
 // launchTable says what a start would start. It is pure.
-func launchTable(s *control.Starting, width int, colour bool) string {
+func launchTable(s *control.Starting, width int, color bool) string {
 	columns := launchColumns
 	dirs := slices.ContainsFunc(s.Nodes, func(n control.Planned) bool { return n.Dir != "" })
 	if dirs {
@@ -293,7 +293,7 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(table(columns, rows, width, colour))
+	b.WriteString(table(columns, rows, width, color))
 	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(len(s.Nodes), "agent"), say.Count(trees, "worktree"),
 		say.Count(reviews, "review"), say.Count(gates, "gate"), s.Parallel, s.Session)
 	if s.Tmux != "" {

@@ -133,7 +133,7 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	if o.JSON {
 		return printJSON(o.Out, control.NewReport(v))
 	}
-	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{o.width(), o.colour(), o.Verbose, past}))
+	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{o.width(), o.color(), o.Verbose, past}))
 	return err
 }
 
@@ -158,7 +158,7 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 		return true, printJSON(o.Out, all)
 	}
 	for i, v := range views {
-		text := renderStatus(v, p.Now(), look{o.width(), o.colour(), o.Verbose, false})
+		text := renderStatus(v, p.Now(), look{o.width(), o.color(), o.Verbose, false})
 		if i > 0 {
 			text = "\n" + text
 		}
@@ -172,13 +172,13 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 // look is how a status is shown.
 type look struct {
 	width   int // 0: unbounded
-	colour  bool
+	color   bool
 	verbose bool // with the source and age of each status
 	past    bool // a newer run has taken its place
 }
 
 // look is how output is shown where nothing else was asked for.
-func (s *IO) look() look { return look{width: s.width(), colour: s.colour()} }
+func (s *IO) look() look { return look{width: s.width(), color: s.color()} }
 
 // statusColumn is a column of the status table with what stands in it of a node.
 type statusColumn struct {
@@ -229,16 +229,16 @@ func renderStatus(v *run.View, now time.Time, as look) string {
 			rows[i][c] = shown[c].cell(&v.Nodes[i], now)
 		}
 	}
-	parts := []string{statusHead(v, now, as.colour), "", table(columns, rows, as.width, as.colour)}
+	parts := []string{statusHead(v, now, as.color), "", table(columns, rows, as.width, as.color)}
 	if foot := statusFoot(v, as); foot != "" {
 		parts = append(parts, foot)
 	}
 	return strings.Join(parts, "\n")
 }
 
-func statusHead(v *run.View, now time.Time, colour bool) string {
+func statusHead(v *run.View, now time.Time, color bool) string {
 	state := string(v.RunState)
-	if colour {
+	if color {
 		if s := stateStyle(v.RunState); s != "" {
 			state = "\x1b[" + s + "m" + state + "\x1b[0m"
 		}
@@ -330,7 +330,7 @@ func statusFoot(v *run.View, as look) string {
 	return b.String()
 }
 
-// nodeStyle is the colour of a node's state.
+// nodeStyle is the color of a node's state.
 func nodeStyle(s dag.NodeState) string {
 	switch s {
 	case dag.NodeDone:

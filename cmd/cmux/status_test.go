@@ -27,10 +27,10 @@ func TestStatusTable(t *testing.T) {
 			}
 		}
 	}
-	if plain, coloured := renderStatus(v, runtest.Noon, look{width: 100}), renderStatus(v, runtest.Noon, look{width: 100, colour: true}); ansi.Strip(coloured) != plain {
-		t.Errorf("colours change the text:\n%s\n%s", ansi.Strip(coloured), plain)
-	} else if plain == coloured {
-		t.Error("no colours")
+	if plain, colored := renderStatus(v, runtest.Noon, look{width: 100}), renderStatus(v, runtest.Noon, look{width: 100, color: true}); ansi.Strip(colored) != plain {
+		t.Errorf("colors change the text:\n%s\n%s", ansi.Strip(colored), plain)
+	} else if plain == colored {
+		t.Error("no colors")
 	}
 }
 
@@ -89,8 +89,7 @@ func TestStatusVerbose(t *testing.T) {
 	golden(t, "status/verbose.txt", renderStatus(runtest.Everything(t), runtest.Noon, look{verbose: true}))
 }
 
-// A file among the markers that belongs to no node is told of in the table and
-// to programs alike.
+// A marker file that belongs to no node is listed in the table and in JSON.
 func TestStatusOfStrays(t *testing.T) {
 	v := runtest.Everything(t)
 	v.Strays = []string{"aip.done", "nothing-like-it.done", "web"}
@@ -160,7 +159,7 @@ func BenchmarkStatus(b *testing.B) {
 			v := runtest.View(b, config.String())
 			b.ReportAllocs()
 			for b.Loop() {
-				renderStatus(v, runtest.Noon, look{width: 120, colour: true})
+				renderStatus(v, runtest.Noon, look{width: 120, color: true})
 			}
 		})
 	}

@@ -20,9 +20,9 @@ type column struct {
 }
 
 // table lays rows of cells out below the heads of their columns, two spaces
-// apart, within width terminal cells (0: unbounded). Colours are only used
-// when colour is set.
-func table(columns []column, rows [][]string, width int, colour bool) string {
+// apart, within width terminal cells (0: unbounded). Colors are only used
+// when color is set.
+func table(columns []column, rows [][]string, width int, color bool) string {
 	widths := make([]int, len(columns))
 	for c := range columns {
 		widths[c] = cells(columns[c].head)
@@ -50,7 +50,7 @@ func table(columns []column, rows [][]string, width int, colour bool) string {
 				row = append(row, ' ')
 			}
 			pad = widths[c] - wide + 2
-			if colour && style != "" && text != "" {
+			if color && style != "" && text != "" {
 				text = "\x1b[" + style + "m" + text + "\x1b[0m"
 			}
 			row = append(row, text...)

@@ -29,11 +29,11 @@ then the checks run: its own, those of the tasks that this call merged before it
 verify: of .cmux/config.yml. Then the branch moves, by fast-forward. Where it is checked
 out with uncommitted changes in the way, merge stops and names them.
 
-What conflicts or fails a check stays out, and merge goes on with the next. It becomes a
-task of the agent that did it, or an open one where that agent is gone. Where such a task
-fails the same check there is no further one, and merge says how to go on. merge takes the
-work as it was when it was judged, and of a task that you called done its branch. A call
-that was cut off is repeated.
+What conflicts or fails a check stays out, and merge continues with the next task. What
+stays out becomes a task of the agent that did it, or an open task if that agent is gone.
+If that task fails the same check, merge makes no further task and says how to continue.
+merge takes the work as it was when cmux judged it; of a task that you called done, it takes
+the branch as it is now. merge repeats a call that was cut off.
 
 --dry-run says what would be merged or conflict, and changes nothing. merge ends with 3
 when a task stays out. With --json the shape is
@@ -82,7 +82,7 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 	return err
 }
 
-// tellMerged says what became of each task's work.
+// tellMerged prints the outcome of each task's merge.
 func (s *IO) tellMerged(res *control.MergedTasks) error {
 	if len(res.Tasks) == 0 {
 		_, err := fmt.Fprintln(s.Out, "Nothing to merge.")

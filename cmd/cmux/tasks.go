@@ -221,7 +221,7 @@ func runTaskList(ctx context.Context, o *taskListOptions) error {
 		rows[i] = []string{t.ID, string(t.Priority), say.Line(t.Label), orDash(t.Agent), say.Span(p.Now().Sub(t.ChangedAt)), say.Line(t.Title)}
 	}
 	columns := []column{{head: "TASK"}, {head: "PRIORITY", give: 3, least: 8}, {head: "STATE", give: 1, least: 10}, {head: "AGENT", give: 2, least: 8}, {head: "SINCE", give: 4, least: 6}, {head: "TITLE", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
 	return err
 }
 
@@ -277,7 +277,7 @@ func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
 func newTaskShowCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
 	o := &taskOrderOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a task and what came of it", Long: "Show a task and what came of it. With --json the shape is\n" + taskShape, Example: "  cmux tasks show t1",
+		Use: "show ID", Short: "Show a task and its result", Long: "Show a task and its result. With --json the shape is\n" + taskShape, Example: "  cmux tasks show t1",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTask(func(*task.Task) bool { return true }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]

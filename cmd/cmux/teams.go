@@ -55,7 +55,7 @@ func runTeamsList(ctx context.Context, o *teamOptions) error {
 	for i, t := range all {
 		rows[i] = []string{t.Name, roster(&t), say.Line(t.About)}
 	}
-	_, err = fmt.Fprint(o.Out, table([]column{{head: "TEAM"}, {head: "MEMBERS", give: 2, least: 12}, {head: "FOR", give: 1, least: 12}}, rows, o.width(), o.colour()))
+	_, err = fmt.Fprint(o.Out, table([]column{{head: "TEAM"}, {head: "MEMBERS", give: 2, least: 12}, {head: "FOR", give: 1, least: 12}}, rows, o.width(), o.color()))
 	return err
 }
 

@@ -23,8 +23,8 @@ func newWorkersCmd(d *Deps) *cobra.Command {
 	attach.GroupID, attach.Use, attach.Args = "", "attach NAME", cobra.ExactArgs(1)
 	attach.Short, attach.Example = "Look at a worker in its window", "  cmux workers attach api"
 	cmd.AddCommand(newSpawnCmd(d, nil), newWorkersListCmd(d, nil), newWorkersStatusCmd(d, nil), newKillCmd(d, nil),
-		newWorkerCmd(d, "reset NAME", "Have a worker begin a new conversation", `End the conversation of a worker and begin a new one, in which it is told anew who it
-is, and its unfinished task. What its window showed is kept in .cmux/archives.`, "reset", (*control.Project).ResetWorker),
+		newWorkerCmd(d, "reset NAME", "Begin a new conversation of a worker", `End the conversation of a worker and begin a new one. The new conversation gets the
+worker's role and its unfinished task. cmux keeps what the window showed in .cmux/archives.`, "reset", (*control.Project).ResetWorker),
 		newWorkerCmd(d, "wake NAME", "Start a worker again that ended too often", `Start a worker again that ended several times in a row and is not started any more by
 itself. The worker goes on in its conversation. If its program cannot resume that, the
 worker begins a new conversation with its whole task. If the program fails again, cmux
@@ -192,7 +192,7 @@ func newWorkerAnswerCmd(d *Deps, runF func(context.Context, *workerAnswerOptions
 		Use:   "answer NAME TEXT",
 		Short: "Answer a worker's question",
 		Long: `Answer a worker's question, or tell the worker something. To answer several questions,
-give one line for each. The command says what became of the answer: answered, told, or not
+give one line for each. The command prints the result: answered, told, or not
 read yet and what the answer waits for.`,
 		Example:           "  cmux workers answer api \"the second one\"",
 		Args:              cobra.MinimumNArgs(2),

@@ -41,7 +41,7 @@ func (w *world) status() (s seen, ok bool) {
 	return s, err == nil && json.Unmarshal(out, &s) == nil
 }
 
-// finish goes on with the run until it has ended.
+// finish resumes the run until it has ended.
 func (w *world) finish() seen {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)

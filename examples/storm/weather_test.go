@@ -72,7 +72,7 @@ func (p process) cmux() bool {
 	return !p.node && !p.copy && (filepath.Base(name) == "cmux" || filepath.Base(name) == "tmux")
 }
 
-// start starts the run, and resume goes on with it, however it stands.
+// start starts the run, and resume resumes it in any state.
 func (w *world) start() { w.launch("start", "--yes") }
 
 func (w *world) launch(args ...string) {

@@ -16,7 +16,7 @@
 //	{"type":"take"}  {"type":"release"}  {"type":"paste","text":T}
 //
 // and, while it is the holder, what is typed in binary messages. The terminal it
-// draws must answer no queries (device attributes, cursor position, colours):
+// draws must answer no queries (device attributes, cursor position, colors):
 // tmux has answered them, and answers would be typed.
 //
 // Who looks changes nothing: nobody is attached in tmux, and the size is the

@@ -44,7 +44,7 @@ func (s *Stage) InPty(cmd *exec.Cmd, out io.Writer) (*Program, error) {
 
 // leaveScreen undoes what a full-screen program that was killed leaves behind:
 // the alternate screen, a hidden cursor, reports of the mouse, of focus and of
-// pastes, keys in another encoding, colours; the next line is at the bottom.
+// pastes, keys in another encoding, colors; the next line is at the bottom.
 const leaveScreen = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m\x1b[999;1H\n"
 
 // Muter is a Stage's Out that shows what is written to it in the terminal, and

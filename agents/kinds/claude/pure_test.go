@@ -604,7 +604,7 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-func TestPlaceholderWithoutColours(t *testing.T) {
+func TestPlaceholderWithoutColors(t *testing.T) {
 	rule := strings.Repeat("─", 40)
 	for typed, want := range map[string]string{"Resend your message to try again": "", `Try "fix lint errors"`: "", "resend it": "resend it"} {
 		s := readScreen(rule+"\n❯\u00a0"+typed+"\n"+rule+"\n  ? for shortcuts\n", 1)

@@ -344,7 +344,7 @@ func rendition(params string, dim, reversed bool) (bool, bool) {
 			reversed = true
 		case "27":
 			reversed = false
-		case "38", "48", "58": // a colour: 5;N or 2;R;G;B
+		case "38", "48", "58": // a color: 5;N or 2;R;G;B
 			if i+1 < len(parts) && parts[i+1] == "5" {
 				i += 2
 			} else if i+1 < len(parts) && parts[i+1] == "2" {

@@ -86,7 +86,7 @@ func (p *Panes) Close(ctx context.Context, name string) error {
 	return w.Close(ctx, name)
 }
 
-// looks are the colours of the words.
+// looks are the colors of the words.
 func looks() map[Word]string {
 	return map[Word]string{Working: "fg=cyan", Checking: "fg=cyan", Starting: "fg=cyan", NeedsInput: "fg=magenta,bold",
 		TakenOver: "fg=magenta,bold", Limited: "fg=magenta", Down: "fg=yellow", Stopped: "fg=yellow", Going: "fg=yellow"}

@@ -3,7 +3,7 @@
 // nothing else.
 //
 // Escape sequences are taken out whole: they move the cursor, set the
-// clipboard or the title, or answer as if a person typed. Of those that colour
+// clipboard or the title, or answer as if a person typed. Of those that color
 // text the plain ones may be kept. Other control characters go, a carriage
 // return that does not end a line becomes a space, and characters that reorder
 // or hide text are shown by their numbers, as <U+202E>. Bytes that are no
@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s made harmless, without colours.
+// Text is s made harmless, without colors.
 func Text(s string) string { return Styled(s, false) }
 
 // Line is Text on a single line, without space around it.
@@ -32,13 +32,13 @@ func Line(s string) string {
 	}, Text(s)))
 }
 
-// Styled is s made harmless, with its colours where they are wanted.
-func Styled(s string, colours bool) string {
+// Styled is s made harmless, with its colors where they are wanted.
+func Styled(s string, colors bool) string {
 	if allShown(s) {
 		return s
 	}
 	var b strings.Builder
-	w := NewWriter(&b, colours)
+	w := NewWriter(&b, colors)
 	io.WriteString(w, s)
 	w.Flush()
 	return b.String()
@@ -109,19 +109,19 @@ func kind(r rune) int {
 // a sequence or a character waits for the rest. Its methods may be called
 // concurrently.
 type Writer struct {
-	mu      sync.Mutex
-	w       io.Writer
-	colours bool
-	state   int
-	held    []byte // of a character or a colour that has not ended
-	styled  bool   // a colour is on
-	out     []byte
+	mu     sync.Mutex
+	w      io.Writer
+	colors bool
+	state  int
+	held   []byte // of a character or a color that has not ended
+	styled bool   // a color is on
+	out    []byte
 }
 
-// NewWriter returns a Writer to w that keeps plain colours if they are wanted:
-// bold, faint, italic, underlined, struck out, reversed and the colours of text
+// NewWriter returns a Writer to w that keeps plain colors if they are wanted:
+// bold, faint, italic, underlined, struck out, reversed and the colors of text
 // and background, each until the end of the line at most.
-func NewWriter(w io.Writer, colours bool) *Writer { return &Writer{w: w, colours: colours} }
+func NewWriter(w io.Writer, colors bool) *Writer { return &Writer{w: w, colors: colors} }
 
 // states of a Writer: where in the text it stands.
 const (
@@ -134,7 +134,7 @@ const (
 	carriage  // behind a carriage return
 )
 
-const maxParameters = 64 // of a colour; longer ones are none
+const maxParameters = 64 // of a color; longer ones are none
 
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
@@ -335,16 +335,16 @@ func (w *Writer) rune(r rune) {
 	}
 }
 
-// style keeps a colour, if it is a plain one.
+// style keeps a color, if it is a plain one.
 func (w *Writer) style(parameters string) {
-	if !w.colours || !plain(parameters) {
+	if !w.colors || !plain(parameters) {
 		return
 	}
 	w.out = append(append(append(w.out, "\x1b["...), parameters...), 'm')
 	w.styled = strings.Trim(parameters, "0;") != ""
 }
 
-// plain reports whether the parameters of a colour neither hide text nor make
+// plain reports whether the parameters of a color neither hide text nor make
 // it blink.
 func plain(parameters string) bool {
 	if len(parameters) > maxParameters || strings.Trim(parameters, "0123456789;") != "" {
@@ -353,7 +353,7 @@ func plain(parameters string) bool {
 	all := strings.Split(parameters, ";")
 	for i := 0; i < len(all); i++ {
 		switch n, _ := strconv.Atoi("0" + all[i]); {
-		case n == 38 || n == 48: // a colour by number, or by its parts
+		case n == 38 || n == 48: // a color by number, or by its parts
 			if i+1 < len(all) && all[i+1] == "5" {
 				i += 2
 			} else if i+1 < len(all) && all[i+1] == "2" {
@@ -372,7 +372,7 @@ func plain(parameters string) bool {
 	return true
 }
 
-// reset ends a colour that is on.
+// reset ends a color that is on.
 func (w *Writer) reset() {
 	if w.styled {
 		w.out = append(w.out, "\x1b[0m"...)

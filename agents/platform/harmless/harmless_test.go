@@ -51,7 +51,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestColours(t *testing.T) {
+func TestColors(t *testing.T) {
 	for in, want := range map[string]string{
 		"\x1b[31mred\x1b[0m x":                    "\x1b[31mred\x1b[0m x",
 		"\x1b[1;38;5;8mx\x1b[m":                   "\x1b[1;38;5;8mx\x1b[m",
@@ -105,10 +105,10 @@ func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 func FuzzWriter(f *testing.F) {
 	f.Add("a\x1b]52;c;x\x07\x1b[31mb\r\n\u202e\xff", 3, true)
 	f.Add("\u009b8m\x1b[38;5;8m漢", 1, false)
-	f.Fuzz(func(t *testing.T, s string, piece int, colours bool) {
-		whole := Styled(s, colours)
+	f.Fuzz(func(t *testing.T, s string, piece int, colors bool) {
+		whole := Styled(s, colors)
 		var b bytes.Buffer
-		w := NewWriter(&b, colours)
+		w := NewWriter(&b, colors)
 		piece = max(piece%7, 1)
 		for rest := s; rest != ""; {
 			n := min(piece, len(rest))
@@ -127,7 +127,7 @@ func FuzzWriter(f *testing.F) {
 		for i, r := range whole {
 			switch {
 			case r == '\r' && strings.HasPrefix(whole[i:], "\r\n"):
-			case r == 0x1b && colours:
+			case r == 0x1b && colors:
 				end := strings.IndexByte(whole[i:], 'm')
 				if end < 0 || !strings.HasPrefix(whole[i:], "\x1b[") || !plain(whole[i+2:i+end]) {
 					t.Fatalf("%q gives %q", s, whole)
@@ -136,7 +136,7 @@ func FuzzWriter(f *testing.F) {
 				t.Fatalf("%q gives %q, which holds %U", s, whole, r)
 			}
 		}
-		if again := Styled(whole, colours); again != whole {
+		if again := Styled(whole, colors); again != whole {
 			t.Fatalf("%q gives %q, and that %q", s, whole, again)
 		}
 		if strings.IndexFunc(s, func(r rune) bool { return r == '\r' || r == utf8.RuneError || kind(r) != shown }) < 0 && whole != s {

@@ -33,7 +33,7 @@ func (l Label) commands(p PaneID) [][]string {
 
 // borderFormat is what stands in the border of a pane: in that of a node its
 // name, its state, and why, each cut where it does not fit, the last one first,
-// and the state never. Below narrow cells the name alone is left, in the colour
+// and the state never. Below narrow cells the name alone is left, in the color
 // of the state. A title belongs to the program.
 func borderFormat() string {
 	const narrow, frame = 30, 6 // cells; frame: of tmux and of the spaces around

@@ -47,7 +47,7 @@ set-option -g default-size %dx%d
 set-option -g window-size latest
 set-option -g aggressive-resize off
 
-# The node's name, state and reason, in the colour of the state; the title
+# The node's name, state and reason, in the color of the state; the title
 # belongs to the program. A dead pane needs no line that says so.
 set-option -g pane-border-status top
 set-option -g pane-border-format "%[5]s"

@@ -27,7 +27,7 @@ type Screen struct {
 	PID           int
 	Tap           string // where its output is copied to, by us; empty: nowhere
 
-	// Text has a terminal of this size show the same once it has read it. Colours of
+	// Text has a terminal of this size show the same once it has read it. Colors of
 	// what the program writes next are not known to tmux's clients, nor whether it
 	// asked for bracketed paste: see [Client.Paste].
 	Text []byte

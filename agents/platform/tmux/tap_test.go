@@ -39,7 +39,7 @@ func TestTap(t *testing.T) {
 	const sgr = `\033[1;31mred\033[0m `
 	for name, script := range map[string]string{
 		"a shell":          `printf '$ ls\r\nfile\r\n$ '; read x; printf 'more\r\n$ '`,
-		"colours":          `printf '` + sgr + sgr + `\033[44mblue to the end\033[K\033[0m\r\n'; read x; printf 'on\033[7m\r\n'`,
+		"colors":           `printf '` + sgr + sgr + `\033[44mblue to the end\033[K\033[0m\r\n'; read x; printf 'on\033[7m\r\n'`,
 		"wide":             `printf '日本語 é 🙂\r\n'; read x; printf '語\r\n'`,
 		"much":             `i=0; while [ $i -lt 300 ]; do printf 'line %d\r\n' $i; i=$((i+1)); done; read x; printf 'end\r\n'`,
 		"full lines":       `i=0; while [ $i -lt 25 ]; do printf '%080d' $i; i=$((i+1)); done; read x; printf 'end'`,

@@ -56,7 +56,7 @@ func headline(s Summary) tmux.Headline {
 	return tmux.Headline{Full: strings.Join(full, " · "), Brief: strings.Join(brief, " · ")}
 }
 
-// looks are the colours of states, as in the table of `status`.
+// looks are the colors of states, as in the table of `status`.
 var looks = map[dag.NodeState]string{
 	dag.NodeRunning: "fg=cyan", dag.NodeChecking: "fg=cyan",
 	dag.NodeNeedsInput: "fg=magenta,bold", dag.NodeTakenOver: "fg=magenta,bold",

@@ -21,7 +21,7 @@ func (r *Runner) keepClosed(i int, o signals.Observed) ([]run.Record, error) {
 		recs = append(recs, *back)
 	}
 	name := r.g.Nodes[i].Name
-	detail := fmt.Sprintf("signals/%s%s would open a gate that asks for a code; it does not count: if it was you, cmux agents approve %[1]s, in a terminal of yours", name, signals.Suffix)
+	detail := fmt.Sprintf("signals/%s%s would open a gate that asks for a code; it does not count: if it was you, cmux agents approve %[1]s, in your own terminal", name, signals.Suffix)
 	f := &r.hist.Nodes[i].Fact
 	if f.Phase == dag.Ended && f.Outcome.Success() || r.hist.Known(run.IncidentMarker, detail) {
 		return recs, nil

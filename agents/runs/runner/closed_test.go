@@ -121,7 +121,7 @@ func TestOrderWithoutACode(t *testing.T) {
 	}
 	for _, gate := range []string{"ship", "shut"} {
 		for _, op := range []run.Op{run.OpApprove, run.OpOverride} {
-			want := gate + " asks for a code, and this order was given without one: cmux agents " + string(op) + " " + gate + " shows it in a terminal of yours"
+			want := gate + " asks for a code, and this order was given without one: cmux agents " + string(op) + " " + gate + " shows it in your own terminal"
 			if got := answer(run.Request{Op: op, Node: gate}); got != want {
 				t.Errorf("%s of %s: %q", op, gate, got)
 			}

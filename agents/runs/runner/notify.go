@@ -25,7 +25,7 @@ func (r *Runner) notifyInput(ctx context.Context, rec *run.Record) {
 	if rec.Type == run.Opened {
 		text = rec.Node + " waits for approval: cmux agents approve " + rec.Node
 		if i := r.g.Index(rec.Node); i >= 0 && r.g.Nodes[i].AsksCode() {
-			text += ", which asks for a code in a terminal of yours"
+			text += ", which asks for a code in your own terminal"
 		}
 	} else if rec.Detail != "" {
 		text += ": " + rec.Detail

@@ -198,7 +198,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 // uncoded refuses to open a gate on an order that was given without its code:
 // before the gate asked for one, or not by the commands.
 func uncoded(q run.Request) deed {
-	return refuse("%s asks for a code, and this order was given without one: cmux agents %s %s shows it in a terminal of yours", q.Node, q.Op, q.Node)
+	return refuse("%s asks for a code, and this order was given without one: cmux agents %s %s shows it in your own terminal", q.Node, q.Op, q.Node)
 }
 
 // answerCancel cancels node i. It is done when the node has ended: until then

@@ -1,4 +1,4 @@
-// Package quiet keeps a terminal from being asked for its colours when a
+// Package quiet keeps a terminal from being asked for its colors when a
 // process starts.
 //
 // bubbletea asks in its init function, in every process that links it: a

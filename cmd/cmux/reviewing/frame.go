@@ -72,7 +72,7 @@ var helpLines = []string{
 	"The same from a command line: cmux agents review NAME --approve, --send-back TEXT, --drop",
 }
 
-// line is a line of the page, cut and coloured by what it is.
+// line is a line of the page, cut and colored by what it is.
 func (m *model) line(text string) string {
 	style := ""
 	if m.page > 0 && !m.help && text != "" {
@@ -91,7 +91,7 @@ func (m *model) line(text string) string {
 // styled is text, no wider than the screen.
 func (m *model) styled(style, text string) string {
 	text = ansi.Truncate(say.Lines(text), m.width, "…")
-	if !m.colour || style == "" || text == "" {
+	if !m.color || style == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"

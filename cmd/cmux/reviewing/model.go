@@ -38,7 +38,7 @@ type patch struct {
 	err                error
 }
 
-// judged is what came of a decision.
+// judged is the result of a decision.
 type judged struct {
 	judgement control.Judgement
 	said      string
@@ -56,15 +56,15 @@ type model struct {
 	comment *textarea.Model // a comment is being written; nil: none
 	busy    bool            // a decision is being given
 	note    string          // of the last decision or key
-	said    []string        // what came of the decisions
+	said    []string        // the results of the decisions
 	help    bool
 
 	width, height int
-	colour        bool
+	color         bool
 }
 
-func newModel(all []control.Delivery, colour bool) model {
-	return model{all: all, decided: make([]bool, len(all)), patches: make(map[[3]string]patch), colour: colour, width: 80, height: 24}
+func newModel(all []control.Delivery, color bool) model {
+	return model{all: all, decided: make([]bool, len(all)), patches: make(map[[3]string]patch), color: color, width: 80, height: 24}
 }
 
 // now is the delivery that is shown.
@@ -80,7 +80,7 @@ func (m *model) file() string {
 
 func (m *model) key() [3]string { return [3]string{m.now().Node, m.now().Commit, m.file()} }
 
-// want asks for what is to be shown and is not there yet.
+// want returns the effect that reads the patch to show, if it is not read yet.
 func (m *model) want() effect {
 	if _, there := m.patches[m.key()]; there || m.page == 0 {
 		return effect{}
@@ -109,7 +109,7 @@ func (m model) step(msg tea.Msg) (model, effect) {
 	return m, effect{}
 }
 
-// took takes in what came of a decision, and goes on to the next node.
+// took records the result of a decision and moves to the next undecided node.
 func (m model) took(j judged) (model, effect) {
 	m.busy = false
 	if j.err != nil {

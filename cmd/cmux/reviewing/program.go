@@ -19,16 +19,16 @@ type Options struct {
 	Deliveries []control.Delivery // to go through, in order
 	In         io.Reader
 	Out        io.Writer // a terminal
-	Colour     bool
+	Color      bool
 
-	// Judge gives a decision and returns what came of it, for people.
+	// Judge gives a decision and returns its result as text for people.
 	Judge func(context.Context, control.Judgement) (said string, err error)
 }
 
 // Show walks until nothing is left to decide, the person leaves or ctx ends. It
-// returns what came of each decision.
+// returns the result of each decision.
 func Show(ctx context.Context, o Options) (said []string, err error) {
-	p := &program{Options: o, ctx: ctx, model: newModel(o.Deliveries, o.Colour)}
+	p := &program{Options: o, ctx: ctx, model: newModel(o.Deliveries, o.Color)}
 	_, err = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(), tea.WithoutSignalHandler()).Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = ctx.Err()
@@ -46,7 +46,7 @@ type program struct {
 func (p *program) Init() tea.Cmd { return p.cause(p.model.want()) }
 
 func (p *program) View() string {
-	return harmless.Styled(strings.Join(p.model.frame(), "\n"), p.Colour)
+	return harmless.Styled(strings.Join(p.model.frame(), "\n"), p.Color)
 }
 
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {

@@ -137,7 +137,7 @@ func (m model) question(w *writer, q *question.Question) {
 	w.text("  ", say.Lines(q.String()))
 }
 
-// shownTries is how many attempts are told of.
+// shownTries is the number of attempts that the details show.
 const shownTries = 5
 
 func (m model) tries(w *writer, in *control.Inspection) {
@@ -220,7 +220,7 @@ func (m model) changes(w *writer, in *control.Inspection) {
 	}
 }
 
-// stat colours the signs of a line of git diff --stat.
+// stat colors the signs of a line of git diff --stat.
 func (m model) stat(line string) string {
 	at := strings.LastIndex(line, "|")
 	if at < 0 {
@@ -252,7 +252,7 @@ func (m model) beside(w *writer, in *control.Inspection) {
 	list("  before ", in.Before)
 }
 
-// shownRefusals is how many orders that were refused are told of, the newest.
+// shownRefusals is the number of refused orders that the details show, newest first.
 const shownRefusals = 5
 
 func (m model) refusedOnes(w *writer, all []control.Refusal) {

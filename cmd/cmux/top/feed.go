@@ -78,8 +78,8 @@ type sight struct {
 	last    time.Time // when the records told of it last
 	logDir  string
 	watch   *signals.Watcher
-	log     bool // it is to be read
-	work    bool // likewise
+	log     bool // read the node's log
+	work    bool // read the node's work
 }
 
 // look follows the log and the work of the node that is selected.

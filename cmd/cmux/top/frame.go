@@ -119,7 +119,7 @@ func (m model) head() []string {
 	return []string{ends(left, right, m.width), m.progress(t)}
 }
 
-// runStyle is a run's state in its colour.
+// runStyle is a run's state in its color.
 func (m model) runStyle(state string) string {
 	return m.looks.run[m.view.RunState].Render(state)
 }
@@ -221,7 +221,7 @@ func (m model) foot() []string {
 	return append(lines[:min(len(lines), m.height-3)], cut(m.keys(), m.width))
 }
 
-// line is what the person is doing, or what came of it.
+// line shows what the person is doing, or the result of the last order.
 func (m model) line() string {
 	switch {
 	case m.doing == filtering:

@@ -41,7 +41,7 @@ type model struct {
 	answers []string        // given so far, to a question of several parts
 	asked   order           // that is to be confirmed
 	page    page
-	said    string      // what came of the last order
+	said    string      // the result of the last order
 	bad     bool        // it failed
 	busy    string      // the order that is being carried out
 	given   []time.Time // when what a person has confirmed since was refused
@@ -88,7 +88,7 @@ type (
 	}
 	read    struct{ page page }   // what was asked to be read
 	offered struct{ order order } // is to be confirmed
-	told    struct {              // something is to be said
+	told    struct {              // a result to show
 		said string
 		bad  bool
 	}
@@ -117,11 +117,11 @@ const (
 	compare                   // the configuration with the plan, for order to take it in
 )
 
-func newModel(now func() time.Time, colour, stays bool) model {
+func newModel(now func() time.Time, color, stays bool) model {
 	in := textinput.New()
 	in.Prompt = ""
 	in.Focus()
-	return model{now: now, looks: newStyles(colour), stays: stays, input: in}
+	return model{now: now, looks: newStyles(color), stays: stays, input: in}
 }
 
 // step takes a message in.
@@ -202,7 +202,7 @@ func (m model) sleep() (model, []effect) {
 var urgency = []dag.NodeState{dag.NodeNeedsInput, dag.NodeTakenOver, dag.NodeFailed, dag.NodeLost, dag.NodeLimited,
 	dag.NodeChecking, dag.NodeRunning, dag.NodeReady, dag.NodeWaiting, dag.NodeBlocked, dag.NodeSkipped, dag.NodeDone}
 
-// list makes the rows anew.
+// list rebuilds the rows.
 func (m model) list() model {
 	m.rows = nil
 	if m.view == nil {

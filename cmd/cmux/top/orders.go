@@ -11,7 +11,7 @@ import (
 // order is a command of cmux that a person gives here.
 type order struct {
 	words   []string   // of the command line, without cmux
-	does    string     // what comes of it, for who is asked
+	does    string     // what the order does, for the confirmation
 	refused time.Time  // when an agent was refused it; zero: it is the person's own
 	read    bool       // a page showed what it does before it was given
 	own     bool       // it takes the terminal: it shows and asks itself

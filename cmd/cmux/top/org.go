@@ -19,7 +19,7 @@ import (
 // runs in, which keeps the organization: no key ends it.
 type OrgOptions struct {
 	In, Out *os.File // a terminal
-	Colour  bool
+	Color   bool
 
 	// Look is how the organization stands now, and Changed says that it may stand
 	// otherwise.
@@ -103,7 +103,7 @@ func (p *orgProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if p.model.width > 0 {
 		lines := p.model.frame()
 		for i := range lines {
-			lines[i] = harmless.Styled(lines[i], p.Colour)
+			lines[i] = harmless.Styled(lines[i], p.Color)
 		}
 		if err := p.screen.paint(lines, p.model.width, p.model.height); err != nil {
 			p.tea.Kill() // the terminal is gone
@@ -171,7 +171,7 @@ func newOrgModel(o OrgOptions) orgModel {
 	in := textinput.New()
 	in.Prompt = ""
 	in.CharLimit = 4000
-	return orgModel{o: o, looks: newStyles(o.Colour), input: in}
+	return orgModel{o: o, looks: newStyles(o.Color), input: in}
 }
 
 func (m orgModel) step(msg tea.Msg) (orgModel, *orgEffect) {
@@ -340,7 +340,7 @@ func (m orgModel) frame() []string {
 	for _, l := range above {
 		lines = append(lines, cut(l, m.width))
 	}
-	room := m.height - len(lines) - 2 // the last two say what keys do and what came of them
+	room := m.height - len(lines) - 2 // the last two lines show the keys and the last result
 	lines = append(lines, m.table(max(3, room*2/3))...)
 	rest := []string{""}
 	if a := m.agent(); a != nil {

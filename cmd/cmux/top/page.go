@@ -50,7 +50,7 @@ func (p *page) file() int {
 	return at
 }
 
-// diffPage is a page of a patch, coloured by what lines are.
+// diffPage is a page of a patch, colored by what lines are.
 func diffPage(title, patch string, looks *styles) page {
 	p := page{title: title}
 	in := false // a hunk

@@ -189,8 +189,8 @@ func (m model) order(o order) (model, []effect) {
 	return m, []effect{{kind: kind, node: m.selected, order: o}}
 }
 
-// refused asks whether the newest order that the selected node, or any, was
-// refused is to be given all the same.
+// refused offers to give the newest refused order of the selected node, or of any
+// node, in the person's name.
 func (m model) refused() (model, []effect) {
 	all := m.refusals()
 	if len(all) == 0 {

@@ -26,7 +26,7 @@ type Options struct {
 	Project *control.Project
 	Run     *run.Run
 	In, Out *os.File // a terminal
-	Colour  bool
+	Color   bool
 	Mux     string // what TMUX holds: the tmux that this terminal is in
 	Stays   bool   // this process carries the run: no key ends the monitor
 
@@ -39,7 +39,7 @@ type Options struct {
 
 // Show shows the run until the person leaves or ctx ends.
 func Show(ctx context.Context, o Options) error {
-	p := &program{Options: o, model: newModel(o.Project.Now, o.Colour, o.Stays), focus: make(chan focus, 1), screen: screen{in: o.In, out: o.Out}}
+	p := &program{Options: o, model: newModel(o.Project.Now, o.Color, o.Stays), focus: make(chan focus, 1), screen: screen{in: o.In, out: o.Out}}
 	begin := func(ctx context.Context, t *tea.Program) { p.ctx, p.tea = ctx, t }
 	return drive(ctx, &p.screen, p, begin, p.follow, func(ctx context.Context) error { p.look(ctx); return nil })
 }
@@ -125,7 +125,7 @@ func (p *program) paint() {
 	}
 	lines := p.model.frame()
 	for i := range lines {
-		lines[i] = harmless.Styled(lines[i], p.Colour)
+		lines[i] = harmless.Styled(lines[i], p.Color)
 	}
 	if err := p.screen.paint(lines, p.model.width, p.model.height); err != nil {
 		p.tea.Kill() // the terminal is gone

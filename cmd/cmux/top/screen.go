@@ -64,11 +64,11 @@ func (s *screen) paint(lines []string, width, height int) error {
 	return err
 }
 
-// changes is what makes a screen show lines that shows was, all of them anew
-// where it may show anything.
-func changes(was, lines []string, width int, anew bool) []byte {
+// changes returns the bytes that turn a screen with the lines was into one with
+// lines. redraw clears the screen and draws all lines.
+func changes(was, lines []string, width int, redraw bool) []byte {
 	var b bytes.Buffer
-	if anew {
+	if redraw {
 		b.WriteString(ansi.EraseEntireScreen)
 		was = nil
 	}

@@ -12,7 +12,7 @@ func TestChanges(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		was, lines []string
-		anew       bool
+		redraw     bool
 		want       string
 	}{
 		{"the first", nil, []string{"ab", "", "cde"}, true, ansi.EraseEntireScreen + at(1) + "ab" + ansi.EraseLineRight + at(3) + "cde"},
@@ -20,9 +20,9 @@ func TestChanges(t *testing.T) {
 		{"a line", []string{"ab", "c"}, []string{"ab", "d"}, false, at(2) + "d" + ansi.EraseLineRight},
 		{"a full line", []string{"ab", "c"}, []string{"abc", "c"}, false, at(1) + "abc"},
 		{"fewer", []string{"ab", "c"}, []string{"ab"}, false, at(2) + ansi.EraseLineRight},
-		{"all anew", []string{"ab"}, []string{"ab"}, true, ansi.EraseEntireScreen + at(1) + "ab" + ansi.EraseLineRight},
+		{"all redrawn", []string{"ab"}, []string{"ab"}, true, ansi.EraseEntireScreen + at(1) + "ab" + ansi.EraseLineRight},
 	} {
-		if got := string(changes(c.was, c.lines, 3, c.anew)); got != c.want {
+		if got := string(changes(c.was, c.lines, 3, c.redraw)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"cmux/dag"
 )
 
-// styles are the looks of things, in the terminal's own sixteen colours: those
+// styles are the looks of things, in the terminal's own sixteen colors: those
 // are the ones that a person has made to fit their background.
 type styles struct {
 	head, faint, cursor, key, good, bad, add, del lipgloss.Style
@@ -20,11 +20,11 @@ type styles struct {
 	run  map[dag.RunState]lipgloss.Style
 }
 
-// newStyles makes styles that colour, or that leave everything as it is.
-func newStyles(colour bool) *styles {
+// newStyles makes styles that color, or that leave everything as it is.
+func newStyles(color bool) *styles {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(termenv.Ascii)
-	if colour {
+	if color {
 		r.SetColorProfile(termenv.ANSI)
 	}
 	fg := func(n string) lipgloss.Style { return r.NewStyle().Foreground(lipgloss.Color(n)) }
@@ -44,7 +44,7 @@ func newStyles(colour bool) *styles {
 	}
 }
 
-// marks tell states apart without colours and in one column.
+// marks tell states apart without colors and in one column.
 var marks = map[dag.NodeState]string{
 	dag.NodeWaiting: "·", dag.NodeReady: "○", dag.NodeRunning: "●", dag.NodeChecking: "◆", dag.NodeNeedsInput: "?",
 	dag.NodeTakenOver: "!", dag.NodeLimited: "~", dag.NodeLost: "x", dag.NodeDone: "✓", dag.NodeFailed: "✗", dag.NodeBlocked: "-", dag.NodeSkipped: "∅",

@@ -58,8 +58,8 @@ type session struct {
 	effects []effect
 }
 
-func open(t *testing.T, v *run.View, width, height int, colour bool) *session {
-	s := &session{t: t, model: newModel(func() time.Time { return runtest.Noon }, colour, false)}
+func open(t *testing.T, v *run.View, width, height int, color bool) *session {
+	s := &session{t: t, model: newModel(func() time.Time { return runtest.Noon }, color, false)}
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
 	s.send(seen{v})
 	return s
@@ -149,18 +149,18 @@ func TestAnySize(t *testing.T) {
 	}
 }
 
-// Colours change no text, and without them there is not one escape.
-func TestColours(t *testing.T) {
+// Colors change no text, and without them there is not one escape.
+func TestColors(t *testing.T) {
 	v := everything(t)
 	for _, name := range []string{"", "api", "web"} {
 		with, without := open(t, v, 120, 40, true), open(t, v, 120, 40, false)
 		with.selected, without.selected = name, name
 		a, b := with.screen(), without.screen()
 		if strings.Contains(b, "\x1b") {
-			t.Error("there are escapes without colours")
+			t.Error("there are escapes without colors")
 		}
 		if a == b {
-			t.Error("there are no colours")
+			t.Error("there are no colors")
 		}
 		trim := func(s string) string {
 			lines := strings.Split(ansi.Strip(s), "\n")
@@ -170,7 +170,7 @@ func TestColours(t *testing.T) {
 			return strings.Join(lines, "\n")
 		}
 		if trim(a) != trim(b) {
-			t.Errorf("colours change the text:\n%s\n%s", trim(a), b)
+			t.Errorf("colors change the text:\n%s\n%s", trim(a), b)
 		}
 	}
 }
@@ -384,7 +384,7 @@ func TestOrders(t *testing.T) {
 		}
 		s.send(did{said: "so it is"})
 		if got := s.screen(); !strings.Contains(got, "\nso it is\n") {
-			t.Errorf("what came of it is not said:\n%s", got)
+			t.Errorf("the screen does not show the result:\n%s", got)
 		}
 	}
 }

@@ -49,7 +49,7 @@ export const NeedCard = memo(function NeedCard({ need, place }: { need: Need; pl
       <Actions need={need} />
       {need.try !== undefined && (
         <p className="text-[0.92em] text-muted">
-          {terminalOf(need) === undefined ? "In a terminal:" : "Or in a terminal of yours:"} <code className="wrap-anywhere">{need.try}</code>
+          {terminalOf(need) === undefined ? "In a terminal:" : "Or in your own terminal:"} <code className="wrap-anywhere">{need.try}</code>
         </p>
       )}
     </li>
