@@ -51,7 +51,7 @@ const referenceHead = `# The watch
 The watch looks after the agents of an organization while nobody looks: one that stops, one that freezes, one whose context fills. It is a part of the project's server. Each rule below names its evidence, its action, its bound and its switch in ` + "`.cmux/config.yml`" + `.
 
 What holds for all rules:
-- An action has evidence, and is taken once for one cause. Both stand in ` + "`.cmux/watch.jsonl`" + `: a line before the action, and a line with what came of it.
+- An action has evidence, and the watch takes it once for one cause. ` + "`.cmux/watch.jsonl`" + ` has a line before each action, and a line with its result.
 - Evidence is what hooks, transcripts and records say; for an agent that is observed, its files and processes too. A screen that is redrawn is no evidence.
 - Time counts while the watch looks. A clock that jumps and a machine that slept make nobody look idle or frozen.
 - On an agent that you have taken over, typed in within ` + "`person_within`" + ` or left a draft in, the watch does nothing but tell.

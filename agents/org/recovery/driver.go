@@ -55,7 +55,7 @@ const Key = "health/project"
 
 const flapKey = "health/project/flaps"
 
-// Step does what is due, if anything is, and saves what came of it. It returns when
+// Step takes the next action if it is due, and saves its result. It returns when
 // the next action is due.
 func (d *Driver) Step(ctx context.Context, s *State) (next time.Time, err error) {
 	s.clock(d.Now().UTC().Truncate(time.Millisecond))

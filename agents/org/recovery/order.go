@@ -61,8 +61,8 @@ func (d *Driver) Preview(ctx context.Context, s *State) (*Preview, error) {
 	return p, nil
 }
 
-// Order begins a recovery that a person wants now, or goes on with one that was cut
-// off, and carries it to its end. It begins none of a project that is healthy.
+// Order carries out a recovery that a person wants now, to its end. If one was cut
+// off, Order continues it. If the project is healthy, Order begins none.
 func (d *Driver) Order(ctx context.Context, s *State) error {
 	if !s.Run.Over() {
 		return d.Finish(ctx, s)
@@ -108,7 +108,7 @@ func (d *Driver) Finish(ctx context.Context, s *State) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("broken off, and gone on with later: %w", context.Cause(ctx))
+			return fmt.Errorf("interrupted; the recovery continues later: %w", context.Cause(ctx))
 		}
 	}
 	return nil

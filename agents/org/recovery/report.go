@@ -99,7 +99,7 @@ func (d *Driver) did(ctx context.Context, id string, at time.Time, what, result 
 	return err
 }
 
-// deed says what an action was and what came of it.
+// deed describes an action and its result.
 func (d *Driver) deed(a Action, f Fact, was, now *State) (what, result string) {
 	end := func(ok bool, good, bad string) string {
 		if !ok {

@@ -1,17 +1,17 @@
-// Package recovery is what becomes of a project that is not healthy any more.
+// Package recovery repairs a project that has become unhealthy.
 //
-// State is all that is known, kept in .cmux/health.json, and pure: Next says what is
-// to be done now, and After what follows from how that went. A Driver carries one
-// action out at a time and writes down what came of it before it does the next; so
-// whoever is killed, the next one asks Next, and gets the same action again. Each
-// action can be repeated: what it makes has a name that was written down before.
+// State holds all that is known, in .cmux/health.json. It is pure: Next returns the
+// next action, and After applies the result of an action. A Driver carries out one
+// action at a time and saves its result before the next one. If the Driver is killed,
+// the next Driver gets the same action from Next. Each action can be repeated,
+// because the name of what it makes is saved before.
 //
-// Three failures in a row begin a recovery, one at a time. First the restart is
-// tried; then, where a person allowed it, the last healthy commit and up to
-// MaxOlder before it, each with rebuild and check, and each checked out on a branch
-// of its own. Where the last healthy one is healthy still, the commits behind it are
-// bisected, and the newest healthy one stays. No branch is moved. Nothing is checked
-// out where somebody is at work.
+// Three failures in a row begin a recovery, one at a time. The recovery first
+// restarts. Then, if a person allowed it, it tries the last healthy commit and up to
+// MaxOlder commits before it. For each it checks out the commit on a branch of its
+// own, rebuilds and checks. If the last healthy commit is still healthy, the recovery
+// bisects the commits after it and keeps the newest healthy one. It moves no branch,
+// and it checks out nothing where somebody is at work.
 package recovery
 
 import (
@@ -145,7 +145,7 @@ type State struct {
 	Made map[string]Made `json:"made,omitempty"`
 }
 
-// Do is what is to be done.
+// Do is the kind of an action.
 type Do string
 
 const (
@@ -158,7 +158,7 @@ const (
 	DoTell    Do = "tell"
 )
 
-// Action is what is to be done.
+// An Action is one step of a recovery.
 type Action struct {
 	Do     Do
 	At     time.Time // not before
@@ -204,7 +204,7 @@ func (s *State) clock(now time.Time) {
 	}
 }
 
-// Next says what is to be done.
+// Next returns the next action.
 func (s *State) Next(c Config) Action {
 	r := s.Run
 	if r.Over() {
@@ -537,7 +537,7 @@ func (r *Run) tried(a Action, f Fact) {
 	}
 }
 
-// narrow goes on with the bisection after a try, or ends it.
+// narrow continues the bisection after a try, or ends it.
 func (r *Run) narrow(a Action) {
 	if r.Hi-r.Lo > 1 {
 		r.Step = StepBisect

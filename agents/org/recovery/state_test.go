@@ -124,7 +124,7 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-// Two failures are none, and what comes and goes is told of and not recovered from.
+// Two failures begin no recovery. Failures that come and go are reported, not recovered.
 func TestFlaps(t *testing.T) {
 	c := Config{Every: time.Second, Restart: true, Rollback: true}
 	s := new(State)

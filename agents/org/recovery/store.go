@@ -23,7 +23,7 @@ const (
 )
 
 // ErrForeign says that the file was not written by this person's cmux.
-var ErrForeign = errors.New("it was not written by cmux with your key: nothing is recovered from what it says; remove it to begin anew")
+var ErrForeign = errors.New("the file was not written by cmux with your key, so cmux does not use it; remove the file to start afresh")
 
 // Store is the state of a project's health on disk.
 type Store struct{ Root string }

@@ -102,8 +102,8 @@ func (s *State) knows(due time.Time) bool {
 	return false
 }
 
-// Mark names what comes of a due time: the same entry and time always have the same,
-// and nobody else can know it before.
+// Mark returns the mark of a due time. The same entry and time always have the same
+// mark, and nobody without the key can compute it.
 func (b *Book) Mark(f *Firing) (string, error) {
 	return b.Book.Mark(map[string]any{"entry": f.Entry.ID, "added": f.Entry.Added.UTC(), "due": f.Due.UTC()})
 }

@@ -34,7 +34,7 @@ const (
 	MaxEntries = 500
 )
 
-// Entry is what is to come about at certain times: a message, or a task.
+// An Entry makes a message or a task at certain times.
 type Entry struct {
 	ID    string    `json:"id"`
 	By    string    `json:"by"` // user, or the address of an agent
@@ -75,7 +75,7 @@ type line struct {
 // keptDues is how many due times are remembered of an entry.
 const keptDues = 200
 
-// State is an entry and what came of it.
+// State is an entry and its last firing.
 type State struct {
 	Entry
 	Last  *Fired `json:"last"`  // nil: it was not due yet
@@ -172,7 +172,7 @@ func (s *State) fired(f *Fired) {
 	}
 }
 
-// Check refuses an entry that is none.
+// Check returns an error if the entry is not valid.
 func (e *Entry) Check() error {
 	switch {
 	case strings.TrimSpace(e.Title) == "" || strings.ContainsAny(e.Title, "\n\r"):

@@ -12,7 +12,7 @@ type base struct {
 	Entries int `json:"entries"` // lines that follow, of what is kept
 }
 
-// kept is an entry of such a file, with what came of it.
+// kept is an entry in such a file, with its last firing.
 type kept struct {
 	Entry Entry       `json:"entry"`
 	Last  *Fired      `json:"last,omitempty"`

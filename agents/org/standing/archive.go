@@ -32,7 +32,7 @@ type Removal struct {
 	At     time.Time  `json:"at"`
 }
 
-// Removals is the deletion log, newest first. A line that is none is left out.
+// Removals returns the deletion log, newest first. It skips a line that it cannot read.
 func (o *Org) Removals() ([]Removal, error) {
 	all := []Removal{}
 	_, err := signals.ReadLines(filepath.Join(o.folder(archives), deletionsFile), 0, func(line []byte, _ int64) error {

@@ -25,7 +25,7 @@ type start struct {
 	shared bool           // its agent works in a folder of others, on no branch of its own
 }
 
-// String is what the agent is told of the tasks that its own comes after.
+// String returns the text for the agent about the tasks that its own task follows.
 func (s *start) String() string {
 	var b strings.Builder
 	for _, c := range s.from {

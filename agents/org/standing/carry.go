@@ -29,9 +29,9 @@ func refuse(format string, args ...any) done {
 	return done{over: true, refused: fmt.Errorf(format, args...)}
 }
 
-// requests carries out what was asked for. Every step of a request is on record
-// before it is made and may be made again, so that another keeper goes on with
-// it where this one is killed.
+// requests carries out the pending requests. It records every step before it makes
+// the step, and each step can be repeated. So if this keeper is killed, the next
+// keeper continues the request.
 func (k *Keeper) requests(ctx context.Context) error {
 	pending, err := k.org.Run.Pending()
 	if err != nil {
@@ -291,8 +291,8 @@ func orElse(s, def string) string {
 	return s
 }
 
-// reset has the agent begin a new conversation: its life ends, what it showed is
-// kept, and the next one is told everything anew, its unfinished work included.
+// reset makes the agent begin a new conversation. It ends the agent's life and keeps
+// what the window showed. The next life gets the whole brief and the unfinished work.
 func (k *Keeper) reset(ctx context.Context, q run.Request, a *Agent) (done, error) {
 	if a.Leaving != "" {
 		return refuse("%s is being removed", a.Name), nil

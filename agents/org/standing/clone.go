@@ -18,7 +18,7 @@ const cloneInfix = "-clone-"
 // CloneName is the name of a clone of an agent.
 func CloneName(of string, n int) string { return of + cloneInfix + strconv.Itoa(n) }
 
-// cloneIndex is the number in the name of a clone; 0: it is none's.
+// cloneIndex returns the number in the name of a clone, or 0 if name is no clone's.
 func cloneIndex(name string) int {
 	i := strings.LastIndex(name, cloneInfix)
 	if i < 0 {

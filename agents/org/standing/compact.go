@@ -79,9 +79,9 @@ func (k *Keeper) compact(ctx context.Context, q run.Request, a *Agent) (done, er
 	return done{over: true}, nil
 }
 
-// tellCompacted tells agents that were compacted by an order where it is kept how
-// they stood, once. Where the life ended in which it began, nobody knows whether
-// the program went on with it: the next one is told too.
+// tellCompacted tells each agent once where its state before an ordered compaction is
+// kept. If the agent's life ended before the program confirmed the compaction, the
+// next life is told too, because the program may have compacted.
 func (k *Keeper) tellCompacted(ctx context.Context) error {
 	var errs []error
 	for name, a := range k.org.Agents {
@@ -101,7 +101,7 @@ func (k *Keeper) tellCompacted(ctx context.Context) error {
 		if a.Leads() {
 			text += fmt.Sprintf(" Your journal has the rest: `cmux journal show %s`. `cmux autonomy` shows what waits.", c.At.Format(time.DateOnly))
 		}
-		text += " Read it before you go on where your conversation leaves something open. When nothing is to be done, end your turn."
+		text += " Read it only if something is unclear. If there is nothing to do, end your turn."
 		m := mailbox.Message{ID: mailID("compacted-" + c.Order), From: "monitor", To: name, Subject: mailbox.Sys.Subject(subject), Body: text}
 		if err := k.sends(ctx, m); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))

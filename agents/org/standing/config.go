@@ -38,7 +38,7 @@ const (
 type Config struct {
 	Session      string
 	Supervisor   ConfigAgent
-	Worker       ConfigAgent // of which nothing else is said; empty: as the supervisor
+	Worker       ConfigAgent // defaults for new workers; empty: as the supervisor
 	Permissions  string      // empty: nobody has said yet
 	Integration  string      // the branch that work comes together on; empty: that of the first start
 	MaxStanding  int         // 0: no bound
@@ -77,8 +77,8 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 }
 
-// configKey is a key of the configuration: what is done with its value, and what
-// is said of it. Of the keys below it, sub says the same.
+// configKey is a key of the configuration, with its documentation and the function
+// that reads its value. sub describes the keys below it.
 type configKey struct {
 	name    string
 	read    func(*configParser, *yaml.Node)
@@ -140,7 +140,7 @@ func (c *Config) keys() []configKey {
 			"The tmux session of the organization. It counts at the next `cmux start`.", "`cmux-FOLDER`", "session: shop"),
 		groupKey("supervisor", "The program of the supervisor. It counts at the next `cmux start`; another program begins a new conversation.",
 			"supervisor: {agent: claude, model: opus}", c.Supervisor.keys()),
-		groupKey("worker", "The program of a worker of which nothing else is said.", "worker: {agent: codex}", c.Worker.keys()),
+		groupKey("worker", "Defaults for new workers.", "worker: {agent: codex}", c.Worker.keys()),
 		{name: "permissions", doc: "How the agents may act: with `ask` the program asks you what it is not sure about, with `auto` it decides that itself ([in its own way](permissions.md#standing-agents)), with `bypass` it asks nothing. An agent that runs keeps what it began with until it is started again.",
 			def: "what you answered at the first start", example: "permissions: ask", schema: map[string]any{"enum": []string{PermitAsked, PermitAuto, PermitAll}},
 			read: func(p *configParser, n *yaml.Node) {

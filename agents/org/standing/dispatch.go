@@ -18,10 +18,10 @@ import (
 	"cmux/worktree"
 )
 
-// The keeper hands tasks to the agents that they are assigned to, one at a time,
-// and takes down what became of them. What is on record in an agent's own file
-// comes first: a task enters tasks.jsonl as given before the agent is told, and
-// its verdict once, by its number, however often a keeper is killed in between.
+// The keeper hands tasks to the agents that they are assigned to, one at a time, and
+// records the results. It first writes to the agent's own file. A task enters
+// tasks.jsonl as given before the agent is told. Its verdict enters once, by its
+// number, however often a keeper is killed in between.
 
 // desk is what the keeper knows of the tasks.
 type desk struct {
@@ -113,8 +113,8 @@ func (k *Keeper) orphans(ctx context.Context, list *task.List) (err error) {
 	return err
 }
 
-// verdict enters what became of the agent's last piece of work, and tells who gave
-// it.
+// verdict records the result of the agent's last piece of work, and tells whoever
+// gave it.
 func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 	if a.Last == nil {
 		return nil
@@ -125,7 +125,7 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 	}
 	at := attemptOf(t, a)
 	if at == nil || at.End != nil {
-		return nil // it is known, or another's: the tasks were begun anew
+		return nil // the verdict is known already, or tasks.jsonl was started afresh and t is another task
 	}
 	end := a.Last.End
 	if end.Outcome == dag.Cancelled {
@@ -170,7 +170,7 @@ func (k *Keeper) change(ctx context.Context, f func(*task.List) ([]task.Change, 
 	return list, err
 }
 
-// report tells who gave the task what became of it.
+// report sends the result of a task to whoever gave the task.
 func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.End) error {
 	prefix, text := "[DONE]", end.Summary
 	switch {
@@ -268,7 +268,7 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 	}
 	if until := k.org.resetsFirst(a); k.Now().Before(until) {
 		k.at(until)
-		return k.waits(ctx, a, "its conversation begins anew first")
+		return k.waits(ctx, a, "the agent starts a new conversation first")
 	}
 	return k.give(ctx, a, t)
 }
@@ -361,8 +361,8 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 	if free, err := k.free(ctx, a); !free || err != nil {
 		return err
 	}
-	// What was a clone's, and is another one's now, begins anew: below what the clone
-	// did is work of a task that may never come in.
+	// A clone's task that another agent has now starts from scratch: the clone's
+	// branch may hold work of a task that is never merged.
 	if t.PartOf != "" && t.Branch != a.Member.Branch {
 		var err error
 		if t, err = k.onto(ctx, t.ID, "", ""); err != nil {
@@ -490,8 +490,8 @@ func (k *Keeper) hand(ctx context.Context, a *Agent, w *run.Work) error {
 	return nil
 }
 
-// past returns what an agent is told of a task's earlier attempts, nil if there is
-// none. One without a verdict was paused, taken back or lost.
+// past returns a task's earlier attempts as its agent reads them, or nil if there are
+// none. An attempt without a verdict was paused, taken back or lost.
 func past(t *task.Task) *run.Past {
 	var all []run.Attempt
 	for i := range t.Attempts {
@@ -584,8 +584,8 @@ func (k *Keeper) check(ctx context.Context, a *Agent, branch, from, reason strin
 // restoreCommand precedes the name of a snapshot in the command that restores it.
 const restoreCommand = "cmux snapshots restore "
 
-// takenUp brings back what was not committed when an agent's work was put back, and
-// returns what it is told of that.
+// takenUp restores what was not committed when an agent's work was put back, and
+// returns the text that tells the agent so.
 func (k *Keeper) takenUp(ctx context.Context, a *Agent, w *run.Work) (string, error) {
 	snapshot := a.away[w.Place.Branch]
 	if snapshot == "" || w.Place.Tree == "" {

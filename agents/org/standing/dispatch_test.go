@@ -82,7 +82,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("it is given as %+v, %+v", work, work.Def)
 	}
 
-	// Killed, keeper and agent go on with it.
+	// Keeper and agent are killed, and the next ones continue the task.
 	w.mu.Lock()
 	w.lives["api"].end()
 	w.mu.Unlock()
@@ -95,7 +95,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("what it may run: %q", spec.Checks)
 	}
 	if o.Agents["api"].Work == nil || o.Agents["api"].Work.ID != first {
-		t.Errorf("it goes on with %+v", o.Agents["api"].Work)
+		t.Errorf("the agent continues with %+v", o.Agents["api"].Work)
 	}
 	w.ends("api", first, run.End{Outcome: dag.Done, Summary: "written", Commits: 2})
 	w.until("its verdict is there", func(*Org) bool { return w.task(first).State == task.Done })
@@ -130,14 +130,14 @@ func TestTasks(t *testing.T) {
 		t.Errorf("%d messages: %v", n, w.mailFor("user"))
 	}
 
-	// Whoever is given a task again is told of the attempts before.
+	// An agent that gets a task again learns of the attempts before.
 	w.change(fast, task.Assigned, "api")
 	w.until("it is given again", func(*Org) bool { return count(w.gives("api"), fast) == 2 })
 	w.mu.Lock()
 	again := w.gave["api"][len(w.gave["api"])-1]
 	w.mu.Unlock()
 	if p := again.Past; again.ID != fast || again.Attempt != 2 || p == nil || len(p.Attempts) != 1 || p.Attempts[0].End == nil || p.Attempts[0].End.Detail != "no key" {
-		t.Errorf("the agent is told of earlier attempts: %+v of %+v", again.Past, again)
+		t.Errorf("the agent's earlier attempts: %+v of %+v", again.Past, again)
 	}
 	if err := stop(); err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ type Limit struct {
 // State is what the records of an agent say.
 type State struct {
 	Member  run.Member
-	Born    time.Time // when it was made; zero: it is none yet
+	Born    time.Time // when the agent was made; zero: not made yet
 	Request string    // by which
 	Life    Life
 

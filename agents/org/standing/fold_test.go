@@ -142,8 +142,8 @@ func TestCrashing(t *testing.T) {
 	}
 }
 
-// What an agent has to go on with outlives each of its lives, and its work is
-// over once.
+// An agent's conversation and work outlive each of its lives, and its work ends
+// once.
 func TestWorkAndConversation(t *testing.T) {
 	s := fold([]run.Record{joined(), rec(run.Started, 1), rec(run.Began, 1), conversed(1, "c1"), given("t1"), used(1, 10),
 		vanished(1, run.HowLost), rec(run.Started, 2), rec(run.Began, 2), used(2, 5), used(2, 7)})

@@ -9,8 +9,8 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// An agent whose conversation is another account's is not begun anew without a
-// person's word, and goes on in neither.
+// If an agent's conversation belongs to another account, the agent neither resumes it
+// nor begins a new one until a person decides.
 func TestHeldForItsAccount(t *testing.T) {
 	w := newWorld(t)
 	kinds := agent.NewKinds(agent.Kind{Name: "scripted", Judge: true, Home: agent.HomeIn("SCRIPTED_HOME", ".scripted")})

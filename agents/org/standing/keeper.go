@@ -86,7 +86,7 @@ type Options struct {
 	// Dial and Find reach a life; nil: as package host does.
 	Dial func(ctx context.Context, ref host.Ref) (host.Link, error)
 	Find func(ref host.Ref) (host.Pulse, func() error, error)
-	// Tell is told of the organization after each look that found something new.
+	// Tell receives the organization after each look that found something new.
 	// It must not keep it.
 	Tell func(*Org)
 	// Bell rings where a person may hear it; nil: there is none.
@@ -119,7 +119,7 @@ type Keeper struct {
 	halting   *run.Request // the request to stop everything that is under way
 	office    *mail.Office // nil: not open yet
 	nodes     goneNodes
-	tellRest  time.Time            // until when nobody is told of spent budgets
+	tellRest  time.Time            // no message about spent budgets until then
 	endedTurn map[string]time.Time // by agent: when a turn was broken off for a spent budget
 	mailRest  time.Time            // until when the mail is left alone
 	desk      desk

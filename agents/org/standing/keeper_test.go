@@ -347,7 +347,7 @@ func (w *world) until(what string, fact func(*Org) bool) *Org {
 			for name, a := range o.Agents {
 				w.t.Logf("%s: %+v", name, a.State)
 			}
-			w.t.Fatalf("%s did not come about; answers %v", what, o.Answers)
+			w.t.Fatalf("%s: did not happen; answers %v", what, o.Answers)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -384,7 +384,7 @@ func TestAgentGoesOn(t *testing.T) {
 	spec := w.specs[len(w.specs)-1]
 	w.mu.Unlock()
 	if spec.Conversation != "c1" || spec.Work == nil || spec.Work.ID != "t1" || spec.Member == nil || spec.Def.Env["CMUX_AGENT_NAME"] != "api" {
-		t.Errorf("it goes on with %+v", spec)
+		t.Errorf("the agent continues with %+v", spec)
 	}
 	b, err := os.ReadFile(filepath.Join(w.root, ".cmux", "worker-contexts", "api-context.md"))
 	if err != nil || !strings.Contains(string(b), "- You are api (id ") {
@@ -536,7 +536,7 @@ func TestReset(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.specs[len(w.specs)-1]; s.Conversation != "" || s.Work == nil {
-		t.Errorf("after a reset it goes on with %+v", s)
+		t.Errorf("after a reset the agent continues with %+v", s)
 	}
 	kept, err := filepath.Glob(filepath.Join(w.root, ".cmux", "archives", "api", "*", screenFile))
 	if err != nil || len(kept) != 1 {

@@ -70,7 +70,7 @@ func (k *Keeper) attend(ctx context.Context, a *Agent, all bool) error {
 	return nil
 }
 
-// connect makes the tie to a life, by which its end is heard of at once.
+// connect connects to a life, so that the keeper learns of its end at once.
 func (k *Keeper) connect(ctx context.Context, a *Agent) {
 	name, n := a.Name, a.Life.N
 	link, err := k.Dial(ctx, host.Ref{Node: name, N: n})

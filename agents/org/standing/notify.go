@@ -47,7 +47,7 @@ func notifyKeys(n *dag.Notify, voice *bool) []configKey {
 	}
 }
 
-// noticed is what a person was told of, or what the keeper found when it began.
+// noticed is what the keeper has shown a person, or what it found when it began.
 type noticed struct {
 	begun  bool
 	mail   map[string]bool // ids of messages that wait for the person

@@ -53,7 +53,7 @@ type Settings struct {
 	MaxStanding  int    `json:"max_standing"`
 	WorktreeBase string `json:"worktree_base"`
 	Port         int    `json:"port,omitempty"` // of the server; 0: the first that is free
-	Agent        string `json:"agent"`          // kind of a worker of which nothing else is said
+	Agent        string `json:"agent"`          // the default kind of a worker
 	Model        string `json:"model,omitempty"`
 
 	Zones   run.Zones `json:"zones,omitzero"`

@@ -18,7 +18,7 @@ const (
 	longLife = time.Hour
 )
 
-// Due is what is to be done about an agent's life.
+// Due is the next action on an agent's life.
 type Due uint8
 
 const (
@@ -28,8 +28,8 @@ const (
 	Stuck            // nothing before a person says so: it dies as soon as it lives
 )
 
-// Due says what is to be done at a moment, and for Wait when. A life that is on
-// by the records is taken to be.
+// Due returns the action that is due at now, and for Wait the time at which it is
+// due. It trusts the records: a life that they call on counts as on.
 func (s *State) Due(now time.Time) (Due, time.Time) {
 	switch {
 	case s.Born.IsZero(), s.Leaving != "", s.Stopped, s.Life.On():

@@ -9,7 +9,7 @@ import (
 )
 
 // Entry is an agent in the registry, `.cmux/agent_registry.json`, for programs
-// that look for it there. It is derived and is made anew whenever it differs.
+// that look for it there. cmux derives the registry and rewrites it when it differs.
 type Entry struct {
 	ID         string     `json:"agent_id"`
 	Display    string     `json:"display_name,omitempty"`

@@ -72,13 +72,13 @@ func (k *Keeper) orderRun(ctx context.Context, q run.Request, ask Ask) (done, er
 	}
 	made, err := k.ordered(q.ID)
 	if made == nil {
-		made = new(RunMade) // it went on with another one, or nothing has changed
+		made = new(RunMade) // another run was resumed, or nothing has changed
 	}
 	made.Said = said
 	return done{over: err == nil, made: made}, err
 }
 
-// startedRun is what became of starting a run.
+// startedRun is the result of starting a run.
 type startedRun struct {
 	id   string // of the request
 	said string

@@ -66,7 +66,7 @@ func TestTaskWaitsForAPlace(t *testing.T) {
 	}
 	other.Leave()
 
-	// A keeper that comes anew has it hold its place.
+	// A new keeper makes the agent hold its seat.
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func TestTaskWaitsForAPlace(t *testing.T) {
 	}
 }
 
-// What one finds out about an account all know: a task waits for the end of a
-// limit that a run met, and a run is told of one that an agent met.
+// All learn what one finds out about an account: a task waits for the end of a
+// limit that a run met, and a run learns of a limit that an agent met.
 func TestLimitsAreShared(t *testing.T) {
 	person(t, "")
 	w := newWorld(t)
@@ -148,8 +148,8 @@ func TestLimitsAreShared(t *testing.T) {
 	}
 }
 
-// Every life has ports of its own, which its checks have too, and which a keeper
-// that comes anew leaves to it.
+// Every life has ports of its own. Its checks have the same ports, and a new
+// keeper keeps them.
 func TestPortsOfAgents(t *testing.T) {
 	person(t, "")
 	w := newWorld(t)
@@ -234,8 +234,8 @@ func TestNobodyWaitsForWhoWaitsForSomethingElse(t *testing.T) {
 	}
 }
 
-// A keeper that comes anew calls no limit over that was met since an agent of its
-// own found the account free.
+// A new keeper does not call a limit over that was met after one of its agents
+// found the account free.
 func TestAnOldEndIsNotToldAgain(t *testing.T) {
 	person(t, "")
 	w := newWorld(t)

@@ -85,7 +85,7 @@ func illegal(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrIllegal, fmt.Sprintf(format, args...))
 }
 
-// check refuses fields that are none.
+// check returns an error if a field is not valid.
 func (f *Fields) check() error {
 	if f.Title != nil {
 		switch t := *f.Title; {
@@ -204,7 +204,7 @@ func (c *Change) move(t *Task) error {
 	case !May(t.State, c.To):
 		return illegal("it is %s, and cannot become %s", t.State, c.To)
 	case c.To == Assigned && c.Agent == "":
-		return illegal("it is to be assigned to nobody")
+		return illegal("assign needs an agent")
 	case c.To == Assigned && t.Backlog:
 		return illegal("it is in the backlog: take it from there first")
 	}

@@ -1,13 +1,13 @@
-// Package task is what an organization has to do: tasks and the backlog, as they
-// stand in .cmux/tasks.jsonl.
+// Package task keeps the tasks and the backlog of an organization in
+// .cmux/tasks.jsonl.
 //
-// The file is the only memory of them. A line is a change of one task. It names
-// the version of the task that its writer saw, is appended under the file's lock
-// after that was looked at again, and holds the code of the person's key; so of
-// two who change a task at once the second learns of it, and a copied or forged
-// line counts for nothing. A List is the one fold of the changes. Which state
-// follows which is a table; a verdict enters by task and attempt, once.
+// The file is the only record of the tasks. A line is a change of one task. It names
+// the version of the task that its writer saw, and it holds a code made with the
+// person's key. The writer appends it under the file's lock, after it has checked that
+// version again. So if two writers change a task at once, the second one gets an
+// error, and a copied or forged line does not count. A List folds the changes. A table
+// says which state may follow which; a verdict enters once, by task and attempt.
 //
-// A line that does not count is told of. Before the next change such a file is
-// saved aside whole, and the lines that count stay as they are.
+// cmux reports a line that does not count. Before the next change it copies such a
+// file aside as a whole, and the lines that count stay as they are.
 package task

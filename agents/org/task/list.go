@@ -22,7 +22,7 @@ type List struct {
 	most  int // highest number of an id
 }
 
-// number is that of a task's id; 0: it is none.
+// number returns the number in a task's id, or 0 if id has none.
 func number(id string) int {
 	digits, ok := strings.CutPrefix(id, "t")
 	n, err := strconv.Atoi(digits)
@@ -61,7 +61,7 @@ func (l *List) put(c Change) {
 	}
 	l.tasks[c.Task] = c.apply(old)
 	l.most = max(l.most, number(c.Task))
-	if c.Merged != nil { // it may name a task of which nothing else was written
+	if c.Merged != nil { // it may name a task that has no line of its own
 		l.most = max(l.most, number(c.Merged.Task))
 	}
 	l.log = append(l.log, c)

@@ -19,7 +19,7 @@ const (
 	Checking   State = "checking"
 	NeedsInput State = "needs input"
 	Limited    State = "limited"
-	Paused     State = "paused" // put back for another one, or for a reset; what it came to is kept
+	Paused     State = "paused" // put back for another one, or for a reset; its work is kept
 	Blocked    State = "blocked"
 	Done       State = "done"
 	Failed     State = "failed"

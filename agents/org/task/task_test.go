@@ -85,7 +85,7 @@ func TestStory(t *testing.T) {
 		{add("t1", "Login"), "open"},
 		{add("t1", "Login"), "!changed meanwhile"},
 		{move("t1", Working), "!it is open, and cannot become working"},
-		{Change{Task: "t1", Op: OpMove, To: Assigned}, "!to nobody"},
+		{Change{Task: "t1", Op: OpMove, To: Assigned}, "!needs an agent"},
 		{move("t1", Assigned), "assigned"},
 		{move("t1", Working), "working"},
 		{move("t1", Checking), "checking"},
@@ -362,8 +362,8 @@ func TestCutAfterEveryByte(t *testing.T) {
 	}
 }
 
-// Lines that do not count are told of, good ones stay, and the file is saved aside
-// before anything is written to it.
+// cmux reports lines that do not count, keeps the good ones, and copies the file
+// aside before it writes to it.
 func TestDamage(t *testing.T) {
 	root := t.TempDir()
 	b := newBook(t, root)

@@ -123,7 +123,7 @@ type Said struct {
 	Profile   Profile
 }
 
-// roles are what members are told of their work.
+// roles holds the instructions for the members of each role.
 var roles = map[string][]string{
 	"lead":          leads,
 	"tech-lead":     append([]string{"You decide how the parts fit: interfaces first, in writing, before anybody builds on them."}, leads...),
@@ -139,7 +139,7 @@ var roles = map[string][]string{
 	"fixer":         {"Make the smallest change that repairs it, with a way back.", "Say what you left for later."},
 	"defender":      {"Propose what you would do, and defend it: what it gains, what it costs, what it needs.", "Meet the strongest objection, not the weakest."},
 	"critic":        {"Propose another way, and say what is wrong with the first that comes to mind.", "Every objection names its consequence and how likely it is."},
-	"judge":         {"Read all proposals before you form an opinion.", "Decide one way, and say why, what would change your mind, and what is to be done first."},
+	"judge":         {"Read all proposals before you form an opinion.", "Decide one way, and say why, what would change your mind, and what must be done first."},
 }
 
 var leads = []string{

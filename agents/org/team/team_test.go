@@ -19,7 +19,7 @@ func TestTemplates(t *testing.T) {
 		}
 		for _, m := range x.Members {
 			if roles[m.Role] == nil {
-				t.Errorf("%s: nothing is said of the role %s", x.Name, m.Role)
+				t.Errorf("%s: no instructions for the role %s", x.Name, m.Role)
 			}
 		}
 	}

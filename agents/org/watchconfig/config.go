@@ -29,7 +29,7 @@ type Config struct {
 	ResetTasks   int           // of a permanent worker, before it is reset
 	ResetAfter   time.Duration // likewise
 	Quiet        Hours         // in which permanent workers are left alone
-	StaleAfter   time.Duration // an idle worker is told of
+	StaleAfter   time.Duration // an idle worker is reported
 	LoopCalls    int           // equal calls of a tool in a row
 }
 
@@ -49,8 +49,8 @@ func (h Hours) Has(t time.Time) bool {
 // Default is Config where a person says nothing.
 func Default() Config { return New(nil) }
 
-// New is what a person set, by key, beside the defaults. A value that is none
-// counts as not set.
+// New returns the configuration with the values that a person set, by key, and
+// defaults for the rest. A value that is not valid counts as not set.
 func New(set map[string]string) Config {
 	var c Config
 	for _, k := range c.keys() {
@@ -127,10 +127,10 @@ func (c *Config) keys() []Key {
 		count(&c.ResetTasks, "reset_tasks", "5", 1000, "A reset is due after so many tasks."),
 		span(&c.ResetAfter, "reset_after", "3h", "Or after so long with at least one task."),
 		hours(&c.Quiet, "quiet_hours", "Permanent workers are neither reset nor compacted in these hours, such as `00:00-08:00`."),
-		onOff(&c.Roles, "roles", "A supervisor is told of a permanent worker whose role file is missing."),
-		onOff(&c.Stale, "stale", "A supervisor is told of a worker that has nothing to do."),
+		onOff(&c.Roles, "roles", "Tell the supervisor about a permanent worker whose role file is missing."),
+		onOff(&c.Stale, "stale", "Tell the supervisor about a worker that has nothing to do."),
 		span(&c.StaleAfter, "stale_after", "2h", "So long without a task before a worker counts as stale."),
-		onOff(&c.Loops, "loops", "A supervisor is told of a worker that makes the same call again and again."),
+		onOff(&c.Loops, "loops", "Tell the supervisor about a worker that makes the same call again and again."),
 		count(&c.LoopCalls, "loop_calls", "30", 10_000, "So many equal calls of a tool in a row are a loop."),
 	}
 }
