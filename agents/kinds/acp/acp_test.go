@@ -21,7 +21,7 @@ func fixture(t *testing.T, kind agent.Kind, change func(*dag.Node), turns ...mt.
 	server := mt.New(t, mt.Script{Name: "work", Turns: turns})
 	base := t.TempDir()
 	home := mt.Env(t, server, agenttest.Project(t, base))
-	n := agenttest.Node(kind.Name, "Do what is to be done. #script:work", change)
+	n := agenttest.Node(kind.Name, "Do the whole task. #script:work", change)
 	return agenttest.New(t, base, n, home.Env), server
 }
 

@@ -31,7 +31,7 @@ type fixture struct {
 
 // node is a build node whose task marks the script of that name.
 func node(script string, change func(*dag.Node)) dag.Node {
-	return agenttest.Node(claude.Name, "Do what is to be done. #script:"+script, func(n *dag.Node) {
+	return agenttest.Node(claude.Name, "Do the whole task. #script:"+script, func(n *dag.Node) {
 		n.AutoAccept = true
 		if change != nil {
 			change(n)

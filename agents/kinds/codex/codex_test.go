@@ -28,7 +28,7 @@ func fixture(t *testing.T, change func(*dag.Node), turns ...mt.Turn) (*agenttest
 	server := mt.New(t, mt.Script{Name: "work", Turns: turns})
 	base := t.TempDir()
 	home := mt.Env(t, server, base)
-	n := agenttest.Node(codex.Name, "Do what is to be done. #script:work", change)
+	n := agenttest.Node(codex.Name, "Do the whole task. #script:work", change)
 	return agenttest.New(t, base, n, home.Env), server
 }
 

@@ -49,7 +49,7 @@ func standinEnv(t testing.TB, base string, plays script) []string {
 func fixture(t *testing.T, change func(*dag.Node), turns ...[]step) *agenttest.Fixture {
 	t.Helper()
 	base := t.TempDir()
-	return agenttest.New(t, base, agenttest.Node(kimi.Name, "Do what is to be done.", change), standinEnv(t, base, script{Turns: turns}))
+	return agenttest.New(t, base, agenttest.Node(kimi.Name, "Do the whole task.", change), standinEnv(t, base, script{Turns: turns}))
 }
 
 func auto(n *dag.Node) { n.AutoAccept = true }

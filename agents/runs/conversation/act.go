@@ -137,8 +137,8 @@ func (m *move) sayOn() {
 	m.deliver(m.together(h))
 }
 
-// keep keeps a message for when nothing is in its way; it was said before what
-// has been kept since. A compaction is not: it is ordered anew.
+// keep queues a message that cannot be delivered now, before those queued since. It
+// drops a compaction: whoever wants one orders it again.
 func (m *move) keep(h Message) {
 	if h.Why == Compaction {
 		m.remember(h.ID)

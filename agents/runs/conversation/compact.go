@@ -7,9 +7,9 @@ import (
 	"cmux/dag"
 )
 
-// An agent that stays can be told to compact its conversation. That is no message:
-// it is done between turns, while nothing else is to be said, or not at all; whoever
-// orders it finds out what came of it and decides whether to order it again.
+// An agent that stays can be told to compact its conversation. A compaction is no
+// message. It runs between turns, and only if nothing else is to be sent. Whoever
+// orders it learns the result and decides whether to order it again.
 
 // compact takes in the order.
 func (m *move) compact(id string) {
@@ -40,7 +40,7 @@ func (m *move) compacts(h Message) {
 	m.become(Become{Activity: dag.Working, Detail: "its conversation is compacted"})
 }
 
-// compacted takes in what came of it. It is not tried again by itself.
+// compacted applies the result of a compaction. It does not try again by itself.
 func (m *move) compacted(failure string) {
 	m.remember(m.Handed.ID)
 	if failure != "" {

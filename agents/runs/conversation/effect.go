@@ -24,7 +24,7 @@ const (
 	BackgroundClock              // what a turn left at work is to end
 	PartingClock                 // the agent is to take in that its report is accepted
 	ReviveClock                  // a program that has ended is started again
-	HinderedClock                // a person is to be told what is in the way of a message
+	HinderedClock                // then a person is told what blocks a message
 	SlipClock                    // what went with a hook is to be seen
 	AnswerClock                  // who gave an answer is told what it waits for
 	clocks
@@ -101,14 +101,14 @@ type (
 		Ref  Ref
 		Text string
 	}
-	// Heard answers whoever gave an Answer with what became of it, and for Waits why.
+	// Heard answers whoever gave an Answer with its Fate, and for Waits with why.
 	Heard struct {
 		Ref  Ref
 		Fate Fate
 		Why  string
 	}
-	// PassOn sends a question to whom the agent works for; Passed answers. Ref
-	// waits for what came of it: a hook, or a Call.
+	// PassOn sends a question to whoever the agent works for; Passed answers. Ref is
+	// the hook or the Call that waits for the result.
 	PassOn struct {
 		question.Question
 		Ref  Ref
@@ -141,7 +141,7 @@ type (
 	Disarm struct{ Clock Clock }
 	// Want asks for a slot; Granted or NoRunner answer.
 	Want struct{}
-	// TakeSlot records that it goes on without being granted one.
+	// TakeSlot records that the conversation continues without a granted slot.
 	TakeSlot struct{}
 	// AccountWorks records that the model answered an attempt on trial.
 	AccountWorks struct{}
@@ -177,8 +177,8 @@ type (
 		Hook, Call Ref
 		Break      bool
 	}
-	// Accept answers the call that waits for the verdict: it is good. Answered
-	// says what came of it.
+	// Accept tells the call that waits for the verdict that the report is
+	// accepted. Answered has the result.
 	Accept struct{ Call Ref }
 	// Judge finds out whether what was reported is so.
 	Judge struct{}

@@ -25,7 +25,7 @@ type What interface{ what() }
 // Ref names a hook or a call of the agent's that waits for its answer; 0 is none.
 type Ref int
 
-// What the agent's program did, and what came of it.
+// What the agent's program did, and the results of effects.
 type (
 	// Started: the program runs. Concludes: it will say when it has taken in
 	// that its report is accepted.
@@ -136,12 +136,12 @@ type (
 		PassOn
 		To, Text, Failure string
 	}
-	// Unfit: its piece of work cannot be begun, or gone on with.
+	// Unfit: the agent cannot begin its piece of work, or cannot continue it.
 	Unfit struct {
 		Reason dag.Reason
 		Detail string
 	}
-	// Tallied: what became of the piece of work is recorded.
+	// Tallied: the result of the piece of work is recorded.
 	Tallied struct{}
 	// Refused: the program ended because it cannot go on in its conversation. Said is
 	// what it was to be started with.

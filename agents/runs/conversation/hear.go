@@ -102,7 +102,7 @@ func (m *move) overspent(text string) {
 func (m *move) answer(e Answer) {
 	text := e.Text
 	switch {
-	case e.ID != "" && slices.Contains(m.Read, e.ID): // passed on again, by one that did not hear what became of it
+	case e.ID != "" && slices.Contains(m.Read, e.ID): // sent again by a caller that did not learn the result
 		m.owe(e.Ref)
 	case !m.Reports:
 		m.do(Deny{m.Name + " takes no answers"})

@@ -124,8 +124,8 @@ func (m *move) seen(id string) {
 		}
 		return
 	}
-	// It was to be handed over again. Work that a program had which is gone is handed
-	// over all the same: the next one is to go on with it.
+	// The message was queued for another delivery. If the program that had new work
+	// is gone, the work stays queued for the next program.
 	if i := slices.IndexFunc(m.Pending, is); i >= 0 {
 		if m.Pending[i].Why == NewWork && !m.running() {
 			return
@@ -206,12 +206,12 @@ func (m *move) untold() {
 	m.Got = !slices.ContainsFunc(m.Pending, isWork)
 }
 
-// breaks reports whether what is to be said is to break off the turn.
+// breaks reports whether h may break off the turn.
 func (m *move) breaks(h Message) bool { return h.Urgency == Breaking && m.CanBreak }
 
-// waitsForTurn reports whether what is to be said waits for the end of the turn:
-// of one whose end is held always, of any other mail does, unless it is urgent and
-// the turn can be given it.
+// waitsForTurn reports whether h waits for the end of the turn. Every message waits
+// while the program is busy. While a turn is under way whose end cmux only observes,
+// mail waits, unless it is urgent and the program accepts messages during a turn.
 func (m *move) waitsForTurn(h Message) bool {
 	if m.Gate.Ref != 0 {
 		return false

@@ -10,7 +10,7 @@ import (
 
 // Whoever gives an answer waits to hear what becomes of it, for answerWait at most.
 
-// Fate is what became of a person's words.
+// Fate is what happened to a person's answer.
 type Fate uint8
 
 const (
@@ -52,7 +52,7 @@ func (m *move) hears(h Message) {
 	m.tell(h.refs, fate, why)
 }
 
-// tell reports what became of an answer to each of refs that still waits for it.
+// tell sends the fate of an answer to each of refs that still waits for it.
 func (m *move) tell(refs []Ref, fate Fate, why string) {
 	for _, ref := range refs {
 		i := slices.Index(m.Owed, ref)
@@ -89,7 +89,7 @@ func (s *State) dialogFirst() string {
 	return fmt.Sprintf("%s shows a dialog of its program (%s): nothing was sent. Only keys in its pane answer it: cmux %s attach %s", s.Name, oneLine(shows), s.noun(), s.Name)
 }
 
-// settles tells who waits what became of their answers, once that is known.
+// settles sends callers the fate of their answers, once it is known.
 func (m *move) settles() {
 	if len(m.Owed) == 0 {
 		return

@@ -27,7 +27,7 @@ func (m *move) limitKnown(e LimitKnown) {
 	switch m.Phase {
 	case Limiting:
 		if m.AskAtLimit && !m.Overridden {
-			q := question.New(fmt.Sprintf("its account is at its limit until %s: %s (answer `go on`, or what it is to be told then)", e.Until.In(m.at.Location()).Format("15:04"), oneLine(m.Met.Text)))
+			q := question.New(fmt.Sprintf("its account is at its limit until %s: %s (answer `go on`, or the text to send to the agent then)", e.Until.In(m.at.Location()).Format("15:04"), oneLine(m.Met.Text)))
 			m.ask(Open{Question: q, Reason: dag.ReasonReported, Limit: e.Until})
 			return
 		}

@@ -32,7 +32,7 @@ var Phases = [phases]struct {
 		{BackingOff, "a call of the model failed"},
 		{Examining, "its program has ended"},
 		{Closing, "its node is overridden and it has reported, the model failed too often, or nobody can be asked"},
-		{Tallying, "it stays, and its work is over: it failed, was taken back, or the agent cannot go on with it"},
+		{Tallying, "it stays, and its work is over: it failed, was taken back, or the agent cannot continue it"},
 		{Resting, "it stays, its turn has ended, and there is nothing to do"},
 	}},
 	Handing: {"A message is on its way: as the answer to a waiting hook or call, else through the kind's own way.", []Way{
@@ -53,7 +53,7 @@ var Phases = [phases]struct {
 		{Regaining, "it was delivered after all, and needed input"},
 		{Closing, "it accepts no messages"},
 		{Halting, "it stays, and accepts no messages"},
-		{Tallying, "it stays, and its work cannot be gone on with"},
+		{Tallying, "it stays, and it cannot continue its work"},
 		{Asking, "a dialog of the program keeps an answer from its question, which is open again; or it stays, and what it was handed without work cannot be handed over"},
 	}},
 	AwaitingTurn: {"The message waits for the end of the current turn.", []Way{

@@ -11,7 +11,7 @@ import (
 	"cmux/agents/kinds/news"
 )
 
-var update = flag.Bool("update", false, "write the pages and traces anew")
+var update = flag.Bool("update", false, "rewrite the pages and traces")
 
 type byRand struct{ *rand.Rand }
 

@@ -580,7 +580,7 @@ func (p *player) helpful() {
 	p.wrong("there is no way out of %+v", p.s)
 }
 
-// account holds what became of a person's words against what must be.
+// account compares what happened to a person's messages with what must happen.
 func (p *player) account() {
 	open := ""
 	if p.s.Phase != Closing {

@@ -67,11 +67,11 @@ func rules(t *rapid.T) {
 	}
 }
 
-// Nothing is typed while a person or a question has the agent, nor into a screen
-// that is not safe; what a person
-// said is handed over once, or still waits, or is told of; every hook and every
-// call gets one answer, every report one judgment; no report overtakes what was
-// said before it; there is always a way out, and the same events lead to it.
+// cmux types nothing while a person or a question has the agent, nor into a screen
+// that is not safe. A person's message is delivered once, or still waits, or is
+// reported as undelivered. Every hook and every call gets one answer, every report
+// one judgment. No report overtakes a message that came before it. There is always a
+// way out, and the same events lead to it.
 func TestRules(t *testing.T) { rapid.Check(t, rules) }
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }

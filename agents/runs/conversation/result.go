@@ -8,7 +8,7 @@ import (
 	"cmux/dag"
 )
 
-// result takes in what came of an effect.
+// result applies the result of an effect.
 func (m *move) result(what What) {
 	switch e := what.(type) {
 	case Begin:
@@ -96,7 +96,7 @@ func (m *move) answered(ok bool) {
 	}
 }
 
-// delivered takes in what came of a delivery by the agent's own way.
+// delivered applies the result of a delivery through the kind's own way.
 func (m *move) delivered(failure string) {
 	if m.Handed.Why == Compaction {
 		m.compacted(failure)

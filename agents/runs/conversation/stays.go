@@ -318,7 +318,7 @@ func (m *move) proven(e news.Event) {
 	}
 }
 
-// giveBack ends a piece of work that the agent cannot go on with.
+// giveBack ends a piece of work that the agent cannot continue.
 func (m *move) giveBack() {
 	why := m.Report.Text
 	m.Report = nil

@@ -60,8 +60,8 @@ func (m *move) enter(p Phase) {
 	m.path = append(m.path, p)
 }
 
-// back is where a wait or a deed of the conversation ends: the agent is looked
-// at anew.
+// back ends a wait or an action of the conversation: the agent is examined
+// again.
 func (m *move) back() {
 	m.WentOn = false
 	m.enter(Working)

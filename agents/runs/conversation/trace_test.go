@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// TestTraces plays conversations from testdata: a line that begins with > is an
-// event, +30s before it lets time pass, busy says that a turn is under way whose
-// end will be held, in-turn one whose end will only be told; what follows is what came of it, and the phase in brackets.
-// A line that begins with # is told, one with = changes the configuration.
+// TestTraces plays conversations from testdata. A line that begins with > is an
+// event; +30s before it lets time pass. "busy" starts a turn whose end will be held,
+// "in-turn" a turn whose end is only observed. After each event come its effects, and
+// the phase in brackets. A line that begins with # is a comment, a line with = changes
+// the configuration.
 func TestTraces(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.trace")
 	if err != nil || len(files) == 0 {
@@ -30,13 +31,13 @@ func TestTraces(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else if got != string(b) {
-				t.Errorf("it goes otherwise (-update writes it anew):\n%s", got)
+				t.Errorf("the trace differs (-update rewrites it):\n%s", got)
 			}
 		})
 	}
 }
 
-// trace plays the events of a text, and returns it with what comes of them.
+// trace plays the events of a text, and returns the text with their effects.
 func trace(t *testing.T, text string) string {
 	c := Config{Name: "api", Reports: true, Pause: 30 * time.Second, Settle: 10 * time.Minute, Parting: 10 * time.Second}
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -23,7 +23,7 @@ func TestBesideAWithdrawnMarker(t *testing.T) {
 		want      signals.VerdictKind
 	}{
 		"touched":            {blocked, seen(signals.Identity{Inode: 7, Size: 3, MTime: 2}, code(99)), signals.Touched},
-		"written anew":       {blocked, seen(signals.Identity{Inode: 8, Size: 3, MTime: 2}, code(99)), signals.FailedByHand},
+		"rewritten":          {blocked, seen(signals.Identity{Inode: 8, Size: 3, MTime: 2}, code(99)), signals.FailedByHand},
 		"other content":      {blocked, seen(signals.Identity{Inode: 7, Size: 2, MTime: 2}, code(0)), signals.Override},
 		"a done one touched": {done, seen(signals.Identity{Inode: 7, Size: 2, MTime: 2}, code(0)), signals.Override},
 		"none withdrawn":     {nil, seen(signals.Identity{Inode: 7, Size: 3, MTime: 2}, code(99)), signals.FailedByHand},

@@ -89,9 +89,9 @@ func (h *History) replayed(tail signals.Tail) {
 	}
 }
 
-// Passed is what is said of the lines of the records that count for nothing,
-// each as "records.jsonl:12: why", in their order. Those that a kill left torn
-// are among them only where asked for: they are nobody's fault.
+// Passed returns the lines of the records that count for nothing, in their order,
+// each as "records.jsonl:12: why". torn includes the lines that a kill left torn:
+// they are no error.
 func (v *View) Passed(torn bool) ([]string, error) {
 	lines := make(map[int64]string)
 	for _, at := range v.foreign {

@@ -102,8 +102,8 @@ func taken(t interface{ Fatalf(string, ...any) }, g *dag.Graph, lines [][]byte) 
 			v.State.Clone().Due()
 		}
 	}
-	kept, anew := viewOf(h, now), viewOf(unseen, now)
-	if k, a := seen(t, kept), seen(t, anew); k != a {
+	kept, folded := viewOf(h, now), viewOf(unseen, now)
+	if k, a := seen(t, kept), seen(t, folded); k != a {
 		t.Fatalf("kept:\n%s\nfolded from nothing:\n%s", k, a)
 	}
 	rebuilt := dag.Rebuild(g, kept.State.Facts())

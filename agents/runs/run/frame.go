@@ -2,8 +2,8 @@ package run
 
 import "cmux/dag"
 
-// Frame is what an attempt is told of its project and of the run that it is a
-// part of. It is made once for all attempts and never changed.
+// A Frame is what an attempt knows of its project and of the run that it is part
+// of. It is made once for all attempts and never changed.
 type Frame struct {
 	Run        string   `json:"run"`                   // id
 	Root       string   `json:"root"`                  // absolute path of the main worktree
@@ -19,7 +19,7 @@ type Frame struct {
 	Peers []Peer `json:"peers,omitempty"`
 }
 
-// Peer is what others are told of a node.
+// A Peer is what other agents learn about a node.
 type Peer struct {
 	Name   string `json:"name"`
 	Branch string `json:"branch,omitempty"` // that it leaves behind; empty: none
@@ -60,14 +60,14 @@ func peers(g *dag.Graph, root string) []Peer {
 	return all
 }
 
-// Past is what an attempt is told of those of its node before it. All of them
-// are over.
+// Past holds the earlier attempts of a node, for the agent of the next one. All of
+// them are over.
 type Past struct {
 	Omitted  int      `json:"omitted,omitempty"` // how many are before those of Attempts
 	Attempts []Former `json:"attempts"`          // oldest first
 }
 
-// Former is an attempt as a later one is told of it.
+// Former is an earlier attempt as the agent of a later one sees it.
 type Former struct {
 	N        int    `json:"n"`
 	Vanished string `json:"vanished,omitempty"` // how it vanished

@@ -85,9 +85,9 @@ func (n *Node) attempt(i int) *Attempt {
 	return nil
 }
 
-// Resumable is the conversation that attempt i goes on with: that of the one
+// Resumable returns the conversation that attempt i resumes: that of the attempt
 // before it which was lost, broken off, ended without a report or sent back by a
-// person. Empty: it begins one of its own.
+// person. If it is empty, attempt i begins its own conversation.
 func (n *Node) Resumable(i int) string {
 	for k := len(n.Attempts) - 1; k >= 0; k-- {
 		switch a := &n.Attempts[k]; {

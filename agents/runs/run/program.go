@@ -132,7 +132,7 @@ func (r *Run) keepProgram(own *seal.Key, from string) error {
 // keptProgram finds the copy of a file that was copied before, where neither has
 // changed since.
 func (r *Run) keptProgram(key *seal.Key, source Program, device uint64) (Program, bool) {
-	entries, _ := signals.ReadDir(programsDir(r.Plan.Root)) // what cannot be read is made anew
+	entries, _ := signals.ReadDir(programsDir(r.Plan.Root)) // cmux makes again what it cannot read
 	for _, e := range entries {
 		name, is := strings.CutSuffix(e.Name(), ".json")
 		if !is {

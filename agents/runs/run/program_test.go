@@ -97,7 +97,7 @@ func TestTheCopyIsFoundByItsFile(t *testing.T) {
 	}
 	note := noteOf(first.Bin)
 	was := read(t, note)
-	// What somebody else wrote is not believed, nor what is said of another file.
+	// A note that somebody else wrote does not count, nor one about another file.
 	for what, spoil := range map[string]func() error{
 		"a note that was changed": func() error {
 			return os.WriteFile(note, []byte(strings.Replace(string(was), `"copy":{`, `"copy":{"x":1,`, 1)), 0o600)

@@ -62,11 +62,11 @@ const (
 	HowTouched  = "touch"    // a person's marker
 	HowApproved = "approve"  // of a gate
 	HowOverride = "override" // the command
-	HowBad      = "bad"      // a marker that is none
+	HowBad      = "bad"      // an invalid marker
 )
 
-// HowReleased is how Freed and Limited records came about that say of an account
-// at its limit that a person wants it tried now.
+// HowReleased is the How of Freed and Limited records with which a person released an
+// account at its limit, so that cmux tries it now.
 const HowReleased = "released"
 
 // Shared says that what a record tells of an account stands in the person's

@@ -79,11 +79,11 @@ func (r *Run) fold(h *History, each func(*Record)) func(line []byte, next int64)
 	return r.read(func(l readLine) { h.take(l, each) })
 }
 
-// foreignLine is told of a line of the records that does not count.
+// foreignLine describes a line of the records that does not count.
 const foreignLine = "not written by cmux, or not there; it does not count"
 
-// ForeignLine is what is told of the line of the records at an offset that is
-// not cmux's: where it stands, and all of it.
+// ForeignLine describes the line at offset at of the records, which cmux did not
+// write. where is its place; told is where with the reason.
 func (r *Run) ForeignLine(at int64) (where, told string, err error) {
 	where, err = r.RecordLine(at)
 	return where, where + ": " + foreignLine, err

@@ -68,8 +68,8 @@ func (r *Run) AskOnce(id string, q Request) error {
 // maxRequest is how large the file of a request may be.
 const maxRequest = 4 << 20
 
-// NoRequest is a file among the requests that is none: it cannot be read as
-// one, or no command of this person left it there.
+// NoRequest is a file among the requests that does not count: it cannot be read,
+// or no command of this person left it there.
 type NoRequest struct {
 	Path string
 	Err  error

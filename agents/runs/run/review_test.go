@@ -9,8 +9,8 @@ import (
 	"cmux/dag"
 )
 
-// Which conversation an attempt goes on with, and what its agent is told that a
-// person said.
+// Which conversation an attempt resumes, and which text of a person its agent
+// gets.
 func TestSentBack(t *testing.T) {
 	start := func(n int, conversation string) []run.Record {
 		return []run.Record{{Type: run.Started, Node: "a", Attempt: n}, {Type: run.Conversed, Node: "a", Attempt: n, Conversation: conversation}}
@@ -32,7 +32,7 @@ func TestSentBack(t *testing.T) {
 		{"run again", all(done, one(run.Record{Type: run.Reset, Node: "a"})), 2, "", ""},
 		{"sent back", all(done, one(back)), 2, "one", "more"},
 		{"sent back, and lost", all(done, one(back), start(2, "one"), one(run.Record{Type: run.Vanished, Node: "a", Attempt: 2, How: run.HowLost})), 3, "one", "more"},
-		{"sent back, and failed: it begins anew and is told all the same", all(done, one(back), start(2, "one"), one(end(2, dag.Failed, true))), 3, "", "more"},
+		{"sent back, and failed: a new conversation that gets the comment all the same", all(done, one(back), start(2, "one"), one(end(2, dag.Failed, true))), 3, "", "more"},
 		{"sent back twice", all(twice, one(run.Record{Type: run.Reset, Node: "a", Comment: "still more"})), 3, "one", "still more"},
 		{"sent back, then run again", all(twice, one(run.Record{Type: run.Reset, Node: "a"})), 3, "", ""},
 		{"approved since", all(twice, one(run.Record{Type: run.Reviewed, Node: "a", How: "approved", Tip: "x"})), 3, "", ""},

@@ -43,8 +43,8 @@ type Spec struct {
 	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
 	Conversation string       `json:"conversation,omitempty"` // to be resumed
 	Said         string       `json:"said,omitempty"`         // by the person who sent the work back
-	Past         *Past        `json:"past,omitempty"`         // what an agent is told of the attempts before; nil: nothing
-	Left         *Left        `json:"left,omitempty"`         // the attempt before it came to this, and nobody has decided
+	Past         *Past        `json:"past,omitempty"`         // the attempts before, for the agent's prompt; nil: none
+	Left         *Left        `json:"left,omitempty"`         // the result of the attempt before, which nobody has decided on
 	Outputs      dag.Outputs  `json:"outputs,omitempty"`      // that earlier attempts have published
 	Used         dag.Usage    `json:"used,omitzero"`          // by earlier attempts
 	Counted      dag.Usage    `json:"counted,omitzero"`       // of it, in Conversation

@@ -127,8 +127,8 @@ type Work struct {
 	Place   Place     `json:"place"`        // its worktree, branch and start commit
 	Used    dag.Usage `json:"used,omitzero"`
 	Checks  []string  `json:"checks,omitempty"` // as Spec has them, as of now
-	Past    *Past     `json:"past,omitempty"`   // what the agent is told of earlier attempts at the task; nil: nothing
-	Before  string    `json:"before,omitempty"` // what the agent is told of how far earlier attempts came; empty: it is the first
+	Past    *Past     `json:"past,omitempty"`   // earlier attempts at the task, for the agent's prompt; nil: none
+	Before  string    `json:"before,omitempty"` // how far earlier attempts came, for the agent's prompt; empty: this is the first
 }
 
 // AgentRecords is the file with the records of a standing agent.

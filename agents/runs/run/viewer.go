@@ -130,8 +130,8 @@ func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View,
 	if own != nil {
 		v.Lost = own.Lost
 	}
-	// A past run has no markers: they are those of the newest one of its session.
-	// A person may decide a node of a run that has ended, for it to go on with.
+	// A past run has no markers: the markers belong to the newest run of its session.
+	// A person may decide a node of a run that has ended, and the run resumes with it.
 	if own != nil && beside {
 		found, strays, err := w.observe(ctx, h, own, held, now)
 		if err != nil {

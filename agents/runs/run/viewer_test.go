@@ -88,9 +88,9 @@ func TestViewerFollows(t *testing.T) {
 			now := time.Unix(1_800_000_000, 0)
 			kept, err := viewer.View(context.Background(), now)
 			w.must(err)
-			anew, err := r.View(context.Background(), now)
+			folded, err := r.View(context.Background(), now)
 			w.must(err)
-			if k, a := seen(t, kept), seen(t, anew); k != a {
+			if k, a := seen(t, kept), seen(t, folded); k != a {
 				t.Fatalf("kept:\n%s\nfrom nothing:\n%s", k, a)
 			}
 		}

@@ -174,7 +174,7 @@ func TestMarkerOfAGateThatAsksForACodeBeforeARunner(t *testing.T) {
 	c := p.live(r, HowStart)
 	p.becomes(r, waiting)
 	p.has("ship", "none")
-	p.until("it is told of", func() bool { return p.incidents(r, "ship") == 1 })
+	p.until("the incident is recorded", func() bool { return p.incidents(r, "ship") == 1 })
 	c.interrupt()
 	p.touch("ship")
 	p.touch("shut")
@@ -182,7 +182,7 @@ func TestMarkerOfAGateThatAsksForACodeBeforeARunner(t *testing.T) {
 	c = p.live(r, HowResume)
 	p.has("ship", "none")
 	p.has("shut", "7")
-	p.until("it is told of", func() bool { return p.incidents(r, "shut") == 1 })
+	p.until("the incident is recorded", func() bool { return p.incidents(r, "shut") == 1 })
 	p.becomes(r, waiting)
 	c.interrupt()
 	// A runner that was killed while it carried an override out has left the

@@ -236,8 +236,8 @@ agents:
 	w.want(w.r, "asks: done\nidle: failed (cancelled)")
 }
 
-// A runner that is told to leave has what lives elsewhere ended; the next one
-// goes on with it.
+// A runner that is told to leave ends what lives elsewhere; the next runner
+// continues the run.
 func TestResumedElsewhere(t *testing.T) {
 	w := goAway(t, `
 session: s

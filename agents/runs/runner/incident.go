@@ -61,8 +61,8 @@ func (r *Runner) atWork() []int {
 	return at
 }
 
-// mostForeign is how many lines of the records are told of that cmux did not
-// write: whoever writes them in a loop is to have no more work done than that.
+// mostForeign is the number of foreign lines in the records that the runner reports.
+// It bounds the runner's work if somebody writes such lines in a loop.
 const mostForeign = 100
 
 // foreign records the lines among the records that this person's cmux did not

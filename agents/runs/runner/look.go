@@ -103,7 +103,7 @@ func (r *Runner) rescan(ctx context.Context) error {
 	return r.requests(ctx)
 }
 
-// relock takes the run's lock anew after its file was removed.
+// relock takes the run's lock again after its file was removed.
 func (r *Runner) relock() error {
 	root := r.Run.Plan.Root
 	if err := signals.Init(root); err != nil {

@@ -76,8 +76,8 @@ func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, launch string
 	return session, awaitRunner(ctx, client, r, pane, launch)
 }
 
-// errThere says that tmux was first to start the runner again, which goes on with
-// the run.
+// errThere says that tmux has restarted the runner already, and that this runner
+// continues the run.
 var errThere = errors.New("a runner is there")
 
 // openMonitor starts spec in the monitor's pane.

@@ -11,8 +11,8 @@ import (
 	"cmux/dag"
 )
 
-// An agent that is tried again is told what came of the attempt before, and is not
-// taken for lost when the process of that one ends only after it was started.
+// An agent that tries a node again learns the result of the attempt before. It does
+// not count as lost when the process of that attempt ends after its own start.
 func TestNextAttemptKnowsTheLast(t *testing.T) {
 	p := newProject(t, `
 session: s

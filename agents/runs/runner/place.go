@@ -207,7 +207,7 @@ func (r *Runner) undrifted(ctx context.Context) error {
 	return nil
 }
 
-// placed goes on with a placement that came back from git.
+// placed continues a placement that came back from git.
 func (r *Runner) placed(ctx context.Context, l lent) error {
 	r.placing--
 	if r.leaving != "" || r.told.Err() != nil {

@@ -137,7 +137,7 @@ func (r *Runner) heardLimit(ctx context.Context, rec *run.Record) {
 	if rec.Type == run.Limited {
 		r.notifyLimit(ctx, rec)
 	}
-	if rec.Shared == nil || rec.Shared.By != nil { // else it is told of already
+	if rec.Shared == nil || rec.Shared.By != nil { // else the record is reported already
 		r.tell(rec)
 	}
 }

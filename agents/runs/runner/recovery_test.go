@@ -454,7 +454,7 @@ func TestRecordWithoutMarker(t *testing.T) {
 			last = i
 		}
 	}
-	// Each line is proven for its place, so those that are left are written anew.
+	// The code of a line covers its place, so the remaining lines are rewritten.
 	var kept []run.Record
 	for _, l := range lines[:last+1] {
 		if rec, err := run.ParseRecord([]byte(l)); err == nil && rec.Type != run.Published {

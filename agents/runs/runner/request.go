@@ -292,10 +292,10 @@ func GoesOn(node string, fresh bool) error {
 	return nil
 }
 
-// Rerun is the nodes that `retry` of node i begins anew: the node itself and,
-// with downstream, every ended node behind it. What i blocked follows by
-// itself. What is over a budget is refused. The error is for the person who
-// asked.
+// Rerun returns the nodes that `retry` of node i starts again: the node itself and,
+// with downstream, every ended node behind it. Nodes that i blocked follow by
+// themselves. Rerun refuses a node that is over its budget. The error is for the
+// person who asked.
 func Rerun(s *dag.State, i int, downstream bool, overBudget func(int) error) ([]int, error) {
 	g := s.Graph()
 	name := g.Nodes[i].Name

@@ -64,8 +64,8 @@ type Options struct {
 	Host func(host.Config) (host.Host, error)
 }
 
-// Teller is told of a record and of the history with it. It is called by the
-// goroutine that schedules, so it must not wait for anything.
+// A Teller receives each record and the history with it. The goroutine that
+// schedules calls it, so it must not wait for anything.
 type Teller func(h *run.History, rec *run.Record)
 
 // Runner carries one run. Its fields belong to the goroutine of Run.
@@ -82,7 +82,7 @@ type Runner struct {
 	book    *run.Book
 	hist    *run.History // with the scheduler's state, which this runner asks what is due
 	offset  int64
-	strange int // lines of the records that are nobody's and were told of
+	strange int // lines of the records that cmux did not write and that were reported
 	scanner *signals.Scanner
 	repo    *worktree.Repo
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
@@ -154,8 +154,8 @@ func Run(ctx context.Context, o Options) (dag.RunState, error) {
 	return state, errors.Join(err, r.close())
 }
 
-// ErrUpdated says that the run has another plan now: it is to be opened and
-// carried anew.
+// ErrUpdated says that the run has a new plan: the caller must open the run again
+// and carry it.
 var ErrUpdated = errors.New("the run has another plan now")
 
 func open(ctx context.Context, o Options) (_ *Runner, err error) {
@@ -343,7 +343,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 // shortRun is how long a run goes unwatched of which nobody else writes anything.
 const shortRun = 250 * time.Millisecond
 
-// watch watches where what happens is heard of.
+// watch watches the folders and files in which the runner sees changes.
 func (r *Runner) watch(ctx context.Context) *signals.Watcher {
 	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
 	if r.known.dir != "" {

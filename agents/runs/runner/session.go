@@ -52,8 +52,8 @@ func EndSession(ctx context.Context, r *run.Run) error {
 	return err
 }
 
-// ParseConfig reads the configuration of a run anew, as Plan does, for the
-// environment that it goes on with.
+// ParseConfig parses the configuration of a run again, as Plan does, for the
+// environment in which the run resumes.
 func ParseConfig(r *run.Run, config []byte, kinds agent.Kinds, env []string) (*dag.Graph, []dag.Warning, error) {
 	g, warnings, err := parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds, Env: env}, config)
 	if g != nil {

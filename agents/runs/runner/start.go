@@ -53,7 +53,7 @@ type Launch struct {
 	Base     worktree.Base
 	Dirt     worktree.Dirt
 	Rows     []LaunchRow // by node
-	// Unfinished is the run that `start` goes on with instead of a new one;
+	// Unfinished is the run that `start` resumes instead of a new one;
 	// Graph and the rest are then the frozen ones.
 	Unfinished *run.Run
 	SetAside   []string // by Create: what lay there and is not believed, where it is now
@@ -191,9 +191,8 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 	return g, warnings, nil
 }
 
-// read reads the configuration and finds what is there of its session. An
-// unfinished run is gone on with as it is, whatever has become of the
-// configuration.
+// read reads the configuration and finds the runs of its session. If the session
+// has an unfinished run, read resumes it unchanged and ignores the configuration.
 func (l *Launch) read(ctx context.Context) (err error) {
 	o := l.Options
 	if _, err := settings.Read(); err != nil {

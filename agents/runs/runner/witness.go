@@ -82,8 +82,8 @@ func (r *Runner) ranCommand(ctx context.Context, i int, at time.Time) bool {
 	return err == nil && reply.Yes
 }
 
-// takeBack undoes a marker that does not count. One that changed since it was
-// judged is judged anew.
+// takeBack undoes a marker that does not count. If the marker has changed since it
+// was judged, the runner judges it again.
 func (r *Runner) takeBack(i int, o signals.Observed) (*run.Record, error) {
 	now := time.Now()
 	if is, err := r.scanner.Look(i, now); err != nil || !is.Exists || is.Identity != o.Identity {

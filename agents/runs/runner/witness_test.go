@@ -138,7 +138,7 @@ agents:
 				})
 			}
 			if tt.incident != "" {
-				p.until("it is told of", func() bool { return told() == 1 })
+				p.until("the incident is recorded", func() bool { return told() == 1 })
 				want := "none"
 				if tt.incident == "bad" {
 					want = "1"
@@ -196,7 +196,7 @@ agents:
 	told := func(rec *run.Record) bool {
 		return rec.Type == run.Incident && rec.How == run.IncidentMarker && rec.Node == "api" && strings.Contains(rec.Detail, "a marker of web")
 	}
-	p.until("it is told of", func() bool { return p.count(r, told) == 1 })
+	p.until("the incident is recorded", func() bool { return p.count(r, told) == 1 })
 	p.becomes(r, "web: needs input\napi: running")
 	p.until("it is taken back", func() bool { return p.marker("web") == "none" })
 	// Between two commands a touch is a person's.

@@ -29,7 +29,7 @@ type behavior struct {
 const (
 	commit = "git add -A && git commit -q -m work"
 	work   = Do("echo made > a.txt && " + commit)
-	task   = "Do what is to be done."
+	task   = "Do the whole task."
 
 	// sentBack is how prompt.NoReport begins.
 	sentBack = "You ended your turn without reporting"

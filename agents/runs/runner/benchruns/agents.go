@@ -30,7 +30,7 @@ func (b *bench) agents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// With an environment that is nobody's, as everything that is measured.
+	// The environment is a clean one, as for everything that is measured.
 	_, version, err := timed(ctx, b.scratch, b.env, program, "--version")
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func team(n int, script string) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "session: bench%d\nmax_parallel: %d\ndefaults: {agent: claude, auto_accept: true}\nagents:\n", os.Getpid(), n)
 	for i := range n {
-		fmt.Fprintf(&s, "  - {name: a%d, task: \"Do what is to be done. #script:%s\"}\n", i, script)
+		fmt.Fprintf(&s, "  - {name: a%d, task: \"Do the whole task. #script:%s\"}\n", i, script)
 	}
 	return s.String()
 }
@@ -339,7 +339,7 @@ func value(env []string, name string) string {
 // firstRequest measures the time from a start to the first request that the
 // model sees, by cmux and by hand.
 func (b *bench) firstRequest(ctx context.Context, program string) error {
-	const prompt = "Do what is to be done. #script:" + heldScript
+	const prompt = "Do the whole task. #script:" + heldScript
 	line, err := json.Marshal(map[string]any{"type": "user", "message": map[string]string{"role": "user", "content": prompt}})
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (b *bench) reports(ctx context.Context, program string) error {
 
 // oneNode runs a node by the script to its end.
 func (b *bench) oneNode(ctx context.Context, program, where string, script modeltest.Script) (requests, late, sent int, err error) {
-	config := fmt.Sprintf("session: bench%d\ndefaults: {agent: claude, auto_accept: true}\nagents:\n  - {name: a, task: \"Do what is to be done. #script:%s\", verify: [\"test -e ready\"]}\n", os.Getpid(), script.Name)
+	config := fmt.Sprintf("session: bench%d\ndefaults: {agent: claude, auto_accept: true}\nagents:\n  - {name: a, task: \"Do the whole task. #script:%s\", verify: [\"test -e ready\"]}\n", os.Getpid(), script.Name)
 	s, err := b.site(ctx, program, config, script)
 	if err != nil {
 		return 0, 0, 0, err
