@@ -80,6 +80,7 @@ demo-web: tools dashboard build
 # the paths in it, another clone on the same machine need not compile it again.
 check:
 	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples web/*.go)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
+	@scripts/words.sh
 	$(GO) mod tidy -diff
 	$(GO) vet -race -trimpath ./...
 	@staticcheck="$$($(LINT) -n staticcheck)" && GOFLAGS="$$GOFLAGS -race -trimpath" "$$staticcheck" -checks inherit,-ST1005 ./...

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# words.sh prints the lines with forms and spellings that the rules for words
+# forbid, and exits 1 if a folder has more of them than its bound.
+# With --all it prints every such line.
+#
+# The bounds are for folders that are not rewritten yet; any other folder must have
+# none. Lower a bound when you rewrite lines; never raise one.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+bounds='
+agents/control 76
+agents/kinds/acp 6
+agents/kinds/agent 2
+agents/kinds/claude 17
+agents/kinds/codex 6
+agents/kinds/guard 4
+agents/kinds/handover 1
+agents/kinds/kimi 2
+agents/kinds/stdio 5
+agents/kinds/transcript 7
+agents/platform/limits 2
+agents/platform/notice 3
+agents/platform/proc 3
+agents/platform/tmux 10
+agents/records/alert 1
+agents/records/audit 1
+agents/records/event 3
+agents/records/incident 4
+agents/records/ledger 6
+agents/records/locks 1
+agents/records/mail 11
+agents/runs/attempt 29
+agents/runs/host 5
+agents/runs/host/hosttest 3
+agents/runs/prompt 5
+agents/runs/wrapper 6
+agents/testkit/agenttest 4
+agents/testkit/chaos 1
+agents/testkit/modeltest 1
+agents/testkit/scripted 1
+dag 19
+server 6
+server/api 12
+server/changes 3
+server/health 1
+server/live 8
+server/login 1
+server/selfsigned 2
+server/static 1
+server/store 21
+server/terminal 3
+server/watch 9
+server/watchdog 8
+signals 7
+signals/mailbox 9
+web/bench 1
+web/e2e 2
+web/src/agents 1
+web/src/api 5
+web/src/app 1
+web/src/changes 1
+web/src/chat 1
+web/src/conversation 2
+web/src/live 7
+web/src/log 2
+web/src/onboarding 1
+web/src/palette 2
+web/src/plans 1
+web/src/review 1
+web/src/runs 2
+web/src/runs/graph 2
+web/src/tasks 3
+web/src/terminal 8
+web/src/ui 1
+worktree 22
+'
+
+forms='of which (nothing|none|no )|(is|are|was) (said|told|heard) of|(go|goes|gone|went) on with|what (came|comes|comes out|it came|became) (of|to)|\banew\b|(that|it|which) (is|are) (none|nobody)\b|comes? about\b|brings? about|the same again|(terminal|command|clone) of yours|(is|are) to be (done|told|said|given|assigned|tried|read|shown)|but for the'
+spellings='organis|behaviour|colour|licence|learnt|whilst|time-out|take-over'
+# Data and quotations: a file's name on disk, a question in recorded screens, and
+# a field of agents/control.
+quoted='organisation\.lock|[Ww]hich(\\n| )colour|"header": *"Colour"|control\.Diff\{.*Colour:'
+
+files=('*.go' '*.ts' '*.tsx' '*.md')
+{
+  git grep -nE "$forms" -- "${files[@]}"
+  git grep -niE "$spellings" -- "${files[@]}" | grep -vE "$quoted"
+} | awk -v bounds="$bounds" -v all="${1:-}" '
+  BEGIN { n = split(bounds, b, /[ \n]+/); for (i = 1; i < n; i++) if (b[i] != "" && b[i] !~ /^[0-9]+$/) bound[b[i]] = b[i+1] }
+  {
+    f = $0; sub(/:.*/, "", f)
+    # The longest listed folder that holds the file counts it.
+    d = f; while (sub(/\/[^\/]*$/, "", d)) if (d in bound) break
+    if (!(d in bound)) { d = f; if (!sub(/\/[^\/]*$/, "", d)) d = "." }
+    count[d]++; lines[d] = lines[d] $0 "\n"
+    if (all == "--all") print
+  }
+  END {
+    for (d in count) if (count[d] > bound[d] + 0) {
+      bad = 1
+      if (all != "--all") printf "%s", lines[d]
+      printf "%s: %d lines with forbidden words, at most %d: write plain words instead\n", d, count[d], bound[d]
+    }
+    for (d in bound) if (count[d] + 0 < bound[d]) printf "%s: lower its bound in scripts/words.sh from %d to %d\n", d, bound[d], count[d]
+    exit bad
+  }'
