@@ -94,11 +94,3 @@ func (p *Project) Nodes(ctx context.Context, id string, fits func(*dag.Node) boo
 	}
 	return names, nil
 }
-
-// moment is t for JSON: null for none.
-func moment(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cmux/agents/platform/proc"
-	"cmux/agents/records/ledger"
 	"cmux/agents/records/locks"
 	"cmux/agents/runs/run"
 	"cmux/signals"
@@ -275,11 +274,4 @@ func (p *Project) Locks() ([]LockReport, error) {
 		all = append(all, r)
 	}
 	return all, nil
-}
-
-// skipped tells of lines that do not count.
-func (p *Project) skipped(all []ledger.Bad) {
-	for i := range all {
-		p.note("skipped a line of " + all[i].String())
-	}
 }

@@ -36,25 +36,6 @@ type Sent struct {
 	Note     string `json:"note,omitempty"` // what becomes of it otherwise than was asked
 }
 
-// caller is who gives an order, as an address: the person, or a node of a run.
-// inside says that its wrapper can be reached, which vouches for it.
-func (p *Project) caller() (from mailbox.Address, inside bool, err error) {
-	a, err := p.origin()
-	if err != nil || a == nil {
-		return mailbox.Address{Kind: mailbox.User}, false, err
-	}
-	rel, err := filepath.Rel(run.Folder(p.Root), p.Getenv("CMUX_SOCKET"))
-	inside = err == nil && filepath.IsLocal(rel)
-	name := a.Node
-	if name == "" {
-		name = "unknown"
-	}
-	if a.Standing() {
-		return mailbox.Address{Kind: mailbox.Agent, Name: name}, inside, nil
-	}
-	return mailbox.Address{Kind: mailbox.Node, Name: name}, inside, nil
-}
-
 // Send writes a message. A node's is written by its wrapper, which vouches for
 // it; that of a command without a wrapper is unverified.
 func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {

@@ -15,10 +15,6 @@ import (
 	"cmux/signals"
 )
 
-// patience is how long an order waits for a live runner to take it up. It
-// stands whatever happens to whoever gave it.
-const patience = 10 * time.Second
-
 // A run whose runner is found gone so many times in a row, so far apart, while an
 // order waits for it has none: tmux starts one that died again sooner.
 const (

@@ -131,13 +131,6 @@ func awaitMonitor(ctx context.Context, org *standing.Org) error {
 	return nil
 }
 
-func refusal(a standing.Answer) error {
-	if a.Refused != "" {
-		return errors.New(a.Refused)
-	}
-	return nil
-}
-
 // endRuns stops the runs that are under way, or says which go on.
 func (p *Project) endRuns(ctx context.Context, s *StoppedOrg, too bool) error {
 	owners, err := run.Owners(p.Root)

@@ -363,29 +363,6 @@ func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) 
 	return &r, nil
 }
 
-// standingAgent finds a standing agent by its name, display name or id.
-func (p *Project) standingAgent(name string) (*standing.Org, *standing.Agent, error) {
-	org, err := p.org()
-	if err != nil {
-		return nil, nil, err
-	}
-	a, err := org.Find(name)
-	var unknown *standing.UnknownError
-	if errors.As(err, &unknown) {
-		return nil, nil, Usage("cmux workers list", "%w", Tag(err, ErrMissing))
-	}
-	return org, a, err
-}
-
-// org is the project's organization.
-func (p *Project) org() (*standing.Org, error) {
-	org, err := standing.Open(p.Root)
-	if errors.Is(err, run.ErrNoOrganization) {
-		return nil, &Hint{Err: err, Try: "cmux start"}
-	}
-	return org, err
-}
-
 // AgentNames are the names of the standing agents.
 func (p *Project) AgentNames() ([]string, error) {
 	org, err := p.org()

@@ -70,14 +70,6 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
 }
 
-// origin is the attempt that an order comes from; nil: it is a person's.
-func (p *Project) origin() (*origin.Attempt, error) {
-	if p.Person {
-		return nil, nil
-	}
-	return origin.Of(p.Root)
-}
-
 // leads reports whether an order is that of a supervisor who may give it.
 func (p *Project) leads(from *origin.Attempt, o Order) bool {
 	if !from.Standing() || !IsLeaders(o) {

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/say"
+	"cmux/agents/records/ledger"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -260,3 +261,29 @@ func (c Caller) git(ctx context.Context, dir string, args ...string) (string, er
 	}
 	return stdout.String(), nil
 }
+
+// Choice is one of several runs that a command may mean.
+type Choice struct {
+	ID      string
+	Session string
+	Stands  string // how it stands, for people
+}
+
+// moment is t for JSON: null for none.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// skipped tells of lines that do not count.
+func (p *Project) skipped(all []ledger.Bad) {
+	for i := range all {
+		p.note("skipped a line of " + all[i].String())
+	}
+}
+
+// patience is how long an order waits for a live runner to take it up. It
+// stands whatever happens to whoever gave it.
+const patience = 10 * time.Second

@@ -11,13 +11,6 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// Choice is one of several runs that a command may mean.
-type Choice struct {
-	ID      string
-	Session string
-	Stands  string // how it stands, for people
-}
-
 // candidate is the newest run of a session.
 type candidate struct {
 	run.Owner

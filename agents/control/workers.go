@@ -2,14 +2,12 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -151,15 +149,6 @@ func (p *Project) roleFile(role string) (string, error) {
 	return path, nil
 }
 
-// orderer is the standing agent that gives an order; empty: a person does.
-func (p *Project) orderer() (string, error) {
-	from, err := p.origin()
-	if err != nil || from == nil {
-		return "", err
-	}
-	return from.Node, nil
-}
-
 // ResetWorker has an agent begin a new conversation with its unfinished work.
 func (p *Project) ResetWorker(ctx context.Context, name string) error {
 	_, a, err := p.standingAgent(name)
@@ -283,58 +272,6 @@ func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return l.Say(ctx, m)
-}
-
-// keeperPatience bounds the wait for the monitor's answer. What was asked for
-// stands whatever becomes of who asked.
-const keeperPatience = 90 * time.Second
-
-// running is the organization of the project, which somebody keeps.
-func (p *Project) running() (*standing.Org, error) {
-	org, err := p.org()
-	if err == nil && !org.Run.RunnerLives() {
-		err = &Hint{Err: errors.New("the organization is not running"), Try: "cmux start"}
-	}
-	return org, err
-}
-
-// askKeeper leaves a request for the monitor and waits for its answer, which is
-// read into made.
-func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask standing.Ask, made any) error {
-	org, err := p.running()
-	if err != nil {
-		return err
-	}
-	q, err := standing.Request(op, name, ask)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, keeperPatience)
-	defer cancel()
-	w := signals.Watch(ctx, org.Run.Dir)
-	defer w.Close()
-	if q, err = org.Run.Ask(q); err != nil {
-		return err
-	}
-	for {
-		if err := org.Look(); err != nil {
-			return err
-		}
-		if a, ok := org.Answers[q.ID]; ok {
-			if err := refusal(a); err != nil || made == nil || len(a.Made) == 0 {
-				return err
-			}
-			return json.Unmarshal(a.Made, made)
-		}
-		select {
-		case <-w.C:
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return &Hint{Err: fmt.Errorf("the monitor has not done this within %s; it does it when it can", keeperPatience), Try: "cmux status"}
-			}
-			return ctx.Err()
-		}
-	}
 }
 
 // AgentLog writes what a standing agent did, all lives.

@@ -1,0 +1,45 @@
+package control
+
+import (
+	"path/filepath"
+
+	"cmux/agents/runs/origin"
+	"cmux/agents/runs/run"
+	"cmux/signals/mailbox"
+)
+
+// origin is the attempt that an order comes from; nil: it is a person's.
+func (p *Project) origin() (*origin.Attempt, error) {
+	if p.Person {
+		return nil, nil
+	}
+	return origin.Of(p.Root)
+}
+
+// orderer is the standing agent that gives an order; empty: a person does.
+func (p *Project) orderer() (string, error) {
+	from, err := p.origin()
+	if err != nil || from == nil {
+		return "", err
+	}
+	return from.Node, nil
+}
+
+// caller is who gives an order, as an address: the person, or a node of a run.
+// inside says that its wrapper can be reached, which vouches for it.
+func (p *Project) caller() (from mailbox.Address, inside bool, err error) {
+	a, err := p.origin()
+	if err != nil || a == nil {
+		return mailbox.Address{Kind: mailbox.User}, false, err
+	}
+	rel, err := filepath.Rel(run.Folder(p.Root), p.Getenv("CMUX_SOCKET"))
+	inside = err == nil && filepath.IsLocal(rel)
+	name := a.Node
+	if name == "" {
+		name = "unknown"
+	}
+	if a.Standing() {
+		return mailbox.Address{Kind: mailbox.Agent, Name: name}, inside, nil
+	}
+	return mailbox.Address{Kind: mailbox.Node, Name: name}, inside, nil
+}

@@ -1,0 +1,95 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmux/agents/org/standing"
+	"cmux/agents/runs/run"
+	"cmux/signals"
+)
+
+// org is the project's organization.
+func (p *Project) org() (*standing.Org, error) {
+	org, err := standing.Open(p.Root)
+	if errors.Is(err, run.ErrNoOrganization) {
+		return nil, &Hint{Err: err, Try: "cmux start"}
+	}
+	return org, err
+}
+
+// standingAgent finds a standing agent by its name, display name or id.
+func (p *Project) standingAgent(name string) (*standing.Org, *standing.Agent, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := org.Find(name)
+	var unknown *standing.UnknownError
+	if errors.As(err, &unknown) {
+		return nil, nil, Usage("cmux workers list", "%w", Tag(err, ErrMissing))
+	}
+	return org, a, err
+}
+
+// running is the organization of the project, which somebody keeps.
+func (p *Project) running() (*standing.Org, error) {
+	org, err := p.org()
+	if err == nil && !org.Run.RunnerLives() {
+		err = &Hint{Err: errors.New("the organization is not running"), Try: "cmux start"}
+	}
+	return org, err
+}
+
+// keeperPatience bounds the wait for the monitor's answer. What was asked for
+// stands whatever becomes of who asked.
+const keeperPatience = 90 * time.Second
+
+// askKeeper leaves a request for the monitor and waits for its answer, which is
+// read into made.
+func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask standing.Ask, made any) error {
+	org, err := p.running()
+	if err != nil {
+		return err
+	}
+	q, err := standing.Request(op, name, ask)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, keeperPatience)
+	defer cancel()
+	w := signals.Watch(ctx, org.Run.Dir)
+	defer w.Close()
+	if q, err = org.Run.Ask(q); err != nil {
+		return err
+	}
+	for {
+		if err := org.Look(); err != nil {
+			return err
+		}
+		if a, ok := org.Answers[q.ID]; ok {
+			if err := refusal(a); err != nil || made == nil || len(a.Made) == 0 {
+				return err
+			}
+			return json.Unmarshal(a.Made, made)
+		}
+		select {
+		case <-w.C:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return &Hint{Err: fmt.Errorf("the monitor has not done this within %s; it does it when it can", keeperPatience), Try: "cmux status"}
+			}
+			return ctx.Err()
+		}
+	}
+}
+
+func refusal(a standing.Answer) error {
+	if a.Refused != "" {
+		return errors.New(a.Refused)
+	}
+	return nil
+}
