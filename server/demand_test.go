@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/coder/websocket"
 
 	"cmux/agents/control"
@@ -36,7 +38,7 @@ func TestOnDemand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &control.Project{Caller: control.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}
+	p := &control.Project{Project: project.Project{Caller: project.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}}
 	if err := Serve(t.Context(), Options{Project: p, Idle: idle}); err != nil {
 		t.Errorf("a second one: %v", err)
 	}

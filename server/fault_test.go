@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/control"
 	"cmux/agents/platform/endpoint"
 	"cmux/signals"
@@ -31,7 +33,7 @@ const serveKey = "CMUX_TEST_SERVE"
 
 // serveHere serves until it is killed.
 func serveHere(root string) int {
-	p := &control.Project{Caller: control.Caller{Dir: root, Now: time.Now, Person: true, Memory: new(control.Memory)}, Root: root}
+	p := &control.Project{Project: project.Project{Caller: project.Caller{Dir: root, Now: time.Now, Person: true, Memory: new(project.Memory)}, Root: root}}
 	if err := Serve(context.Background(), Options{Project: p}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

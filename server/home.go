@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
 	"cmux/server/login"
@@ -59,7 +61,7 @@ func (s *site) home(w http.ResponseWriter, r *http.Request) {
 	b, err := s.renderHome(r)
 	if err != nil {
 		s.log.Error("the page could not be made", "err", err)
-		text, _ := control.Explain(err)
+		text, _ := project.Explain(err)
 		login.Refuse(w, r, http.StatusInternalServerError, "the page could not be made: "+text, "")
 		return
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
+
 	"github.com/coder/websocket"
 
 	"time"
@@ -30,7 +32,7 @@ func TestLogOutAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	place, end := up(t, root)
-	p := &control.Project{Caller: control.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}
+	p := &control.Project{Project: project.Project{Caller: project.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}}
 	client, err := endpoint.Dial(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)

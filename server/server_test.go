@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/coder/websocket"
 
 	"cmux/agents/control"
@@ -37,7 +39,7 @@ func up(t *testing.T, root string) (place endpoint.Place, end func()) {
 func upWith(t *testing.T, root string, o Options) (place endpoint.Place, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &control.Project{Caller: control.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}
+	p := &control.Project{Project: project.Project{Caller: project.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}}
 	before, err := endpoint.Read(root)
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func (p *Project) Collisions(ctx context.Context) (id string, all []Collision, e
 	}
 	if len(open) < 2 {
 		r, err := p.Latest(ctx)
-		if _, unkept := p.org(); errors.Is(err, run.ErrNone) && unkept == nil {
+		if _, unkept := p.Org(); errors.Is(err, run.ErrNone) && unkept == nil {
 			all, err = p.across(ctx, nil)
 			return "", all, err
 		}
@@ -71,7 +71,7 @@ func (p *Project) Collisions(ctx context.Context) (id string, all []Collision, e
 		}
 		for _, r := range others {
 			if err := see(r); err != nil {
-				p.note(fmt.Sprintf("Run %s of session %s is not compared: %s", r.Plan.ID, r.Plan.Session, err))
+				p.Tell(fmt.Sprintf("Run %s of session %s is not compared: %s", r.Plan.ID, r.Plan.Session, err))
 			}
 		}
 	} else {
@@ -153,7 +153,7 @@ func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views [
 	more := false
 	defer func() {
 		if more {
-			p.note(fmt.Sprintf("Of different runs and tasks, %d branches are compared; there are more.", maxAcross))
+			p.Tell(fmt.Sprintf("Of different runs and tasks, %d branches are compared; there are more.", maxAcross))
 		}
 	}()
 	add := func(l liveBranch, branch, start string) error {
@@ -192,7 +192,7 @@ func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views [
 			}
 		}
 	}
-	org, err := p.org()
+	org, err := p.Org()
 	if errors.Is(err, run.ErrNoOrganization) {
 		return all, nil
 	}
@@ -203,7 +203,7 @@ func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views [
 	if err != nil {
 		return nil, err
 	}
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -43,7 +45,7 @@ func (p *Project) Question(ctx context.Context, node string) (*Question, error) 
 		return nil, err
 	}
 	if !asks(n) {
-		return nil, &Hint{Err: fmt.Errorf("%s asks nothing (%s)", node, n.Status.Label), Try: "cmux agents answer " + node + " TEXT, which tells it something all the same"}
+		return nil, &project.Hint{Err: fmt.Errorf("%s asks nothing (%s)", node, n.Status.Label), Try: "cmux agents answer " + node + " TEXT, which tells it something all the same"}
 	}
 	return &Question{Node: node, Text: n.Status.Reason, Question: asked(n), Age: n.Status.Age}, nil
 }
@@ -57,7 +59,7 @@ func answerable(n *run.NodeView) error {
 	if Succeeded(n) {
 		return fmt.Errorf("%s is a gate, and done already", name)
 	}
-	return &Hint{Err: fmt.Errorf("%s is a gate", name), Try: "cmux agents approve " + name}
+	return &project.Hint{Err: fmt.Errorf("%s is a gate", name), Try: "cmux agents approve " + name}
 }
 
 // Answer is what a person says to an agent. A number stands for the option in
@@ -109,7 +111,7 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 		return Answered{}, err
 	}
 	if strings.TrimSpace(a.Text) == "" {
-		return Answered{}, Usage("", "the answer is empty")
+		return Answered{}, project.Usage("", "the answer is empty")
 	}
 	if a.Question != nil && *a.Question != n.Asked() {
 		return Answered{}, run.AsksElse(a.Node)
@@ -128,7 +130,7 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 // command gives an answer.
 func offered(q question.Question, answer, command string) error {
 	if q.Unclear(answer) {
-		return Usage(command+" yes, or "+command+" 'no, and why'", "%q is neither a yes nor a no: nothing was sent", answer)
+		return project.Usage(command+" yes, or "+command+" 'no, and why'", "%q is neither a yes nor a no: nothing was sent", answer)
 	}
 	return isOption(q, answer)
 }
@@ -157,7 +159,7 @@ func isOption(q question.Question, answer string) error {
 		if len(q.Parts) > 1 {
 			which = fmt.Sprintf("question %d of %d", i+1, len(q.Parts))
 		}
-		if refused = Usage("", "there is no option %d: %s has %s", number, which, say.Count(options, "option")); each {
+		if refused = project.Usage("", "there is no option %d: %s has %s", number, which, say.Count(options, "option")); each {
 			return refused
 		}
 	}

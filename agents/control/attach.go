@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds"
 	"cmux/agents/platform/say"
 	"cmux/agents/platform/tmux"
@@ -65,12 +67,12 @@ func (p *Project) Attach(ctx context.Context, o Attach) (*Offer, error) {
 		if Succeeded(n) {
 			return nil, err
 		}
-		return nil, &Hint{Err: err, Try: "cmux agents approve " + name}
+		return nil, &project.Hint{Err: err, Try: "cmux agents approve " + name}
 	}
 	offer := &Offer{Node: name, Label: n.Status.Label, run: v.Run}
 	if n.Fact.Live() && n.Left == nil {
 		if v.Run.Plan.Headless {
-			return nil, &Hint{Err: fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), Try: "cmux agents logs " + name + " -f"}
+			return nil, &project.Hint{Err: fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), Try: "cmux agents logs " + name + " -f"}
 		}
 		offer.Pane = true
 		return offer, nil
@@ -89,7 +91,7 @@ func (p *Project) Attach(ctx context.Context, o Attach) (*Offer, error) {
 		if c != nil {
 			what, try = "it has no pane any more", "cmux agents attach "+name
 		}
-		return nil, &Hint{Err: fmt.Errorf("%s (%s): %s", name, n.Status.Label, what), Try: try}
+		return nil, &project.Hint{Err: fmt.Errorf("%s (%s): %s", name, n.Status.Label, what), Try: try}
 	}
 	c.busy = n.Fact.Phase != dag.Ended && !left(n) && v.Holder != nil
 	offer.Conversation = c
@@ -124,7 +126,7 @@ func (o *Offer) Logs() string { return "cmux agents logs " + o.Node }
 // caller.
 func (p *Project) Reopen(o *Offer) (*exec.Cmd, error) {
 	if o.Conversation.busy {
-		return nil, &Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to start it (%s)", o.Node, o.Label), Try: o.Logs()}
+		return nil, &project.Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to start it (%s)", o.Node, o.Label), Try: o.Logs()}
 	}
 	cmd, err := kinds.Reopen(o.Conversation.kind, p.Env, o.Conversation.ID)
 	if err != nil {
@@ -132,7 +134,7 @@ func (p *Project) Reopen(o *Offer) (*exec.Cmd, error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			try = "cmux doctor"
 		}
-		return nil, &Hint{Err: fmt.Errorf("the conversation of %s cannot be opened: %w", o.Node, err), Try: try}
+		return nil, &project.Hint{Err: fmt.Errorf("the conversation of %s cannot be opened: %w", o.Node, err), Try: try}
 	}
 	cmd.Dir = o.Conversation.Dir
 	return cmd, nil
@@ -166,7 +168,7 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 	r := o.run
 	server := runner.Server(r)
 	if server == nil {
-		return nil, &Hint{Err: fmt.Errorf("run %s is headless: there is no session", r.Plan.ID), Try: "cmux agents status --watch, or cmux agents logs NAME -f"}
+		return nil, &project.Hint{Err: fmt.Errorf("run %s is headless: there is no session", r.Plan.ID), Try: "cmux agents status --watch, or cmux agents logs NAME -f"}
 	}
 	session := r.Plan.TmuxSession()
 	id, ok, err := runner.Session(ctx, r)
@@ -174,7 +176,7 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 		return nil, err
 	}
 	if !ok {
-		return nil, &Hint{Err: fmt.Errorf("the session %s of run %s is gone", session, r.Plan.ID), Try: "cmux agents resume"}
+		return nil, &project.Hint{Err: fmt.Errorf("the session %s of run %s is gone", session, r.Plan.ID), Try: "cmux agents resume"}
 	}
 	if o.Node != "" {
 		if err := p.selectPane(ctx, r, *server, o.Node); err != nil {
@@ -182,7 +184,7 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 		}
 	}
 	if mux == "" && !terminal {
-		return nil, Usage("cmux agents status --watch", noTerminal)
+		return nil, project.Usage("cmux agents status --watch", noTerminal)
 	}
 	return attached(ctx, server, id, session, mux)
 }
@@ -215,7 +217,7 @@ func (p *Project) selectPane(ctx context.Context, r *run.Run, server tmux.Server
 	n := &v.Nodes[r.Plan.Graph.Index(node)]
 	a := n.Attempt()
 	if a == nil || a.Pane == "" {
-		return &Hint{Err: fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), Try: "cmux agents status"}
+		return &project.Hint{Err: fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), Try: "cmux agents status"}
 	}
 	in, err := server.Exec(ctx, "display-message", "-p", "-t", a.Pane, "#{session_name}")
 	if err == nil && in != r.Plan.TmuxSession() { // ids begin again with a new server
@@ -227,7 +229,7 @@ func (p *Project) selectPane(ctx context.Context, r *run.Run, server tmux.Server
 		err = server.ShowPane(ctx, tmux.PaneID(a.Pane), asks || !n.Fact.Live())
 	}
 	if errors.Is(err, tmux.ErrNotFound) {
-		return &Hint{Err: fmt.Errorf("the pane of %s is gone", node), Try: "cmux agents logs " + node}
+		return &project.Hint{Err: fmt.Errorf("the pane of %s is gone", node), Try: "cmux agents logs " + node}
 	}
 	return err
 }

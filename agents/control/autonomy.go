@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/watchconfig"
@@ -60,12 +62,12 @@ func (a *Autonomy) Acts() (all []AutonomyItem) {
 // Autonomy says what waits for an agent that leads; without a name, for the one
 // that calls, or the supervisor.
 func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
-		if name, err = p.orderer(); err != nil {
+		if name, err = p.Orderer(); err != nil {
 			return nil, err
 		}
 		if a := org.Agents[name]; a == nil || !leads(a) {
@@ -74,12 +76,12 @@ func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) 
 	}
 	lead, err := org.Find(name)
 	if err != nil {
-		return nil, Usage("cmux workers list", "%w", Tag(err, ErrMissing))
+		return nil, project.Usage("cmux workers list", "%w", project.Tag(err, project.ErrMissing))
 	}
 	if !leads(lead) {
-		return nil, Usage("cmux autonomy", "%s leads nobody", lead.Name)
+		return nil, project.Usage("cmux autonomy", "%s leads nobody", lead.Name)
 	}
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +266,7 @@ func (p *Project) waitingRuns(ctx context.Context, w *waiting) error {
 // waitingMail names what the lead was sent and has not read: it gets that by
 // itself.
 func (p *Project) waitingMail(w *waiting) error {
-	return p.withLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+	return p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		for _, m := range l.Waiting() {
 			if m.For.Kind == mailbox.Agent && m.For.Session == "" && m.For.Name == w.lead.Name && m.From != monitorAddress {
 				w.add(false, AutonomyMail, m.ID, "cmux mailbox read "+m.ID, "a message from %s waits: %s", m.From, m.Subject)

@@ -59,7 +59,7 @@ func (p *Project) work(ctx context.Context, root string, n *run.NodeView) (w wor
 		tip = end.Tip
 	}
 	if tip == "" || live {
-		out, err := p.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
+		out, err := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
 		if err != nil {
 			return w
 		}
@@ -70,10 +70,10 @@ func (p *Project) work(ctx context.Context, root string, n *run.NodeView) (w wor
 		return w
 	}
 	// The first parents are its own: what it was merged from, others committed.
-	if out, err := p.git(ctx, root, "log", "--reverse", "--first-parent", "--format=%h %s", start+".."+tip, "--"); err == nil && out != "" {
+	if out, err := p.Git(ctx, root, "log", "--reverse", "--first-parent", "--format=%h %s", start+".."+tip, "--"); err == nil && out != "" {
 		w.commits = strings.Split(strings.TrimRight(out, "\n"), "\n")
 	}
-	w.stat, _ = p.git(ctx, root, "diff", "--no-ext-diff", "--no-textconv", "--stat=100", "--stat-count=100", start, tip, "--")
+	w.stat, _ = p.Git(ctx, root, "diff", "--no-ext-diff", "--no-textconv", "--stat=100", "--stat-count=100", start, tip, "--")
 	return w
 }
 

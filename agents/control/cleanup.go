@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -55,10 +57,10 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 		return nil, err
 	}
 	if underWay(v) {
-		return nil, &Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, v.Holder.Brief(p.Now())), Try: "cmux agents stop"}
+		return nil, &project.Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, v.Holder.Brief(p.Now())), Try: "cmux agents stop"}
 	}
 	if at := AtWork(v); len(at) > 0 && !Over(v) {
-		return nil, &Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
+		return nil, &project.Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
 	}
 	c := &Cleanup{view: v, Open: AtWork(v)}
 	if c.Finally = unrun(v); len(c.Finally) > 0 {
@@ -87,7 +89,7 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 }
 
 func (c *Cleanup) context(ctx context.Context, p *Project) context.Context {
-	return worktree.WithNotes(worktree.WithConfig(ctx, c.settings...), p.note)
+	return worktree.WithNotes(worktree.WithConfig(ctx, c.settings...), p.Note)
 }
 
 // Empty reports whether there is nothing to remove.
@@ -108,7 +110,7 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 	if holder, err := runner.Yield(ctx, r); err != nil {
 		return "", err
 	} else if holder != nil { // somebody has gone on with it since
-		return "", &Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents stop"}
+		return "", &project.Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents stop"}
 	}
 	// From now on another session may have its nodes' names, and this run may take
 	// them back.

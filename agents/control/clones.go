@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
@@ -19,19 +21,19 @@ import (
 // AssignWorker gives a worker a task: one that there is, by its id, or a new one
 // with this text and these fields.
 func (p *Project) AssignWorker(ctx context.Context, name, what string, f task.Fields) (TaskView, error) {
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return TaskView{}, err
 	}
 	a, err := org.Find(name)
 	if err != nil {
-		return TaskView{}, Usage("cmux workers list", "%w", err)
+		return TaskView{}, project.Usage("cmux workers list", "%w", err)
 	}
 	id := strings.TrimSpace(what)
 	if !taskID().MatchString(id) {
 		text := taskOf(what)
 		if text == nil {
-			return TaskView{}, Usage("", "say what %s is to do, or name a task", a.Name)
+			return TaskView{}, project.Usage("", "say what %s is to do, or name a task", a.Name)
 		}
 		f.Title, f.Body = text.Title, text.Body
 		t, err := p.AddTask(ctx, f)
@@ -56,7 +58,7 @@ func (p *Project) taker(ctx context.Context, id, agent string) string {
 	if err != nil {
 		return agent
 	}
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil || org.Settings.Overflow != standing.OverflowSpawn {
 		return a.Name
 	}
@@ -68,30 +70,30 @@ func (p *Project) taker(ctx context.Context, id, agent string) string {
 	if o := org.Agents[name]; o != nil && o.Member.Once && o.Leaving == "" {
 		return name // it was made before
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return a.Name
 	}
 	m := &a.Member
 	s := standing.Spawn{Name: name, Role: standing.Worker, Kind: m.Kind, Model: m.Model, Account: m.Account,
 		Project: m.Project, Supervisor: by, RoleFile: m.RoleFile, Once: true}
-	if err := p.askKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
-		p.note(fmt.Sprintf("%s is busy, and no other one could be made, so the task waits for it: %v", a.Name, err))
+	if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
+		p.Tell(fmt.Sprintf("%s is busy, and no other one could be made, so the task waits for it: %v", a.Name, err))
 		return a.Name
 	}
-	p.note(fmt.Sprintf("%s is busy: %s was made for the task, and is removed after it", a.Name, s.Name))
+	p.Tell(fmt.Sprintf("%s is busy: %s was made for the task, and is removed after it", a.Name, s.Name))
 	return s.Name
 }
 
 // SendWorker writes a message to a worker; its first line is the subject.
 func (p *Project) SendWorker(ctx context.Context, name, text string) (Sent, error) {
-	_, a, err := p.standingAgent(name)
+	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return Sent{}, err
 	}
 	subject, body, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if subject == "" {
-		return Sent{}, Usage("", "the message is empty")
+		return Sent{}, project.Usage("", "the message is empty")
 	}
 	if len(subject) > mailbox.MaxSubject {
 		body = text
@@ -106,18 +108,18 @@ const maxClones = 1000
 // CloneWorker makes a clone of a worker: the same program and role, in a worktree
 // of its own, on a branch that begins where the worker's is.
 func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made, error) {
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return nil, err
 	}
 	a, err := org.Find(name)
 	if err != nil {
-		return nil, Usage("cmux workers list", "%w", err)
+		return nil, project.Usage("cmux workers list", "%w", err)
 	}
 	if err := standing.MayClone(a); err != nil {
 		return nil, err
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +148,7 @@ func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made,
 		}
 	}
 	made := new(standing.Made)
-	if err := p.askKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, made); err != nil {
+	if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, made); err != nil {
 		return nil, err
 	}
 	p.tell(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
@@ -156,7 +158,7 @@ func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made,
 // tell tells an agent what was done with it. That it cannot be told undoes nothing.
 func (p *Project) tell(ctx context.Context, to, subject, body string) {
 	if _, err := p.Send(ctx, Letter{To: to, Subject: subject, Body: body}); err != nil {
-		p.note(fmt.Sprintf("%s could not be told: %v", to, err))
+		p.Tell(fmt.Sprintf("%s could not be told: %v", to, err))
 	}
 }
 
@@ -175,17 +177,17 @@ type MergedClone struct {
 // by a merge commit, and removes the clone. What conflicts leaves everything as it
 // was. A call that was cut off is repeated.
 func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, error) {
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return nil, err
 	}
 	a, err := org.Find(name)
 	if err != nil {
-		return nil, Usage("cmux workers list", "%w", err)
+		return nil, project.Usage("cmux workers list", "%w", err)
 	}
 	m := a.Member
 	if m.CloneOf == "" {
-		return nil, Usage("cmux workers list", "%s is no clone", a.Name)
+		return nil, project.Usage("cmux workers list", "%s is no clone", a.Name)
 	}
 	if err := p.rests(a); err != nil {
 		return nil, err
@@ -222,7 +224,7 @@ func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, er
 // rests refuses what would cut off the work of a clone, or bring in what of it was
 // rejected.
 func (p *Project) rests(a *standing.Agent) error {
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return err
 	}
@@ -233,18 +235,18 @@ func (p *Project) rests(a *standing.Agent) error {
 func mergeable(list *task.List, a *standing.Agent, now time.Time) error {
 	if word, _ := a.Stands(now, false); word == standing.Working || word == standing.Checking {
 		if a.Work == nil {
-			return &Hint{Err: fmt.Errorf("%s is in the middle of a turn", a.Name), Try: "the same when it is idle: cmux workers status " + a.Name}
+			return &project.Hint{Err: fmt.Errorf("%s is in the middle of a turn", a.Name), Try: "the same when it is idle: cmux workers status " + a.Name}
 		}
 	}
 	for _, t := range list.All() {
 		if t.Worker() == a.Name && t.State == task.Failed && t.WorkBranch() == a.Member.Branch && committed(t) {
-			return &Hint{Err: fmt.Errorf("the task %s of %s failed (%s), and what it committed is on the branch %s with all the rest", t.ID, a.Name, t.Label(), a.Member.Branch),
+			return &project.Hint{Err: fmt.Errorf("the task %s of %s failed (%s), and what it committed is on the branch %s with all the rest", t.ID, a.Name, t.Label(), a.Member.Branch),
 				Try: fmt.Sprintf("have it mended: cmux tasks assign %s %s. Or accept it: cmux tasks done %[1]s", t.ID, a.Name)}
 		}
 	}
 	for _, t := range list.All() {
 		if t.Agent == a.Name && !t.State.Over() {
-			return &Hint{Err: fmt.Errorf("%s has the task %s, which is %s", a.Name, t.ID, t.Label()), Try: "cmux tasks show " + t.ID + ", or cmux tasks cancel " + t.ID}
+			return &project.Hint{Err: fmt.Errorf("%s has the task %s, which is %s", a.Name, t.ID, t.Label()), Try: "cmux tasks show " + t.ID + ", or cmux tasks cancel " + t.ID}
 		}
 	}
 	return nil
@@ -260,9 +262,9 @@ func joinHint(err error, a *standing.Agent) error {
 	var conflict *worktree.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return &Hint{Err: fmt.Errorf("%w; nothing was changed", err), Try: fmt.Sprintf("cmux workers assign %s 'git merge %s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, a.Member.CloneFrom)}
+		return &project.Hint{Err: fmt.Errorf("%w; nothing was changed", err), Try: fmt.Sprintf("cmux workers assign %s 'git merge %s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, a.Member.CloneFrom)}
 	case errors.Is(err, worktree.ErrDirty):
-		return &Hint{Err: err, Try: "have what is not committed there committed, then cmux workers merge-clone " + a.Name}
+		return &project.Hint{Err: err, Try: "have what is not committed there committed, then cmux workers merge-clone " + a.Name}
 	}
 	return err
 }
@@ -288,7 +290,7 @@ func (p *Project) partOf(ctx context.Context, m *run.Member) error {
 // DemoteWorkers makes ordinary workers of permanent ones: of one, or without a name
 // of all. It returns whose turn it was.
 func (p *Project) DemoteWorkers(ctx context.Context, name string) ([]string, error) {
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return nil, err
 	}
@@ -296,10 +298,10 @@ func (p *Project) DemoteWorkers(ctx context.Context, name string) ([]string, err
 	if name != "" {
 		a, err := org.Find(name)
 		if err != nil {
-			return nil, Usage("cmux workers list", "%w", err)
+			return nil, project.Usage("cmux workers list", "%w", err)
 		}
 		if a.Member.Role != standing.PermanentWorker {
-			return nil, Usage("cmux workers list", "%s is no permanent worker", a.Name)
+			return nil, project.Usage("cmux workers list", "%s is no permanent worker", a.Name)
 		}
 		names = append(names, a.Name)
 	} else {
@@ -310,7 +312,7 @@ func (p *Project) DemoteWorkers(ctx context.Context, name string) ([]string, err
 		}
 	}
 	for _, n := range names {
-		if err := p.askKeeper(ctx, standing.OpDemote, n, standing.Ask{}, nil); err != nil {
+		if err := p.AskKeeper(ctx, standing.OpDemote, n, standing.Ask{}, nil); err != nil {
 			return nil, err
 		}
 	}

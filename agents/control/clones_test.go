@@ -29,7 +29,7 @@ func TestMergeable(t *testing.T) {
 	}
 	says := func(a *standing.Agent, want string) {
 		t.Helper()
-		list, err := s.taskList()
+		list, err := s.TaskList()
 		if err != nil {
 			t.Fatal(err)
 		}

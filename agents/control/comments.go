@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/task"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
@@ -55,10 +57,10 @@ const (
 // compose is what the agent is told.
 func (c *Comments) compose() (string, error) {
 	if strings.TrimSpace(c.Text) == "" && len(c.On) == 0 {
-		return "", Usage("", "there is no comment: say what is to change")
+		return "", project.Usage("", "there is no comment: say what is to change")
 	}
 	if len(c.On) > maxComments {
-		return "", Usage("", "there are %d comments; at most %d go at once", len(c.On), maxComments)
+		return "", project.Usage("", "there are %d comments; at most %d go at once", len(c.On), maxComments)
 	}
 	var b strings.Builder
 	if text := strings.TrimSpace(c.Text); text != "" {
@@ -69,10 +71,10 @@ func (c *Comments) compose() (string, error) {
 	}
 	for i, o := range c.On {
 		if strings.TrimSpace(o.Text) == "" {
-			return "", Usage("", "comment %d, on %s, is empty", i+1, say.Line(o.Path))
+			return "", project.Usage("", "comment %d, on %s, is empty", i+1, say.Line(o.Path))
 		}
 		if o.Path == "" || o.Line < 0 || o.To != 0 && o.To < o.Line {
-			return "", Usage("", "comment %d has no place: it wants a path, and lines in order", i+1)
+			return "", project.Usage("", "comment %d has no place: it wants a path, and lines in order", i+1)
 		}
 		fmt.Fprintf(&b, "\n%d. %s\n", i+1, o.place())
 		if quote := strings.TrimRight(o.Quote, "\n"); quote != "" {
@@ -84,7 +86,7 @@ func (c *Comments) compose() (string, error) {
 		b.WriteString("   " + strings.ReplaceAll(harmless.Text(strings.TrimSpace(o.Text)), "\n", "\n   ") + "\n")
 	}
 	if b.Len() > maxCommentText {
-		return "", Usage("", "the comments are %d bytes long; at most %d go at once", b.Len(), maxCommentText)
+		return "", project.Usage("", "the comments are %d bytes long; at most %d go at once", b.Len(), maxCommentText)
 	}
 	return strings.TrimSpace(b.String()), nil
 }
@@ -147,7 +149,7 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 		return out, err
 	}
 	if !t.State.Over() {
-		return nil, &Hint{Err: fmt.Errorf("nobody has begun task %s (%s)", id, t.Label), Try: "cmux tasks show " + id}
+		return nil, &project.Hint{Err: fmt.Errorf("nobody has begun task %s (%s)", id, t.Label), Try: "cmux tasks show " + id}
 	}
 	body := text
 	if tip := t.Tip(); tip != "" && !t.Merged.In() {
@@ -159,10 +161,10 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 		return nil, err
 	}
 	out.How, out.Task = CommentsTask, &made
-	if org, err := p.org(); err == nil && org.Agents[t.Worker()] != nil && org.Agents[t.Worker()].Leaving == "" {
+	if org, err := p.Org(); err == nil && org.Agents[t.Worker()] != nil && org.Agents[t.Worker()].Leaving == "" {
 		assigned, err := p.AssignTask(ctx, made.ID, t.Worker())
 		if err != nil {
-			out.Note, _ = Explain(err) // it is there, and can be assigned to somebody else
+			out.Note, _ = project.Explain(err) // it is there, and can be assigned to somebody else
 			return out, nil
 		}
 		out.Task = &assigned

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -66,7 +68,7 @@ func (p *Project) HasFolder(dir string) bool {
 // elsewhere.
 func (p *Project) stands() string {
 	for at := resolved(p.Dir); ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !isGuard(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !project.IsGuard(at) {
 			if p.Getenv("CMUX_HOME") != "" && at != resolved(p.Root) {
 				return ""
 			}
@@ -94,7 +96,7 @@ func (p *Project) ReadConfig(ctx context.Context, path string) (*dag.Graph, []da
 		return nil, nil, p.NoConfig(ctx, path)
 	}
 	if err != nil {
-		return nil, nil, Tag(err, ErrUsage)
+		return nil, nil, project.Tag(err, project.ErrUsage)
 	}
 	return p.parse(path, src)
 }
@@ -119,9 +121,9 @@ func (p *Project) NoConfig(ctx context.Context, path string) error {
 	usual := p.Config("")
 	if _, err := os.Stat(usual); path == usual || errors.Is(err, os.ErrNotExist) {
 		if below := p.configsBelow(ctx); len(below) > 0 && path == usual {
-			return Usage("the same with --config "+say.Word(p.Short(below[0])), "there is no %s; the project has %s", path, say.List(p.shorts(below), 5))
+			return project.Usage("the same with --config "+say.Word(p.Short(below[0])), "there is no %s; the project has %s", path, say.List(p.shorts(below), 5))
 		}
-		return Usage("cmux agents init", "there is no %s", path)
+		return project.Usage("cmux agents init", "there is no %s", path)
 	}
 	var names []string
 	entries, _ := os.ReadDir(filepath.Dir(path))
@@ -131,9 +133,9 @@ func (p *Project) NoConfig(ctx context.Context, path string) error {
 		}
 	}
 	if near := dag.Nearest(filepath.Base(path), names); near != "" {
-		return Usage("the same with --config "+say.Word(p.Short(filepath.Join(filepath.Dir(path), near))), "there is no %s (did you mean %q?)", path, near)
+		return project.Usage("the same with --config "+say.Word(p.Short(filepath.Join(filepath.Dir(path), near))), "there is no %s (did you mean %q?)", path, near)
 	}
-	return Usage("the same without --config", "there is no %s; without --config, %s is read", path, usual)
+	return project.Usage("the same without --config", "there is no %s; without --config, %s is read", path, usual)
 }
 
 // configsBelow returns the configurations in subfolders of the caller's worktree, as
@@ -143,7 +145,7 @@ func (p *Project) configsBelow(ctx context.Context) (all []string) {
 	if top == "" {
 		return nil
 	}
-	out, err := p.git(ctx, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ":(glob)**/"+runner.DefaultConfig)
+	out, err := p.Git(ctx, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ":(glob)**/"+runner.DefaultConfig)
 	if err != nil {
 		return nil // a bare repository has none
 	}
@@ -170,13 +172,13 @@ func (p *Project) shorts(paths []string) []string {
 func (p *Project) WriteConfig(path, text string) (*dag.Graph, error) {
 	g, _, err := dag.Parse(p.Short(path), []byte(text), dag.ParseOptions{})
 	if err != nil {
-		return nil, Tag(fmt.Errorf("these answers make no valid configuration, so nothing was written:\n%w", err), ErrUsage)
+		return nil, project.Tag(fmt.Errorf("these answers make no valid configuration, so nothing was written:\n%w", err), project.ErrUsage)
 	}
 	if err := signals.WriteFile(path, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(signals.Init(p.Root), signals.WriteFile(p.Schema(), dag.Schema(), 0o644)); err != nil {
-		p.note(fmt.Sprintf("the schema for editors was not written: %v", err))
+		p.Tell(fmt.Sprintf("the schema for editors was not written: %v", err))
 	}
 	return g, nil
 }

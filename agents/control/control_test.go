@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/command"
 	"cmux/agents/runs/run"
@@ -62,7 +64,7 @@ func newScratch(t *testing.T, config string) *scratch {
 	s.gitIn(root, "add", ".")
 	s.gitIn(root, "commit", "-q", "-m", "first")
 	s.write(filepath.Join(root, runner.DefaultConfig), config)
-	s.Project, err = Open(t.Context(), Caller{Dir: root, Env: os.Environ(), Now: func() time.Time { return s.clock(0) }, Kinds: agent.NewKinds(command.Kind())})
+	s.Project, err = Open(t.Context(), project.Caller{Dir: root, Env: os.Environ(), Now: func() time.Time { return s.clock(0) }, Kinds: agent.NewKinds(command.Kind())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,7 @@ func (s *scratch) pending() string {
 // refused checks what an error says, and its way out.
 func refused(t *testing.T, err error, text, try string) {
 	t.Helper()
-	got, way := Explain(err)
+	got, way := project.Explain(err)
 	if got != text || way != try {
 		t.Errorf("%q, try %q; want %q, try %q", got, way, text, try)
 	}

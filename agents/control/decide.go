@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/harmless"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -26,7 +28,7 @@ func (p *Project) Approve(ctx context.Context, d Decision) (Taken, error) {
 		case n.Spec.Role != dag.RoleGate && Succeeded(n):
 			return fmt.Errorf("%s is a %s, no gate, and done already", n.Spec.Name, n.Spec.Role)
 		case n.Spec.Role != dag.RoleGate:
-			return &Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
+			return &project.Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
 		case Succeeded(n):
 			return fmt.Errorf("%s is done already", n.Spec.Name)
 		}
@@ -114,7 +116,7 @@ func opening(v *run.View, i int, op run.Op) *Opening {
 
 // Refuse is err with the way to open the gate all the same.
 func (o *Opening) Refuse(err error) error {
-	return &Hint{Err: err, Try: o.Order + ", in a terminal that no agent can type in: no pane of cmux's tmux server"}
+	return &project.Hint{Err: err, Try: o.Order + ", in a terminal that no agent can type in: no pane of cmux's tmux server"}
 }
 
 // maxBeside bounds how many nodes on each side of a gate are named.

@@ -71,7 +71,7 @@ func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd)
 		ctx = worktree.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
 	}
 	w := &workSpan{p: p, dir: root}
-	tip, tipErr := p.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
+	tip, tipErr := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
 	w.tip = strings.TrimSpace(tip)
 	if end == workPast {
 		if w.tip, tipErr = n.Tip, nil; w.tip == "" && n.LastEnd() != nil {
@@ -130,7 +130,7 @@ func (p *Project) startCommit(ctx context.Context, root string, attempts []run.A
 		if i == len(attempts)-1 || tip == "" {
 			return c
 		}
-		if _, err := p.git(ctx, root, "merge-base", "--is-ancestor", c, tip); err == nil {
+		if _, err := p.Git(ctx, root, "merge-base", "--is-ancestor", c, tip); err == nil {
 			return c
 		}
 	}
@@ -141,7 +141,7 @@ func (p *Project) startCommit(ctx context.Context, root string, attempts []run.A
 // files to the copy, so that a diff shows them and the worktree is not touched.
 // It returns the environment that selects the copy.
 func (p *Project) privateIndex(ctx context.Context, tree, tmp string) (env []string, err error) {
-	path, err := p.git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	path, err := p.Git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,6 @@
 // arguments or the environment of this process, or knows a terminal: what a
 // caller has of these it hands in.
 //
-// An error that a person can act on says how (see Hint); one that comes from
-// how something was asked is an ErrUsage.
+// An error that a person can act on says how (see project.Hint); one that comes from
+// how something was asked is a project.ErrUsage.
 package control

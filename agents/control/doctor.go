@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/lease"
 	"cmux/agents/platform/limits"
 	"cmux/agents/platform/notice"
@@ -38,7 +40,7 @@ type Finding struct {
 }
 
 // Examine looks at everything that can be looked at.
-func (c Caller) Examine(ctx context.Context) []Finding {
+func Examine(ctx context.Context, c project.Caller) []Finding {
 	var all []Finding
 	add := func(what, detail string, err error, try string) {
 		f := Finding{What: what, OK: err == nil, Detail: detail}
@@ -145,7 +147,7 @@ func room(root string, g *dag.Graph) (string, error) {
 	for _, dir := range []string{root, run.Folder(root), filepath.Dir(g.TreePath(root, &dag.Node{}))} {
 		switch free, ok := run.Room(dir); {
 		case run.Cramped(dir):
-			return "", &Hint{Err: fmt.Errorf("the disk is full: %s", dir), Try: "free some space: whatever begins waits for it, and commands that change a run need some"}
+			return "", &project.Hint{Err: fmt.Errorf("the disk is full: %s", dir), Try: "free some space: whatever begins waits for it, and commands that change a run need some"}
 		case ok && free < least:
 			least, where, known = free, dir, true
 		}
@@ -238,7 +240,7 @@ func pids(ps []proc.Process) string {
 
 // found takes an error apart into what is wrong, in a line, and the way out.
 func found(err error) (text, try string) {
-	text, try = Explain(err)
+	text, try = project.Explain(err)
 	return strings.ReplaceAll(text, "\n", "; "), try
 }
 
@@ -332,7 +334,7 @@ func foreignMarkers(root string, runs []*run.Run) []Finding {
 // still needs.
 func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*run.Run) Finding {
 	f := Finding{What: "worktrees", OK: true, Detail: "none left over"}
-	out, err := p.git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
+	out, err := p.Git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		f.OK = false
 		f.Detail, f.Try = found(err)

@@ -17,6 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
@@ -120,12 +122,12 @@ func (p *Project) taskWork(ctx context.Context, id string, committed bool) (*wor
 	if err != nil {
 		return nil, err
 	}
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
 	w := &workSpan{p: p, dir: p.Root, tip: view.Tip()}
-	nothing := &Hint{Err: fmt.Errorf("task %s has no changes to show (%s)", id, view.Label), Try: "cmux tasks show " + id}
+	nothing := &project.Hint{Err: fmt.Errorf("task %s has no changes to show (%s)", id, view.Label), Try: "cmux tasks show " + id}
 	var first time.Time
 	for _, at := range view.Attempts {
 		if org.Agents[at.Agent] == nil {
@@ -141,18 +143,18 @@ func (p *Project) taskWork(ctx context.Context, id string, committed bool) (*wor
 		}
 	}
 	if a := org.Agents[view.Agent]; a != nil && !committed && a.Work != nil && a.Work.ID == id && a.Work.Place.Tree != "" && w.start != "" && w.stands(a.Work.Place.Tree) {
-		tip, err := p.git(ctx, w.dir, "rev-parse", "HEAD")
+		tip, err := p.Git(ctx, w.dir, "rev-parse", "HEAD")
 		w.tip = strings.TrimSpace(tip)
 		return w, err
 	}
 	if w.tip == "" {
-		tip, err := p.git(ctx, p.Root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+view.WorkBranch())
+		tip, err := p.Git(ctx, p.Root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+view.WorkBranch())
 		if w.tip = strings.TrimSpace(tip); err != nil {
 			return nil, nothing
 		}
 	}
 	if w.start == "" {
-		start, err := p.git(ctx, p.Root, "merge-base", "--end-of-options", "refs/heads/"+org.Settings.Integration, w.tip)
+		start, err := p.Git(ctx, p.Root, "merge-base", "--end-of-options", "refs/heads/"+org.Settings.Integration, w.tip)
 		if w.start = strings.TrimSpace(start); err != nil {
 			return nil, nothing
 		}
@@ -209,7 +211,7 @@ func (w *workSpan) file(ctx context.Context, path, was string) (*FilePair, error
 	pair := &FilePair{Path: path, Was: was}
 	for _, name := range []string{path, was} {
 		if !filepath.IsLocal(name) || strings.ContainsRune(name, 0) || !isShown(filepath.Clean(name)) {
-			return nil, Tag(fmt.Errorf("there is no file %q, or it is not shown", name), ErrMissing)
+			return nil, project.Tag(fmt.Errorf("there is no file %q, or it is not shown", name), project.ErrMissing)
 		}
 	}
 	var err error
@@ -222,14 +224,14 @@ func (w *workSpan) file(ctx context.Context, path, was string) (*FilePair, error
 		pair.New, err = w.committed(ctx, w.tip, path)
 	}
 	if err == nil && pair.Old == nil && pair.New == nil {
-		err = Tag(fmt.Errorf("there is no file %q, before or after", path), ErrMissing)
+		err = project.Tag(fmt.Errorf("there is no file %q, before or after", path), project.ErrMissing)
 	}
 	return pair, err
 }
 
 // committed is a file as a commit has it; nil: it has none.
 func (w *workSpan) committed(ctx context.Context, commit, path string) (*FileSide, error) {
-	out, err := w.p.git(ctx, w.dir, "ls-tree", "-z", "--long", "--full-tree", commit, "--", path)
+	out, err := w.p.Git(ctx, w.dir, "ls-tree", "-z", "--long", "--full-tree", commit, "--", path)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +286,7 @@ func standingFile(tree, path string) (*FileSide, error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	} else if err != nil {
-		return nil, Tag(fmt.Errorf("%s cannot be shown: %w", path, err), ErrMissing)
+		return nil, project.Tag(fmt.Errorf("%s cannot be shown: %w", path, err), project.ErrMissing)
 	}
 	side := &FileSide{Kind: "file", Size: info.Size()}
 	switch mode := info.Mode(); {

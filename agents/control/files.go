@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cmux/agents/control/project"
+
 	"cmux/signals"
 )
 
@@ -54,7 +56,7 @@ func (p *Project) Files(dir string) ([]FileEntry, error) {
 	defer f.Close()
 	entries, err := f.ReadDir(maxEntries)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, Usage("", "%s is no folder", dir)
+		return nil, project.Usage("", "%s is no folder", dir)
 	}
 	all := []FileEntry{}
 	for _, e := range entries {
@@ -89,7 +91,7 @@ func (p *Project) ShowFile(name string) (*FileText, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, Usage("", "%s is no file", name)
+		return nil, project.Usage("", "%s is no file", name)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxShown+1))
 	if err != nil {
@@ -108,7 +110,7 @@ func (p *Project) ShowFile(name string) (*FileText, error) {
 // openShown opens a file or folder of the project, inside of which it has to be
 // after all links were followed.
 func (p *Project) openShown(name string) (f *os.File, rel string, err error) {
-	missing := Tag(fmt.Errorf("the project has no file %q, or it is not shown", name), ErrMissing)
+	missing := project.Tag(fmt.Errorf("the project has no file %q, or it is not shown", name), project.ErrMissing)
 	if name == "" {
 		name = "."
 	}
@@ -135,7 +137,7 @@ func (p *Project) openShown(name string) (f *os.File, rel string, err error) {
 	f, err = root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, "", &Hint{Err: fmt.Errorf("%s may not be read", name)}
+		return nil, "", &project.Hint{Err: fmt.Errorf("%s may not be read", name)}
 	case err != nil:
 		return nil, "", missing
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -46,11 +48,11 @@ func (p *Project) namedFor(ctx context.Context, id, node string) (*run.Run, erro
 	}
 	switch len(fits) {
 	case 0:
-		return nil, Usage("cmux agents list", "%w", Tag(fmt.Errorf("there is no run %q", id), ErrMissing))
+		return nil, project.Usage("cmux agents list", "%w", project.Tag(fmt.Errorf("there is no run %q", id), project.ErrMissing))
 	case 1:
 		return run.Open(p.Root, fits[0])
 	}
-	return nil, Usage("cmux agents list", "%q may be any of %s", id, say.List(fits, 5))
+	return nil, project.Usage("cmux agents list", "%q may be any of %s", id, say.List(fits, 5))
 }
 
 // node is the run that is meant, as it stands, and the index of the named node.
@@ -79,9 +81,9 @@ func index(r *run.Run, name string) (int, error) {
 		return i, nil
 	}
 	names := g.Names()
-	err := Tag(Tag(fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, say.List(names, 20)), ErrUsage), ErrMissing)
+	err := project.Tag(project.Tag(fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, say.List(names, 20)), project.ErrUsage), project.ErrMissing)
 	if near := Nearest(name, names); near != "" {
-		return 0, &Hint{Err: err, Try: near + " instead of " + name}
+		return 0, &project.Hint{Err: err, Try: near + " instead of " + name}
 	}
 	return 0, err
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -101,7 +103,7 @@ func (p *Project) WriteGraph(ctx context.Context, text, sum string) (*GraphText,
 		return nil, err
 	}
 	if was.Sum != sum {
-		return nil, &Hint{Err: fmt.Errorf("%s has changed since it was read: nothing was written", was.File), Try: "read it again, and make the change in what it says now"}
+		return nil, &project.Hint{Err: fmt.Errorf("%s has changed since it was read: nothing was written", was.File), Try: "read it again, and make the change in what it says now"}
 	}
 	path, err := p.graphFile()
 	if err != nil {
@@ -133,11 +135,11 @@ func (p *Project) graphFile() (string, error) {
 		return "", err
 	}
 	if rel, err := filepath.Rel(root, file); err != nil || !filepath.IsLocal(rel) {
-		return "", &Hint{Err: fmt.Errorf("%s is a link to %s, outside the project: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
+		return "", &project.Hint{Err: fmt.Errorf("%s is a link to %s, outside the project: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
 	}
 	first, _, _ := strings.Cut(filepath.ToSlash(strings.TrimPrefix(file, root+string(filepath.Separator))), "/")
 	if strings.EqualFold(first, ".git") || strings.EqualFold(first, signals.Folder) {
-		return "", &Hint{Err: fmt.Errorf("%s is a link to %s, which is no configuration: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
+		return "", &project.Hint{Err: fmt.Errorf("%s is a link to %s, which is no configuration: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
 	}
 	return file, nil
 }
@@ -145,11 +147,11 @@ func (p *Project) graphFile() (string, error) {
 // AddToGraph is a configuration of agents with one more node, and what that would be.
 func (p *Project) AddToGraph(text string, s dag.Sketch) (string, *GraphCheck, error) {
 	if strings.TrimSpace(s.Name) == "" {
-		return "", nil, Usage("", "the node has no name")
+		return "", nil, project.Usage("", "the node has no name")
 	}
 	out, err := dag.AddNode([]byte(text), s)
 	if err != nil {
-		return "", nil, Usage("", "%w", err)
+		return "", nil, project.Usage("", "%w", err)
 	}
 	check, err := p.CheckGraph(string(out))
 	return string(out), check, err

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/agents/control/project"
 )
 
 // A configuration that is a link to a file of the project is written through it; one
 // that leads out of the project is not written.
 func TestWriteGraphThroughLinks(t *testing.T) {
-	p := &Project{Caller: Caller{Now: time.Now, Person: true}, Root: t.TempDir()}
+	p := &Project{Project: project.Project{Caller: project.Caller{Now: time.Now, Person: true}, Root: t.TempDir()}}
 	write := func(text string) error {
 		was, err := p.GraphText()
 		if err != nil {
@@ -43,7 +45,7 @@ func TestWriteGraphThroughLinks(t *testing.T) {
 	if err := errors.Join(os.Rename(real, outside), os.Remove(file), os.Symlink(outside, file)); err != nil {
 		t.Fatal(err)
 	}
-	var hint *Hint
+	var hint *project.Hint
 	if err := write("three"); !errors.As(err, &hint) || !strings.Contains(err.Error(), "outside the project") {
 		t.Error(err)
 	}

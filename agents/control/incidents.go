@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
 	"cmux/agents/records/ledger"
@@ -70,7 +72,7 @@ func (p *Project) Incident(id string) (*incident.Incident, error) {
 }
 
 func noIncident(id string) error {
-	return &Hint{Err: Tag(fmt.Errorf("there is no incident %q", id), ErrMissing), Try: "cmux incidents list --all"}
+	return &project.Hint{Err: project.Tag(fmt.Errorf("there is no incident %q", id), project.ErrMissing), Try: "cmux incidents list --all"}
 }
 
 // IncidentIDs are the ids of the incidents, with their titles.
@@ -88,7 +90,7 @@ func (p *Project) IncidentIDs() (ids []string, err error) {
 // AckIncident writes down that the caller knows of an incident. over closes it as
 // well.
 func (p *Project) AckIncident(ctx context.Context, id, text string, over bool) (*incident.Incident, error) {
-	by, _, err := p.caller()
+	by, _, err := p.Sender()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -15,7 +17,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // ErrNothing is what an interrupt left of a start that had made no run yet.
-var ErrNothing = Tag(errors.New("interrupted: nothing was started"), ErrInterrupted)
+var ErrNothing = project.Tag(errors.New("interrupted: nothing was started"), ErrInterrupted)
 
 // Undo says what an interrupt left of a start or resume whose run is there, after
 // ending what it began. Nobody has seen this run start, so none is left at work
@@ -29,7 +31,7 @@ func (p *Project) Undo(ctx context.Context, l Launch, tell func(string)) error {
 		return interrupted(r, "was made", err)
 	}
 	if v.Holder == nil && l.Resumed {
-		return &Hint{Err: ErrNothing, Try: "cmux agents resume"}
+		return &project.Hint{Err: ErrNothing, Try: "cmux agents resume"}
 	}
 	if v.Holder != nil {
 		tell(fmt.Sprintf("interrupted (again: leaves at once): stopping run %s, for at most %s", r.Plan.ID, runner.StopPatience))
@@ -41,12 +43,12 @@ func (p *Project) Undo(ctx context.Context, l Launch, tell func(string)) error {
 	if v.Holder != nil || len(AtWork(v)) > 0 {
 		return StillRunning(r, ended)
 	}
-	return &Hint{Err: interrupted(r, "was made and is stopped", ended), Try: "cmux agents resume, or cmux agents start --new"}
+	return &project.Hint{Err: interrupted(r, "was made and is stopped", ended), Try: "cmux agents resume, or cmux agents start --new"}
 }
 
 // StillRunning says that a run goes on after an interrupt, and why, if err knows.
 func StillRunning(r *run.Run, err error) error {
-	return &Hint{Err: interrupted(r, "is running", err), Try: "cmux agents stop, which ends it, or cmux agents attach"}
+	return &project.Hint{Err: interrupted(r, "is running", err), Try: "cmux agents stop, which ends it, or cmux agents attach"}
 }
 
 // interrupted says what an interrupt left of a run, and why, if err knows.
@@ -55,7 +57,7 @@ func interrupted(r *run.Run, what string, err error) error {
 	if err != nil {
 		text = fmt.Errorf("%w: %w", text, err)
 	}
-	return Tag(text, ErrInterrupted)
+	return project.Tag(text, ErrInterrupted)
 }
 
 // cameOut is what a run came to whose runner has left in this state; nil: it is
@@ -68,10 +70,10 @@ func cameOut(v *run.View, state dag.RunState, brokenOff bool) error {
 	case state == dag.RunFailed:
 		return ErrUnfinished
 	case !brokenOff:
-		return &Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
+		return &project.Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
 	}
 	if at := AtWork(v); len(at) > 0 {
-		return &Hint{Err: Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), ErrInterrupted), Try: "cmux agents stop"}
+		return &project.Hint{Err: project.Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), ErrInterrupted), Try: "cmux agents stop"}
 	}
-	return &Hint{Err: ErrInterrupted, Try: "cmux agents resume"}
+	return &project.Hint{Err: ErrInterrupted, Try: "cmux agents resume"}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/records/journal"
 )
 
@@ -13,7 +15,7 @@ func (p *Project) journal() *journal.Journal { return &journal.Journal{Root: p.R
 // AddEntry adds an entry to the journal, as the caller's, and returns its day.
 func (p *Project) AddEntry(ctx context.Context, e journal.Entry) (day string, err error) {
 	if err := e.Check(); err != nil {
-		return "", Usage("cmux journal add --help", "%w", err)
+		return "", project.Usage("cmux journal add --help", "%w", err)
 	}
 	if e.By, err = p.author(); err != nil {
 		return "", err
@@ -23,7 +25,7 @@ func (p *Project) AddEntry(ctx context.Context, e journal.Entry) (day string, er
 
 // author is who writes, as the journal names them.
 func (p *Project) author() (string, error) {
-	me, _, err := p.caller()
+	me, _, err := p.Sender()
 	return me.String(), err
 }
 
@@ -35,7 +37,7 @@ func (p *Project) JournalDay(day string) (*journal.Page, error) {
 	}
 	page, err := j.Show(day)
 	if errors.Is(err, journal.ErrDay) {
-		err = Usage("cmux journal show YYYY-MM-DD", "%w", err)
+		err = project.Usage("cmux journal show YYYY-MM-DD", "%w", err)
 	}
 	return page, err
 }
@@ -47,7 +49,7 @@ func (p *Project) JournalDays() ([]string, error) { return p.journal().Days() }
 func (p *Project) SearchJournal(ctx context.Context, q journal.Query) (*journal.Found, error) {
 	found, err := p.journal().Search(ctx, q)
 	if errors.Is(err, journal.ErrDay) {
-		err = Usage("cmux journal search --since YYYY-MM-DD", "%w", err)
+		err = project.Usage("cmux journal search --since YYYY-MM-DD", "%w", err)
 	}
 	return found, err
 }
@@ -60,7 +62,7 @@ func (p *Project) Reflect(ctx context.Context, section, text string) (day string
 	}
 	day, err = p.journal().Reflect(ctx, section, by, text)
 	if errors.Is(err, journal.ErrSection) {
-		err = Usage("cmux journal reflection --help", "%w", err)
+		err = project.Usage("cmux journal reflection --help", "%w", err)
 	}
 	return day, err
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/endpoint"
 )
 
@@ -22,7 +24,7 @@ type LAN struct {
 // OpenLAN has the server listen on the local network, at an address; empty: the
 // only private one of this machine.
 func (p *Project) OpenLAN(ctx context.Context, address string) (*LAN, error) {
-	if _, err := p.running(); err != nil && !endpoint.Lives(p.Root) {
+	if _, err := p.Running(); err != nil && !endpoint.Lives(p.Root) {
 		return nil, orOnDemand(err, " --lan")
 	}
 	all, err := net.InterfaceAddrs()
@@ -82,13 +84,13 @@ func chooseAddress(all []net.Addr, asked string) (string, error) {
 	switch {
 	case asked != "":
 		if !slices.Contains(private, asked) && !slices.Contains(mine, asked) {
-			return "", Usage("", "%.100s is no private address of this machine: %s", asked, has)
+			return "", project.Usage("", "%.100s is no private address of this machine: %s", asked, has)
 		}
 		return asked, nil
 	case len(private) == 0:
 		return "", fmt.Errorf("this machine has no private address: is it connected to a local network?")
 	case len(private) > 1:
-		return "", &Hint{Err: fmt.Errorf("this machine has several private addresses: %s", strings.Join(private, ", ")), Try: "cmux open --lan --address " + private[0]}
+		return "", &project.Hint{Err: fmt.Errorf("this machine has several private addresses: %s", strings.Join(private, ", ")), Try: "cmux open --lan --address " + private[0]}
 	}
 	return private[0], nil
 }

@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"cmux/agents/control/project"
 )
 
 func TestChooseAddress(t *testing.T) {
@@ -32,7 +34,7 @@ func TestChooseAddress(t *testing.T) {
 			t.Errorf("%s, asked for %q: %q %v", c.all, c.asked, got, err)
 		}
 		// The way out of several addresses names one of them, which is then taken.
-		var hint *Hint
+		var hint *project.Hint
 		if errors.As(err, &hint) {
 			_, named, _ := strings.Cut(hint.Try, "--address ")
 			if got, err := chooseAddress(all, named); err != nil || got != named {

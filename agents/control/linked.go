@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 	"strings"
+
+	"cmux/agents/control/project"
 )
 
 // linked returns the root of the linked worktree that the caller stands in. "" means
@@ -12,11 +14,11 @@ func (p *Project) linked(ctx context.Context) (string, error) {
 	if p.Getenv("CMUX_HOME") != "" || p.Dir == p.Root {
 		return "", nil
 	}
-	top, err := p.git(ctx, p.Dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
+	top, err := p.Git(ctx, p.Dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
 	if err != nil { // in no worktree at all, such as .git
 		return "", ctx.Err()
 	}
-	if top = strings.TrimSuffix(top, "\n"); top == p.Root || isGuard(top) {
+	if top = strings.TrimSuffix(top, "\n"); top == p.Root || project.IsGuard(top) {
 		return "", nil
 	}
 	return top, nil

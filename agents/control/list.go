@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -67,7 +69,7 @@ func (p *Project) pastRun(ctx context.Context, id string) (PastRun, error) {
 func pastRunOf(v *run.View) PastRun {
 	plan := v.Run.Plan
 	one := PastRun{ID: plan.ID, State: v.RunState, Session: plan.Graph.Session, Config: plan.Config, Base: plan.Base,
-		Nodes: len(v.Nodes), StartedAt: moment(v.StartedAt), EndedAt: moment(v.EndedAt), Used: Known(v.Used), Headless: plan.Headless}
+		Nodes: len(v.Nodes), StartedAt: project.Moment(v.StartedAt), EndedAt: project.Moment(v.EndedAt), Used: Known(v.Used), Headless: plan.Headless}
 	for i := range v.Nodes {
 		one.Attempts += len(v.Nodes[i].Attempts)
 		switch {

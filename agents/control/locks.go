@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/locks"
 	"cmux/agents/runs/run"
@@ -73,11 +75,11 @@ func (p *Project) wrapperOf(h locks.Holder) (signals.Holder, bool, error) {
 
 // lockHolder is the caller as who holds a lock, and as the process that asks for it.
 func (p *Project) lockHolder(process bool) (h, by locks.Holder, err error) {
-	who, _, err := p.caller()
+	who, _, err := p.Sender()
 	if err != nil {
 		return h, by, err
 	}
-	from, err := p.origin()
+	from, err := p.Origin()
 	if err != nil {
 		return h, by, err
 	}
@@ -190,7 +192,7 @@ func (p *Project) awaitLock(ctx context.Context, b *locks.Book, wish locks.Wish)
 
 // gaveUp leaves the line and says who has the lock.
 func (p *Project) gaveUp(ctx context.Context, b *locks.Book, w locks.Wish) error {
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), project.Patience)
 	defer cancel()
 	if err := b.Leave(end, w.Name, w.Holder); err != nil || ctx.Err() != nil {
 		return errors.Join(ctx.Err(), err)
@@ -207,10 +209,10 @@ func (p *Project) gaveUp(ctx context.Context, b *locks.Book, w locks.Wish) error
 func lockHint(err error) error {
 	var held *locks.HeldError
 	if errors.As(err, &held) && held.Own {
-		return &Hint{Err: err, Try: "cmux locks release " + held.Lock.Name}
+		return &project.Hint{Err: err, Try: "cmux locks release " + held.Lock.Name}
 	}
 	if errors.As(err, &held) {
-		return &Hint{Err: err, Try: "the same with --wait 10m, or cmux locks list"}
+		return &project.Hint{Err: err, Try: "the same with --wait 10m, or cmux locks list"}
 	}
 	return err
 }
@@ -261,12 +263,12 @@ func (p *Project) Locks() ([]LockReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.skipped(l.Bad)
+	p.Skipped(l.Bad)
 	all := []LockReport{}
 	for _, k := range l.All(p.holds()) {
 		r := LockReport{Name: k.Name, Waiting: []LockHolder{}}
 		if k.Held {
-			r.Holder, r.Note, r.Since = &LockHolder{k.Holder.Who, k.Holder.PID}, k.Note, moment(k.Since)
+			r.Holder, r.Note, r.Since = &LockHolder{k.Holder.Who, k.Holder.PID}, k.Note, project.Moment(k.Since)
 		}
 		for _, w := range k.Waiters {
 			r.Waiting = append(r.Waiting, LockHolder{w.Who, w.By.PID})

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/locks"
 	"cmux/signals"
@@ -18,7 +20,7 @@ import (
 // else that happens in the folder.
 func TestLockWaitsForTheEnd(t *testing.T) {
 	var asked atomic.Int64 // each turn at the file asks for the time
-	p := &Project{Caller: Caller{Now: func() time.Time { asked.Add(1); return time.Now() }, Person: true}, Root: t.TempDir()}
+	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { asked.Add(1); return time.Now() }, Person: true}, Root: t.TempDir()}}
 	holder := exec.Command("sleep", "60")
 	if err := holder.Start(); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/event"
@@ -38,9 +40,9 @@ func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
 		return err
 	}
 	v, i, err := p.nodeOf(ctx, r, o.Node)
-	if errors.Is(err, ErrMissing) && o.Run == "" {
+	if errors.Is(err, project.ErrMissing) && o.Run == "" {
 		if before := p.hadNode(o.Node); before != "" {
-			return &Hint{Err: fmt.Errorf("run %s has no node %q, and the earlier run %s has", r.Plan.ID, o.Node, before), Try: "cmux agents logs " + before + " " + o.Node}
+			return &project.Hint{Err: fmt.Errorf("run %s has no node %q, and the earlier run %s has", r.Plan.ID, o.Node, before), Try: "cmux agents logs " + before + " " + o.Node}
 		}
 	}
 	if err != nil {
@@ -49,7 +51,7 @@ func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
 	kind := v.Nodes[i].Spec.Agent
 	agent := p.Kinds[kind].Judge
 	if o.Events && !agent {
-		return Usage("cmux agents logs "+o.Node, "%s is a %s: it has no events", o.Node, kind)
+		return project.Usage("cmux agents logs "+o.Node, "%s is a %s: it has no events", o.Node, kind)
 	}
 	l := &tail{path: v.Run.Log(o.Node)}
 	defer l.close()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/host"
@@ -48,7 +50,7 @@ func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
 	if err != nil {
 		return Sent{}, err
 	}
-	from, inside, err := p.caller()
+	from, inside, err := p.Sender()
 	if err != nil {
 		return Sent{}, err
 	}
@@ -75,16 +77,16 @@ func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
 func (p *Project) sendable(ctx context.Context, m *mailbox.Message) (note string, err error) {
 	to, err := mailbox.ParseAddress(m.To)
 	if err != nil {
-		return "", Usage("cmux mailbox send --help", "%w", err)
+		return "", project.Usage("cmux mailbox send --help", "%w", err)
 	}
 	var own *mail.PrefixError
 	if errors.As(mail.CheckPrefix(m.Subject), &own) {
-		return "", Usage("use "+own.Try, "%w", own)
+		return "", project.Usage("use "+own.Try, "%w", own)
 	}
 	check := *m
 	check.ID, check.From, check.Body = "x", "user", ""
 	if err := check.Check(); err != nil {
-		return "", Usage("cmux mailbox send --help", "the message cannot be sent: %w", err)
+		return "", project.Usage("cmux mailbox send --help", "the message cannot be sent: %w", err)
 	}
 	return p.reaches(ctx, to, m.Urgency)
 }
@@ -183,7 +185,7 @@ func (p *Project) MailPage(ctx context.Context, q MailQuery, before string, most
 		return true
 	})
 	if err == nil && !passed {
-		err = Usage("", "there is no message %q before which others could be", before)
+		err = project.Usage("", "there is no message %q before which others could be", before)
 	}
 	p.explainHanded(ctx, page)
 	return page, more, err
@@ -192,7 +194,7 @@ func (p *Project) MailPage(ctx context.Context, q MailQuery, before string, most
 // eachMail yields the messages that a query asks for, newest first.
 func (p *Project) eachMail(q MailQuery, yield func(Mail) bool) (bad []mailbox.Bad, err error) {
 	if q.Inbox {
-		me, _, err := p.caller()
+		me, _, err := p.Sender()
 		if err != nil {
 			return nil, err
 		}
@@ -200,11 +202,11 @@ func (p *Project) eachMail(q MailQuery, yield func(Mail) bool) (bad []mailbox.Ba
 	}
 	for _, a := range []string{q.To, q.From} {
 		if _, err := mailbox.ParseAddress(a); a != "" && err != nil {
-			return nil, Usage("cmux mailbox list --help", "%w", err)
+			return nil, project.Usage("cmux mailbox list --help", "%w", err)
 		}
 	}
 	why := make(map[string]string)
-	err = p.withLedger(func(l *mailbox.Ledger, skipped []mailbox.Bad) error {
+	err = p.WithLedger(func(l *mailbox.Ledger, skipped []mailbox.Bad) error {
 		bad = slices.Clone(skipped)
 		for m := range l.Backward {
 			if m.Type != "" || q.From != "" && m.From != q.From {
@@ -284,7 +286,7 @@ func (p *Project) askWaits(ctx context.Context, to mailbox.Address) func(id stri
 		}
 		r, ref = at, host.Ref{Node: to.Name, N: n}
 	default:
-		org, err := p.org()
+		org, err := p.Org()
 		if err != nil {
 			return always("its organization, which cannot be read")
 		}
@@ -347,7 +349,7 @@ func shown(l *mailbox.Ledger, m mailbox.Line) Mail {
 
 // hasMail reports whether there is a message of an id.
 func (p *Project) hasMail(id string) (there bool, err error) {
-	err = p.withLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+	err = p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		there = l.Known(id)
 		return nil
 	})
@@ -356,7 +358,7 @@ func (p *Project) hasMail(id string) (there bool, err error) {
 
 // message finds a message by its id or the beginning of it.
 func (p *Project) message(id string) (one Mail, line mailbox.Line, err error) {
-	err = p.withLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+	err = p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		m, ok := l.Find(id)
 		if !ok {
 			var found []mailbox.Line
@@ -368,9 +370,9 @@ func (p *Project) message(id string) (one Mail, line mailbox.Line, err error) {
 			})
 			switch len(found) {
 			case 0:
-				return &Hint{Err: Tag(fmt.Errorf("there is no message %q", id), ErrMissing), Try: "cmux mailbox list"}
+				return &project.Hint{Err: project.Tag(fmt.Errorf("there is no message %q", id), project.ErrMissing), Try: "cmux mailbox list"}
 			case 2:
-				return &Hint{Err: fmt.Errorf("%q begins the ids of several messages", id), Try: "more of its id: cmux mailbox list"}
+				return &project.Hint{Err: fmt.Errorf("%q begins the ids of several messages", id), Try: "more of its id: cmux mailbox list"}
 			}
 			m = found[0]
 		}
@@ -387,7 +389,7 @@ func (p *Project) ReadMail(ctx context.Context, id string) (Mail, error) {
 	if err != nil {
 		return one, err
 	}
-	me, _, err := p.caller()
+	me, _, err := p.Sender()
 	if err != nil || me.Kind != mailbox.User || line.To != me.String() || one.Deliveries[0].State == mailbox.Confirmed {
 		return one, err
 	}
@@ -434,7 +436,7 @@ func (p *Project) RetryMail(ctx context.Context, id string) (to []string, err er
 		}
 	}
 	if len(again) == 0 {
-		return nil, &Hint{Err: fmt.Errorf("message %s was not given up, so there is nothing to try again", line.ID), Try: "cmux mailbox read " + line.ID}
+		return nil, &project.Hint{Err: fmt.Errorf("message %s was not given up, so there is nothing to try again", line.ID), Try: "cmux mailbox read " + line.ID}
 	}
 	post, err := mail.Open(p.Root, p.Now)
 	if err != nil {

@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/signals/mailbox"
 )
 
 // A message for a node that no runner has says why it waits; what is over, or for an
 // agent, stays as it is recorded.
 func TestExplained(t *testing.T) {
-	p := &Project{Root: t.TempDir(), Caller: Caller{Now: time.Now}}
+	p := &Project{Project: project.Project{Root: t.TempDir(), Caller: project.Caller{Now: time.Now}}}
 	for _, c := range []struct {
 		to    string
 		state mailbox.State

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/signals"
@@ -107,16 +109,16 @@ func mergeSpec(r *run.Run, o Merge) (spec *worktree.MergeSpec, begun bool, err e
 	}
 	switch {
 	case !begun && (o.Continue || o.Abort):
-		return nil, false, &Hint{Err: worktree.ErrNoMerge, Try: "cmux agents merge"}
+		return nil, false, &project.Hint{Err: worktree.ErrNoMerge, Try: "cmux agents merge"}
 	case begun && !o.Continue && !o.Abort:
-		return nil, false, &Hint{Err: fmt.Errorf("a merge into %s was begun and has not ended", state.Target), Try: "cmux agents merge --continue, or --abort"}
+		return nil, false, &project.Hint{Err: fmt.Errorf("a merge into %s was begun and has not ended", state.Target), Try: "cmux agents merge --continue, or --abort"}
 	case begun && o.Into != "" && o.Into != state.Target:
-		return nil, false, Usage("cmux agents merge --abort", "the merge that was begun is into %s", state.Target)
+		return nil, false, project.Usage("cmux agents merge --abort", "the merge that was begun is into %s", state.Target)
 	case begun:
 		spec.Target = state.Target
 	case spec.Target == "":
 		if spec.Target = r.Plan.BaseBranch; spec.Target == "" {
-			return nil, false, Usage("cmux agents merge --into BRANCH", "the run started from %s, which is no branch", r.Plan.BaseRef)
+			return nil, false, project.Usage("cmux agents merge --into BRANCH", "the run started from %s, which is no branch", r.Plan.BaseRef)
 		}
 	}
 	return spec, begun, nil
@@ -130,7 +132,7 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 	}
 	text := fmt.Sprintf("there is no branch %q", target)
 	if begun {
-		return &Hint{Err: fmt.Errorf("%s any more, into which a merge was begun", text), Try: "git branch " + say.Word(target) + " COMMIT, then cmux agents merge --continue; or cmux agents merge --abort"}
+		return &project.Hint{Err: fmt.Errorf("%s any more, into which a merge was begun", text), Try: "git branch " + say.Word(target) + " COMMIT, then cmux agents merge --continue; or cmux agents merge --abort"}
 	}
 	if _, err := repo.Resolve(ctx, target); err == nil {
 		text += ", only a commit of that name"
@@ -140,9 +142,9 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 		return err
 	}
 	if near := Nearest(target, branches); near != "" {
-		return Usage("cmux agents merge --into "+say.Word(near), "%s (did you mean %q?)", text, near)
+		return project.Usage("cmux agents merge --into "+say.Word(near), "%s (did you mean %q?)", text, near)
 	}
-	return Usage("git branch, then cmux agents merge --into BRANCH", "%s; there are %s", text, say.List(branches, 5))
+	return project.Usage("git branch, then cmux agents merge --into BRANCH", "%s; there are %s", text, say.List(branches, 5))
 }
 
 // mergeItem is a node whose branch a merge takes, or leaves out.
@@ -194,7 +196,7 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 	for _, item := range items {
 		n, s := item.node, item.standing
 		if Succeeded(n) && o.Continue && s.State == ReviewMoved && s.Why != "" {
-			return &Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, s.Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
+			return &project.Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, s.Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
 		}
 		if item.leftOut != "" {
 			reviewed = reviewed || Succeeded(n) && s.Why != ""
@@ -206,10 +208,10 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 		nodes = append(nodes, n)
 	}
 	if reviewed && !work {
-		return &Hint{Err: errors.New("the review leaves nothing to merge"), Try: "cmux agents review"}
+		return &project.Hint{Err: errors.New("the review leaves nothing to merge"), Try: "cmux agents review"}
 	}
 	if len(spec.Branches) == 0 {
-		return &Hint{Err: errors.New("no node of the run is done and has a branch"), Try: "cmux agents status"}
+		return &project.Hint{Err: errors.New("no node of the run is done and has a branch"), Try: "cmux agents status"}
 	}
 	spec.Verify = func(ctx context.Context, dir, branch string) error {
 		o.Begun(branch)
@@ -244,7 +246,7 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 func (p *Project) mergeTips(ctx context.Context, repo *worktree.Repo, spec *worktree.MergeSpec, o Merge) error {
 	head := "" // of the merge so far
 	if o.Continue {
-		out, err := p.git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
+		out, err := p.Git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
 		if err == nil {
 			head = strings.TrimSpace(out)
 		}
@@ -293,7 +295,7 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 	)
 	switch {
 	case errors.As(err, &inMerge):
-		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, %s", say.Word(inMerge.Path), inMerge.Operation, next)}
+		return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, %s", say.Word(inMerge.Path), inMerge.Operation, next)}
 	case errors.As(err, &conflict):
 		what := conflict.Tips[0] // the one that did not fit; the others are in
 		for _, b := range spec.Branches {
@@ -305,13 +307,13 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 		for _, s := range conflict.Submodules {
 			then = fmt.Sprintf("for %s by git -C %s merge %s and git -C %s add %s, ", s.Path, say.Word(filepath.Join(spec.Path, s.Path)), s.Commit, say.Word(spec.Path), say.Word(s.Path)) + then
 		}
-		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), say.Word(what), then)}
+		return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), say.Word(what), then)}
 	case errors.As(err, &broken) && broken.Tree != "":
-		return &Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
+		return &project.Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
 	case errors.As(err, &broken):
-		return &Hint{Err: err, Try: fmt.Sprintf("repair it on %s, %s", broken.Branch, next)}
+		return &project.Hint{Err: err, Try: fmt.Sprintf("repair it on %s, %s", broken.Branch, next)}
 	case errors.Is(err, worktree.ErrDirty):
-		return &Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), " + next}
+		return &project.Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), " + next}
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
@@ -28,7 +30,7 @@ agents:
 	was := s.gitIn(s.Root, "rev-parse", "main")
 	_, err := s.Merge(t.Context(), quiet(Merge{}))
 	tree := filepath.Join(s.Root, ".cmux", "merge")
-	if _, try := Explain(err); try != "git -C "+tree+" merge scratch/b, resolve and commit there, then cmux agents merge --continue; or cmux agents merge --abort" {
+	if _, try := project.Explain(err); try != "git -C "+tree+" merge scratch/b, resolve and commit there, then cmux agents merge --continue; or cmux agents merge --abort" {
 		t.Fatalf("%v, try %q", err, try)
 	}
 	if now := s.gitIn(s.Root, "rev-parse", "main"); now != was {
@@ -66,7 +68,7 @@ agents:
 	s.begin(runner.StartOptions{Headless: true})
 	s.carry(dag.RunDone)
 	_, err := s.Merge(t.Context(), quiet(Merge{}))
-	if _, try := Explain(err); try != "repair it on scratch/b, then cmux agents merge --continue; or cmux agents merge --abort" {
+	if _, try := project.Explain(err); try != "repair it on scratch/b, then cmux agents merge --continue; or cmux agents merge --abort" {
 		t.Fatalf("%v, try %q", err, try)
 	}
 	tree := filepath.Join(filepath.Dir(s.Root), "scratch-b")

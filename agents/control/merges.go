@@ -25,7 +25,7 @@ func (p *Project) Merges(ctx context.Context, moved func()) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		org, err := p.org()
+		org, err := p.Org()
 		if err != nil {
 			select { // its configuration is being written, or mended
 			case <-ctx.Done():
@@ -60,7 +60,7 @@ func (p *Project) mergesInto(ctx context.Context, gitDir, branch string, moved f
 				return
 			}
 		case <-again.C:
-			if org, err := p.org(); err != nil || org.Settings.Integration != branch {
+			if org, err := p.Org(); err != nil || org.Settings.Integration != branch {
 				return
 			}
 		}

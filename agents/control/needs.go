@@ -185,7 +185,7 @@ func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
 }
 
 func (p *Project) taskNeeds(context.Context) (all []Need, err error) {
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}

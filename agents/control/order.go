@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
@@ -103,7 +105,7 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 func await(ctx context.Context, r *run.Run, h *run.History, offset int64, id string, goOn func() (*Taken, error)) (Taken, error) {
 	w := signals.Watch(ctx, r.Dir)
 	defer w.Close()
-	deadline, gone := time.NewTimer(patience), time.NewTicker(vigil)
+	deadline, gone := time.NewTimer(project.Patience), time.NewTicker(vigil)
 	defer deadline.Stop()
 	defer gone.Stop()
 	for absent := 0; ; {
@@ -137,10 +139,10 @@ func await(ctx context.Context, r *run.Run, h *run.History, offset int64, id str
 				if t, err := goOn(); err != nil || t != nil {
 					return *t, err
 				}
-				deadline.Reset(patience)
+				deadline.Reset(project.Patience)
 			}
 		case <-deadline.C:
-			return Taken{Note: fmt.Sprintf("the runner has not done this within %s; it does it when it can", patience)}, nil
+			return Taken{Note: fmt.Sprintf("the runner has not done this within %s; it does it when it can", project.Patience)}, nil
 		case <-ctx.Done():
 			return Taken{}, ctx.Err()
 		}
@@ -170,7 +172,7 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 	if err := p.Launch(ctx, l); err != nil {
 		return &Taken{}, fmt.Errorf("this is recorded, but the run cannot continue: %w", err)
 	}
-	p.note("The run continues: cmux agents status --watch")
+	p.Tell("The run continues: cmux agents status --watch")
 	return nil, nil
 }
 
@@ -181,7 +183,7 @@ func (p *Project) environment(r *run.Run) error {
 	frozen, err := r.Env()
 	if err == nil {
 		if differ := differing(frozen, p.Env); len(differ) > 0 {
-			p.note(fmt.Sprintf("The nodes get the environment of the run's start. This shell differs in %s. To use this shell's: the same with --no-start, then cmux agents resume.", say.List(differ, 8)))
+			p.Tell(fmt.Sprintf("The nodes get the environment of the run's start. This shell differs in %s. To use this shell's: the same with --no-start, then cmux agents resume.", say.List(differ, 8)))
 		}
 		return nil
 	}
@@ -205,7 +207,7 @@ func (p *Project) tellMissing(r *run.Run) error {
 		}
 	}
 	if len(missing) > 0 {
-		p.note(fmt.Sprintf("The environment of the run's start is deleted, and the nodes get this shell's, which has no %s.", say.List(missing, 8)))
+		p.Tell(fmt.Sprintf("The environment of the run's start is deleted, and the nodes get this shell's, which has no %s.", say.List(missing, 8)))
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -24,7 +26,7 @@ func TestNoRun(t *testing.T) {
 	if !errors.Is(err, run.ErrNone) {
 		t.Error(err)
 	}
-	if _, try := Explain(err); try != "cmux agents start" {
+	if _, try := project.Explain(err); try != "cmux agents start" {
 		t.Errorf("try %q", try)
 	}
 }
@@ -34,7 +36,7 @@ func TestNodeThatIsNotThere(t *testing.T) {
 	for name, try := range map[string]string{"apy": "api instead of apy", "lo": "look instead of lo", "zzz": ""} {
 		_, err := s.Cancel(t.Context(), name)
 		refused(t, err, "run "+s.run.Plan.ID+` has no node "`+name+`": it has api, web, look`, try)
-		if !errors.Is(err, ErrUsage) {
+		if !errors.Is(err, project.ErrUsage) {
 			t.Errorf("%v is no error of usage", err)
 		}
 	}
@@ -167,7 +169,7 @@ func TestApproveWithACode(t *testing.T) {
 	s := begun(t, "  - {name: api, task: 'true'}\n  - {name: look, role: gate, approve: code, depends_on: [api]}\n  - {name: end, task: 'true', depends_on: [look]}\n")
 	for _, order := range []func(context.Context, Decision) (Taken, error){s.Approve, s.Override} {
 		_, err := order(t.Context(), Decision{Node: "look"})
-		if _, try := Explain(err); !strings.HasSuffix(try, " look, in a terminal that no agent can type in: no pane of cmux's tmux server") {
+		if _, try := project.Explain(err); !strings.HasSuffix(try, " look, in a terminal that no agent can type in: no pane of cmux's tmux server") {
 			t.Errorf("%v; try %q", err, try)
 		}
 		no := errors.New("that is not the code")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"
 	"cmux/agents/runs/run"
@@ -12,7 +14,7 @@ import (
 // Leads reports whether an order comes from a standing agent. What outlives it, it
 // has the monitor start.
 func (p *Project) Leads() (bool, error) {
-	from, err := p.origin()
+	from, err := p.Origin()
 	return from != nil && from.Standing() && from.Node != "", err
 }
 
@@ -35,12 +37,12 @@ func (p *Project) carried(from *origin.Attempt, o Order) bool {
 // that is a standing agent; a person sees it.
 func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, error) {
 	if o.Headless {
-		return nil, Usage("cmux agents start --yes", "--headless is for a run that ends with the command: the monitor starts yours in tmux")
+		return nil, project.Usage("cmux agents start --yes", "--headless is for a run that ends with the command: the monitor starts yours in tmux")
 	}
 	if p.Person && !p.OrgRuns() {
 		return p.startHere(ctx, o)
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
@@ -49,5 +51,5 @@ func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, err
 		q.Config = p.Abs(o.Config)
 	}
 	made := new(standing.RunMade)
-	return made, p.askKeeper(ctx, standing.OpRun, "", standing.Ask{By: by, Run: &q}, made)
+	return made, p.AskKeeper(ctx, standing.OpRun, "", standing.Ask{By: by, Run: &q}, made)
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 	"cmux/signals"
@@ -65,7 +67,7 @@ func (p *Project) orgConfig() (*standing.Config, error) {
 
 // OrgConfig reads what is in force and what the file says.
 func (p *Project) OrgConfig() (*OrgConfig, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ func (c *OrgConfig) Apply(ctx context.Context) error {
 		return err
 	}
 	if _, err := repo.Base(ctx, c.want.Integration); err != nil {
-		return &Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
+		return &project.Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
 	}
 	return c.org.Set(ctx, c.want)
 }
@@ -188,7 +190,7 @@ func (p *Project) ApplyConfig(ctx context.Context, seen []ConfigChange) (*OrgCon
 		return nil, err
 	}
 	if !slices.Equal(c.Changes, seen) {
-		return nil, &Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was applied", c.File), Try: "cmux config, and then apply what that shows"}
+		return nil, &project.Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was applied", c.File), Try: "cmux config, and then apply what that shows"}
 	}
 	if err := c.Apply(ctx); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 		all = append(all, Finding{What: what, OK: true, Detail: report.State + ", session " + report.Session + ", " + say.Count(len(report.Agents), "agent")})
 	}
 	all = append(all, p.examineFiles(report.State == OrgRunning)...)
-	if org, err := p.org(); err == nil {
+	if org, err := p.Org(); err == nil {
 		for _, f := range notice.Failures(org.Run.Dir) {
 			all = append(all, wrong(errors.New(say.Line(f.String())), "correct notify."+f.Way+" in .cmux/config.yml, then cmux config apply"))
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/runner"
 )
@@ -39,20 +41,20 @@ type OrgSession struct {
 
 // SpawnSession makes a session and its supervisor.
 func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSession, error) {
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return nil, err
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
 	lead := standing.LeadName(o.Name)
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(o.Name) {
-		return nil, Usage("", "%q is no name for a session: use letters, digits, _ and -", o.Name)
+		return nil, project.Usage("", "%q is no name for a session: use letters, digits, _ and -", o.Name)
 	}
 	if err := org.CheckNew(lead, standing.ProjectSupervisor); err != nil {
-		return nil, Tag(err, ErrUsage)
+		return nil, project.Tag(err, project.ErrUsage)
 	}
 	made := &SpawnedSession{Name: o.Name, Session: org.Run.Plan.Session + "-" + o.Name, Supervisor: lead}
 	if err := p.freeSession(ctx, org, made.Session); err != nil {
@@ -60,7 +62,7 @@ func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSes
 	}
 	s := standing.Spawn{Name: lead, Role: standing.ProjectSupervisor, Kind: o.Kind, Model: o.Model, Session: made.Session, Supervisor: by,
 		Dir: p.Root, RoleFile: standing.RolePath(p.Root, standing.Supervisor)}
-	if err := p.askKeeper(ctx, standing.OpSpawn, lead, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
+	if err := p.AskKeeper(ctx, standing.OpSpawn, lead, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
 		return nil, err
 	}
 	f := taskOf(o.Task)
@@ -91,7 +93,7 @@ func (p *Project) freeSession(ctx context.Context, org *standing.Org, name strin
 		return err
 	}
 	if whose != "" {
-		return Usage("", "the tmux session %q is taken by %s: take another name", name, whose)
+		return project.Usage("", "the tmux session %q is taken by %s: take another name", name, whose)
 	}
 	return nil
 }
@@ -108,7 +110,7 @@ func sessionsOf(org *standing.Org) (all []string) {
 
 // OrgSessions are the sessions beside the organization's own.
 func (p *Project) OrgSessions() ([]OrgSession, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func (p *Project) OrgSessions() ([]OrgSession, error) {
 // the others work, and with them the session. What they leave is kept. force is what
 // it takes where one of them has work or is to stay.
 func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Gone, error) {
-	if _, err := p.running(); err != nil {
+	if _, err := p.Running(); err != nil {
 		return nil, err
 	}
 	all, err := p.OrgSessions()
@@ -145,13 +147,13 @@ func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Go
 	}
 	i := slices.IndexFunc(all, func(s OrgSession) bool { return s.Name == name || s.Session == name })
 	if i < 0 {
-		return nil, Usage("cmux sessions list", "there is no session %q", name)
+		return nil, project.Usage("cmux sessions list", "there is no session %q", name)
 	}
 	names := all[i].Agents
 	if all[i].State != "" {
 		names = slices.Insert(names, 0, all[i].Supervisor)
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
@@ -184,12 +186,12 @@ func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Go
 // idle refuses to remove agents of which one has work or is to stay.
 func (p *Project) idle(session string, names []string) error {
 	for _, n := range names {
-		_, a, err := p.standingAgent(n)
+		_, a, err := p.StandingAgent(n)
 		if err != nil {
 			return err
 		}
 		if a.Member.Role == standing.PermanentWorker {
-			return &Hint{Err: fmt.Errorf("%s is a permanent worker, which stays", n), Try: "cmux sessions end --force " + session}
+			return &project.Hint{Err: fmt.Errorf("%s is a permanent worker, which stays", n), Try: "cmux sessions end --force " + session}
 		}
 		if err := p.rests(a); err != nil {
 			return err

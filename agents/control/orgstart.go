@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
@@ -62,7 +64,7 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 		return s, nil
 	}
 	if err := tmux.Check(ctx); err != nil {
-		return nil, &Hint{Err: err, Try: "install tmux 3.2 or newer"}
+		return nil, &project.Hint{Err: err, Try: "install tmux 3.2 or newer"}
 	}
 	if s.config, err = p.orgConfig(); err != nil {
 		return nil, err
@@ -111,9 +113,9 @@ func (s *StartingOrg) integration(ctx context.Context) error {
 	}
 	base, err := s.repo.Base(ctx, s.base)
 	if err != nil && s.org != nil {
-		return &Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml, and cmux config apply"}
+		return &project.Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml, and cmux config apply"}
 	} else if err != nil {
-		return &Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
+		return &project.Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
 	}
 	if s.base == "" {
 		if s.base = base.Branch; s.base == "" {
@@ -127,7 +129,7 @@ func (s *StartingOrg) integration(ctx context.Context) error {
 func (s *StartingOrg) preflight(ctx context.Context) error {
 	k, ok := s.p.Kinds[s.Kind]
 	if !ok || !k.Judge {
-		return Usage("", "supervisor: there is no kind of agent %q", s.Kind)
+		return project.Usage("", "supervisor: there is no kind of agent %q", s.Kind)
 	}
 	setup := agent.Setup{Env: s.p.Env, Root: s.p.Root, AutoAccept: s.Permissions == standing.PermitAll, Asks: s.Permissions != standing.PermitAll}
 	if s.Permissions == standing.PermitAuto && k.Can.Automatic == "" {
@@ -173,7 +175,7 @@ func (s *StartingOrg) name(ctx context.Context) error {
 			return nil
 		}
 		if s.config.Session != "" {
-			return &Hint{Err: fmt.Errorf("the session %q is taken by %s", name, whose), Try: "another session: in .cmux/config.yml"}
+			return &project.Hint{Err: fmt.Errorf("the session %q is taken by %s", name, whose), Try: "another session: in .cmux/config.yml"}
 		}
 	}
 }
@@ -220,7 +222,7 @@ func (s *StartingOrg) Create(ctx context.Context, a FirstAnswers) error {
 	if s.org != nil && !s.order.Env {
 		kept, err := s.org.Run.Env()
 		if err != nil {
-			return &Hint{Err: fmt.Errorf("the environment of the organization cannot be read: %w", err), Try: "cmux start --env"}
+			return &project.Hint{Err: fmt.Errorf("the environment of the organization cannot be read: %w", err), Try: "cmux start --env"}
 		}
 		env = kept
 	}

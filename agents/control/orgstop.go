@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/run"
@@ -29,7 +31,7 @@ const stopBound = 60 * time.Second
 // StopOrg asks every agent to stop, ends those that do not, and ends the
 // organization's session. Runs go on unless runs says otherwise.
 func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +42,7 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 		}
 	}
 	if org.Stopped && len(s.Agents) == 0 && !org.Run.RunnerLives() && !runs {
-		return nil, &Hint{Err: errors.New("the organization is not running (stopped)"), Try: "cmux start"}
+		return nil, &project.Hint{Err: errors.New("the organization is not running (stopped)"), Try: "cmux start"}
 	}
 	if err := p.endOrg(ctx, org); err != nil {
 		return nil, err
@@ -75,7 +77,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 			return err
 		}
 		if a, ok := org.Answers[q.ID]; ok {
-			if err := refusal(a); err != nil {
+			if err := project.Refusal(a); err != nil {
 				return err
 			}
 			return awaitMonitor(ctx, org)
@@ -96,7 +98,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 				return err
 			}
 		case <-ctx.Done():
-			return &Hint{Err: fmt.Errorf("not all agents have ended within %s", stopBound), Try: "cmux status"}
+			return &project.Hint{Err: fmt.Errorf("not all agents have ended within %s", stopBound), Try: "cmux status"}
 		}
 	}
 }

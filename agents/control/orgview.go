@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -149,7 +151,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 	} else {
 		report.Faults = append(report.Faults, "incidents: "+err.Error())
 	}
-	if list, err := p.taskList(); err != nil {
+	if list, err := p.TaskList(); err != nil {
 		report.Faults = append(report.Faults, "tasks: "+err.Error())
 	} else {
 		for _, t := range list.All() {
@@ -178,7 +180,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 
 // post adds how many messages wait, and returns what agents said that they do.
 func (p *Project) post(report *OrgReport) (said map[string]doing, err error) {
-	err = p.withLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+	err = p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		for _, w := range l.Waiting() {
 			switch w.For.Kind {
 			case mailbox.User:
@@ -237,20 +239,20 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	r.says(a, said[a.Name])
 	due, _ := a.Due(p.Now())
 	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck || a.Life.On() && a.Left
-	r.ResetAt, r.RoleFile = moment(a.ResetAt), m.RoleFile
+	r.ResetAt, r.RoleFile = project.Moment(a.ResetAt), m.RoleFile
 	if mode, err := signals.Type(m.RoleFile); m.RoleFile != "" && (err != nil || !mode.IsRegular()) {
 		r.Warning = "its role file " + p.Short(m.RoleFile) + " is missing: it works without a role from its next conversation on"
 	}
-	r.Since = moment(a.Since)
-	r.Until = moment(a.Until)
+	r.Since = project.Moment(a.Since)
+	r.Until = project.Moment(a.Until)
 	if word == standing.NeedsInput && a.Asked != "" {
 		r.Question = agentAsks(a)
 	}
 	if until, why := a.Spent(p.Now()); why != "" && word == standing.Limited && why == detail {
-		r.Until = moment(until)
+		r.Until = project.Moment(until)
 	}
 	if a.Work != nil {
-		r.Task, r.TaskSince = a.Work.ID, moment(a.GivenAt)
+		r.Task, r.TaskSince = a.Work.ID, project.Moment(a.GivenAt)
 	}
 	if !a.Life.On() {
 		return r
@@ -351,7 +353,7 @@ func (a *AgentReport) Orders() []string {
 
 // Agent is how one standing agent stands.
 func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) {
-	org, a, err := p.standingAgent(name)
+	org, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +367,7 @@ func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) 
 
 // AgentNames are the names of the standing agents.
 func (p *Project) AgentNames() ([]string, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +383,7 @@ func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name s
 	}
 	a, err := org.Find(wanted)
 	if err != nil {
-		return Usage("cmux workers list", "%w", err)
+		return project.Usage("cmux workers list", "%w", err)
 	}
 	err = tmux.ErrNotFound
 	if a.Life.Pane != "" {
@@ -391,7 +393,7 @@ func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name s
 		return nil
 	}
 	if errors.Is(err, tmux.ErrNotFound) {
-		return &Hint{Err: fmt.Errorf("%s has no window", a.Name), Try: "cmux workers status " + a.Name}
+		return &project.Hint{Err: fmt.Errorf("%s has no window", a.Name), Try: "cmux workers status " + a.Name}
 	}
 	return err
 }
@@ -399,7 +401,7 @@ func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name s
 // OrgFront brings the window of an agent to the front of the terminals that look at
 // the organization's session.
 func (p *Project) OrgFront(ctx context.Context, name string) error {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return err
 	}
@@ -408,7 +410,7 @@ func (p *Project) OrgFront(ctx context.Context, name string) error {
 
 // AgentLogEnd is the end of an agent's log, at most so many bytes of it.
 func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -418,7 +420,7 @@ func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
 // OrgShow is the command that shows a terminal the organization's session, at
 // the window of an agent, by default the supervisor's.
 func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) ([]string, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -432,13 +434,13 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 		return nil, err
 	}
 	if !ok {
-		return nil, &Hint{Err: fmt.Errorf("the session %s of the organization is gone", session), Try: "cmux start"}
+		return nil, &project.Hint{Err: fmt.Errorf("the session %s of the organization is gone", session), Try: "cmux start"}
 	}
 	if err := toFront(ctx, server, org, name); err != nil {
 		return nil, err
 	}
 	if mux == "" && !terminal {
-		return nil, Usage("cmux logs "+name+" -f", noTerminal)
+		return nil, project.Usage("cmux logs "+name+" -f", noTerminal)
 	}
 	return attached(ctx, server, id, session, mux)
 }
@@ -446,7 +448,7 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 // AwaitSupervisor returns when the supervisor has its window, or when that takes
 // too long: who looks sees the monitor then, which says why.
 func (p *Project) AwaitSupervisor(ctx context.Context) error {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (p *Project) NodeLogPart(ctx context.Context, id, node string, from, before
 
 // AgentLogPart is such a part of the log of a standing agent.
 func (p *Project) AgentLogPart(name string, from, before int64) (*LogPart, error) {
-	org, a, err := p.standingAgent(name)
+	org, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds/rights"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"
@@ -35,7 +37,7 @@ func IsSentrys(o Order) bool { return o.Name == "workers reset" && IsLeaders(o) 
 // Allow refuses a person's order to a process that comes from an attempt of the
 // project that c stands in, and records that it was tried. It returns that
 // project where it looked for it and found it.
-func (c Caller) Allow(ctx context.Context, o Order) (*Project, error) {
+func Allow(ctx context.Context, c project.Caller, o Order) (*Project, error) {
 	if !IsPersons(o) {
 		return nil, nil
 	}
@@ -47,7 +49,7 @@ func (c Caller) Allow(ctx context.Context, o Order) (*Project, error) {
 }
 
 func (p *Project) allow(ctx context.Context, o Order) error {
-	from, err := p.origin()
+	from, err := p.Origin()
 	var refusal *run.Refusal
 	if errors.As(err, &refusal) {
 		return nil // likewise
@@ -67,7 +69,7 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 		what = fmt.Errorf("%w (%v)", what, err)
 	}
 	p.auditOrder(ctx, o, from, what)
-	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
+	return &project.Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
 }
 
 // leads reports whether an order is that of a supervisor who may give it.
@@ -93,7 +95,7 @@ func (p *Project) leads(from *origin.Attempt, o Order) bool {
 // withinTeam refuses the order of a team's lead about somebody of another team, or
 // about work that is nobody's of its own.
 func (p *Project) withinTeam(agent string) error {
-	from, err := p.origin()
+	from, err := p.Origin()
 	if err != nil || from == nil || !from.Standing() {
 		return err
 	}

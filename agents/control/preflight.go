@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
@@ -100,7 +102,7 @@ func preflightDirs(ctx context.Context, l *runner.Launch) (errs []error, err err
 			return nil, err
 		}
 		if lacks {
-			errs = append(errs, &Hint{
+			errs = append(errs, &project.Hint{
 				Err: fmt.Errorf("%s:%d: dir of %s: %.12s, which the run starts from, has no folder %s", cmp.Or(n.File, filepath.Base(l.Options.Config)), n.Line, n.Name, l.Base.Commit, n.Dir),
 				Try: "git ls-tree -d --name-only -r " + l.Base.Ref,
 			})
@@ -132,7 +134,7 @@ func (p *Project) preflightSteps(ctx context.Context, repo *worktree.Repo, g *da
 		}
 		if slices.Contains(n.OnComplete, "pr") {
 			if _, err := agent.LookPath("gh", env); err != nil {
-				refuse(n.Name, &Hint{Err: errors.New("pr needs gh, which is not in the PATH"), Try: "install gh, or take pr out of on_complete"})
+				refuse(n.Name, &project.Hint{Err: errors.New("pr needs gh, which is not in the PATH"), Try: "install gh, or take pr out of on_complete"})
 			}
 		}
 		if shared == nil {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )
@@ -50,7 +52,7 @@ func (p *Project) SetPrefs(changes Prefs) (Prefs, error) {
 		return nil, err
 	}
 	if len(b) > maxPrefs {
-		return nil, Usage("", "preferences may take %d bytes, and these take %d", maxPrefs, len(b))
+		return nil, project.Usage("", "preferences may take %d bytes, and these take %d", maxPrefs, len(b))
 	}
 	return prefs, signals.WriteFile(filepath.Join(run.Folder(p.Root), prefsFile), append(b, '\n'), 0o600)
 }

@@ -40,7 +40,7 @@ func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 		return &Work{}, nil
 	}
 	ref := "refs/heads/" + n.Spec.Branch
-	tip, err := p.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+	tip, err := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 	tip = strings.TrimSpace(tip)
 	start := p.startCommit(ctx, root, n.Attempts, tip)
 	if err != nil || start == "" {
@@ -50,7 +50,7 @@ func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 		ctx = worktree.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
 	}
 	w := new(Work)
-	out, err := p.git(ctx, root, "log", "--format=%h %s", "--first-parent", start+".."+ref, "--")
+	out, err := p.Git(ctx, root, "log", "--format=%h %s", "--first-parent", start+".."+ref, "--")
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 	if info, err := os.Stat(a.Place.Tree); a.Place.Tree != "" && err == nil && info.IsDir() {
 		dir, what = a.Place.Tree, []string{start}
 	}
-	out, err = p.git(ctx, dir, append(append([]string{"--no-optional-locks", "diff", "--no-ext-diff", "--no-textconv", fmt.Sprintf("--stat=72,,%d", shownFiles)}, what...), "--")...)
+	out, err = p.Git(ctx, dir, append(append([]string{"--no-optional-locks", "diff", "--no-ext-diff", "--no-textconv", fmt.Sprintf("--stat=72,,%d", shownFiles)}, what...), "--")...)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (p *Project) Sights(ctx context.Context, v *run.View, i int) (dirs []string
 	if a.Place.Tree == "" || !n.Fact.Live() {
 		return dirs
 	}
-	dir, err := p.git(ctx, a.Place.Tree, "rev-parse", "--path-format=absolute", "--git-path", "logs")
+	dir, err := p.Git(ctx, a.Place.Tree, "rev-parse", "--path-format=absolute", "--git-path", "logs")
 	dir = strings.TrimSpace(dir)
 	if err == nil {
 		_, err = os.Stat(dir)

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 
 func TestGitEnvPointsNowhereElse(t *testing.T) {
-	c := Caller{Env: []string{"GIT_DIR=/x", "GIT_INDEX_FILE=/y", "GIT_AUTHOR_NAME=me", "LC_ALL=de_DE.UTF-8"}}
+	c := project.Caller{Env: []string{"GIT_DIR=/x", "GIT_INDEX_FILE=/y", "GIT_AUTHOR_NAME=me", "LC_ALL=de_DE.UTF-8"}}
 	got := strings.Join(c.CleanEnv(), " ")
 	if got != "GIT_AUTHOR_NAME=me LC_ALL=C" {
 		t.Errorf("git's environment is %q", got)
@@ -25,7 +27,7 @@ func TestWriteConfig(t *testing.T) {
 	s := newScratch(t, "")
 	path := filepath.Join(s.Root, "flow.yml")
 	_, err := s.WriteConfig(path, "session: 'a b'\n")
-	if text, _ := Explain(err); !errors.Is(err, ErrUsage) || !strings.HasPrefix(text, "these answers make no valid configuration, so nothing was written:\nflow.yml:1:") {
+	if text, _ := project.Explain(err); !errors.Is(err, project.ErrUsage) || !strings.HasPrefix(text, "these answers make no valid configuration, so nothing was written:\nflow.yml:1:") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -53,7 +55,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(dir string, env ...string) (*Project, error) {
-		return Open(t.Context(), Caller{Dir: dir, Env: append(slices.Clone(s.Env), env...), Now: s.Now})
+		return Open(t.Context(), project.Caller{Dir: dir, Env: append(slices.Clone(s.Env), env...), Now: s.Now})
 	}
 	for _, dir := range []string{s.Root, deep, filepath.Join(s.Root, ".cmux", "signals")} {
 		if p, err := open(dir); err != nil || p.Root != s.Root {
@@ -76,7 +78,7 @@ func TestOpen(t *testing.T) {
 	}
 	s.gitIn(s.Root, "update-index", "--add", "--cacheinfo", "100644,"+s.gitIn(s.Root, "rev-parse", "HEAD:README")+",.cmux/runs/x/plan.json")
 	_, err = open(s.Root)
-	if _, try := Explain(err); err == nil || try != "git rm -r -q --cached .cmux, look at what it holds, and commit" {
+	if _, try := project.Explain(err); err == nil || try != "git rm -r -q --cached .cmux, look at what it holds, and commit" {
 		t.Errorf("%v, try %q", err, try)
 	}
 }

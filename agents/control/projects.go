@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
@@ -25,25 +27,25 @@ type OtherProject struct {
 // AddProject has the organization look after the project in a folder. Its name is
 // that of the folder unless one is given. Nothing is started.
 func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProject, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
 	asked := p.Abs(dir)
 	if dir, err = filepath.EvalSymlinks(asked); errors.Is(err, fs.ErrNotExist) {
-		return nil, Usage("", "there is no folder %s", asked)
+		return nil, project.Usage("", "there is no folder %s", asked)
 	} else if err != nil {
-		return nil, Usage("", "the folder %s cannot be opened: %w", asked, err)
+		return nil, project.Usage("", "the folder %s cannot be opened: %w", asked, err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, Usage("", "%s is not a folder", dir)
+		return nil, project.Usage("", "%s is not a folder", dir)
 	}
 	root := dir
 	if repo, err := worktree.Open(ctx, dir); err == nil {
 		root = repo.Root
 	}
 	if root == p.Root {
-		return nil, Usage("", "%s is this project itself", dir)
+		return nil, project.Usage("", "%s is this project itself", dir)
 	}
 	if err := ownOrganization(root); err != nil {
 		return nil, err
@@ -52,15 +54,15 @@ func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProje
 		name = strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(dir), "-"), "-")
 	}
 	if err := standing.CheckName(standing.LeadName(name), standing.ProjectSupervisor); err != nil {
-		return nil, Tag(err, ErrUsage)
+		return nil, project.Tag(err, project.ErrUsage)
 	}
 	for _, o := range org.Projects() {
 		if strings.EqualFold(o.Name, name) || o.Dir == dir {
-			return nil, Usage("cmux projects list", "the project %s is there already, in %s", o.Name, o.Dir)
+			return nil, project.Usage("cmux projects list", "the project %s is there already, in %s", o.Name, o.Dir)
 		}
 	}
 	if err := org.CheckNew(standing.LeadName(name), standing.ProjectSupervisor); err != nil {
-		return nil, Tag(err, ErrUsage)
+		return nil, project.Tag(err, project.ErrUsage)
 	}
 	o := standing.Project{Name: name, Dir: dir}
 	return &OtherProject{Project: o, Supervisor: o.Lead()}, org.SetProject(ctx, o)
@@ -73,12 +75,12 @@ func ownOrganization(root string) error {
 	if errors.Is(err, run.ErrNoOrganization) {
 		return nil
 	}
-	return &Hint{Err: fmt.Errorf("%s has an organization of its own", root), Try: "cmux start in that folder"}
+	return &project.Hint{Err: fmt.Errorf("%s has an organization of its own", root), Try: "cmux start in that folder"}
 }
 
 // Projects are the projects that the organization looks after.
 func (p *Project) Projects() ([]OtherProject, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (p *Project) Projects() ([]OtherProject, error) {
 func otherProject(org *standing.Org, name string) (standing.Project, error) {
 	o, ok := org.Project(name)
 	if !ok {
-		return o, Usage("cmux projects list", "there is no project %q", name)
+		return o, project.Usage("cmux projects list", "there is no project %q", name)
 	}
 	return o, nil
 }
@@ -106,7 +108,7 @@ func otherProject(org *standing.Org, name string) (standing.Project, error) {
 // ActivateProject has the supervisor of a project started, now and by each start of
 // the organization.
 func (p *Project) ActivateProject(ctx context.Context, name string) error {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func (p *Project) ActivateProject(ctx context.Context, name string) error {
 		return err
 	}
 	if org.Agents[o.Lead()] == nil && org.Run.RunnerLives() {
-		if err := p.askKeeper(ctx, standing.OpSpawn, o.Lead(), standing.Ask{Spawn: p.lead(&o)}, nil); err != nil {
+		if err := p.AskKeeper(ctx, standing.OpSpawn, o.Lead(), standing.Ask{Spawn: p.lead(&o)}, nil); err != nil {
 			return err
 		}
 	}
@@ -137,7 +139,7 @@ func (p *Project) lead(o *standing.Project) *standing.Spawn {
 // RemoveProject has the organization look after a project no longer. Its supervisor
 // is removed, and what it leaves is kept; nothing in the folder changes.
 func (p *Project) RemoveProject(ctx context.Context, name string) (*Gone, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +167,7 @@ func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
 			err = fmt.Errorf("its folder %s is gone", o.Dir)
 		}
 		if err != nil {
-			s.p.note(fmt.Sprintf("the project %s is left out: %v", o.Name, err))
+			s.p.Note(fmt.Sprintf("the project %s is left out: %v", o.Name, err))
 			continue
 		}
 		m, err := org.Member(s.p.lead(&o), s.p.Kinds, s.p.Now())
@@ -184,7 +186,7 @@ func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
 
 // ProjectNames are the names of the projects that the organization looks after.
 func (p *Project) ProjectNames() (names []string, err error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (p *Project) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
 		plan.Size += x.Size
 	}
 	for _, err := range damaged {
-		p.note(fmt.Sprintf("left out: %v", err))
+		p.Tell(fmt.Sprintf("left out: %v", err))
 	}
 	return plan, ctx.Err()
 }

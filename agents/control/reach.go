@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
 	"cmux/agents/records/mail"
@@ -50,9 +52,9 @@ func (p *Project) reachesNode(ctx context.Context, name string, u mailbox.Urgenc
 	label := v.Nodes[i].Status.Label
 	switch {
 	case !n.UsesModel() || !p.Kinds[n.Agent].Judge:
-		return "", Usage("cmux agents status", "%s has no agent that could read a message", name)
+		return "", project.Usage("cmux agents status", "%s has no agent that could read a message", name)
 	case label.Result() != "":
-		return "", &Hint{Err: fmt.Errorf("%s is over (%s), so nobody would read it", name, label), Try: "cmux agents retry " + name}
+		return "", &project.Hint{Err: fmt.Errorf("%s is over (%s), so nobody would read it", name, label), Try: "cmux agents retry " + name}
 	case v.Holder == nil:
 		return "it waits until the run is resumed: no runner is there to hand it over", nil
 	}
@@ -76,7 +78,7 @@ func (p *Project) viewOfNode(ctx context.Context, name string) (*run.View, int, 
 		v, err := r.View(ctx, p.Now())
 		return v, r.Plan.Graph.Index(name), err
 	}
-	return nil, 0, Usage("cmux agents status", "no run has a node %q", name)
+	return nil, 0, project.Usage("cmux agents status", "no run has a node %q", name)
 }
 
 // unhurried says that a message reaches a kind of agent later than it was to;
@@ -95,7 +97,7 @@ func (p *Project) unhurried(name, kind string, u mailbox.Urgency, headless bool)
 // enclosures are the files that go along with a message.
 func enclosures(paths []string) (all []mail.Enclosure, err error) {
 	if len(paths) > mail.MaxFiles {
-		return nil, Usage("cmux mailbox send --help", "%d files are too many for a message, which takes %d", len(paths), mail.MaxFiles)
+		return nil, project.Usage("cmux mailbox send --help", "%d files are too many for a message, which takes %d", len(paths), mail.MaxFiles)
 	}
 	for _, path := range paths {
 		b, err := signals.ReadFile(path, mail.MaxFile)
@@ -105,7 +107,7 @@ func enclosures(paths []string) (all []mail.Enclosure, err error) {
 		all = append(all, mail.Enclosure{Name: filepath.Base(path), Data: b})
 	}
 	if err := mail.CheckFiles(all); err != nil {
-		return nil, Usage("cmux mailbox send --help", "%w", err)
+		return nil, project.Usage("cmux mailbox send --help", "%w", err)
 	}
 	return all, nil
 }
@@ -115,9 +117,9 @@ func enclosures(paths []string) (all []mail.Enclosure, err error) {
 func (p *Project) SayDoing(ctx context.Context, text string) (Sent, error) {
 	text = strings.TrimSpace(text)
 	if most := mailbox.MaxSubject - 20; text == "" || len(text) > most {
-		return Sent{}, Usage("cmux mailbox status --help", "that has %d bytes: what is shown in a line has 1 to %d", len(text), most)
+		return Sent{}, project.Usage("cmux mailbox status --help", "that has %d bytes: what is shown in a line has 1 to %d", len(text), most)
 	}
-	from, inside, err := p.caller()
+	from, inside, err := p.Sender()
 	if err != nil {
 		return Sent{}, err
 	}
@@ -156,5 +158,5 @@ func (r *AgentReport) says(a *standing.Agent, d doing) {
 	if a.Last != nil && d.at.Before(a.Last.At) {
 		return
 	}
-	r.Doing, r.DoingSince = d.text, moment(d.at)
+	r.Doing, r.DoingSince = d.text, project.Moment(d.at)
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/recovery"
 	"cmux/agents/org/standing"
@@ -43,7 +45,7 @@ type Recovery struct {
 
 // errNoHealth says that nothing tells how healthy the project is.
 func errNoHealth() error {
-	return &Hint{Err: errors.New("nothing says how the health of this project is told"), Try: "health: in .cmux/config.yml (cmux help organization-config), then cmux config apply"}
+	return &project.Hint{Err: errors.New("nothing says how the health of this project is told"), Try: "health: in .cmux/config.yml (cmux help organization-config), then cmux config apply"}
 }
 
 // healthName names what runs health commands, where an agent's name stands.
@@ -52,7 +54,7 @@ const healthName = "health"
 // healthDriver is what carries a recovery out. note is told what happens; it may be
 // nil.
 func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recovery.Driver, *standing.Org, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +76,7 @@ func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recover
 			tree = filepath.Join(p.Root, tree)
 		}
 		if tree, err = filepath.EvalSymlinks(tree); err != nil {
-			return nil, nil, &Hint{Err: fmt.Errorf("health.tree: %w", err), Try: "health.tree in .cmux/config.yml, then cmux config apply"}
+			return nil, nil, &project.Hint{Err: fmt.Errorf("health.tree: %w", err), Try: "health.tree in .cmux/config.yml, then cmux config apply"}
 		}
 	}
 	env, err := org.Run.Env()
@@ -212,7 +214,7 @@ func worksIn(p *Project, tree string) (string, error) {
 
 // madeBy says which agent made a commit, and for which task; empty: none.
 func (p *Project) madeBy(ctx context.Context, repo *worktree.Repo, commit string) (string, error) {
-	l, err := p.taskList()
+	l, err := p.TaskList()
 	if err != nil {
 		return "", err
 	}
@@ -244,17 +246,17 @@ func said(worker, id, title string) string {
 
 // Health says how the health of the project stands.
 func (p *Project) Health() (*Recovery, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
 	s, err := recovery.Store{Root: p.Root}.Load()
 	if err != nil {
-		return nil, &Hint{Err: err, Try: "look at it, then rm " + p.Short(filepath.Join(run.Folder(p.Root), recovery.File))}
+		return nil, &project.Hint{Err: err, Try: "look at it, then rm " + p.Short(filepath.Join(run.Folder(p.Root), recovery.File))}
 	}
 	h := org.Settings.Health
-	return &Recovery{Command: h.Command, Tree: cmp.Or(h.Tree, p.Short(p.healthTree())), Rollback: h.Rollback, Healthy: s.Healthy, HealthyAt: moment(s.HealthyAt),
-		Fails: s.Fails, CheckedAt: moment(s.CheckedAt), Run: s.Run}, nil
+	return &Recovery{Command: h.Command, Tree: cmp.Or(h.Tree, p.Short(p.healthTree())), Rollback: h.Rollback, Healthy: s.Healthy, HealthyAt: project.Moment(s.HealthyAt),
+		Fails: s.Fails, CheckedAt: project.Moment(s.CheckedAt), Run: s.Run}, nil
 }
 
 // holdPatience bounds the wait for a look that is under way.
@@ -314,7 +316,7 @@ func (p *Project) RecoverNow(ctx context.Context, note func(string)) (*Recovery,
 func (p *Project) UndoRecovery(ctx context.Context, note func(string)) (*Recovery, error) {
 	return p.inHealth(ctx, note, func(d *recovery.Driver, s *recovery.State) error {
 		if !s.Undo(p.Now().UTC()) {
-			return &Hint{Err: errors.New("there is no rollback to undo"), Try: "cmux recover log"}
+			return &project.Hint{Err: errors.New("there is no rollback to undo"), Try: "cmux recover log"}
 		}
 		if err := d.Finish(ctx, s); err != nil || s.Run.End == recovery.Undone {
 			return err

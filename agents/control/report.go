@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -94,7 +96,7 @@ func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error
 		return nil, err
 	}
 	r := &Away{Since: since, Until: p.Now(), Tasks: []ReportedTask{}, Incidents: []*incident.Incident{}, Agents: []ReportedAgent{}, Waiting: []ReportedWait{}}
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -368,5 +370,5 @@ func (p *Project) ReportSince(words string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, Usage("cmux report --help", "--since: %q is no time: want a span such as 8h, or a time such as 22:00 or 2006-01-02 15:04", cmp.Or(words, "nothing"))
+	return time.Time{}, project.Usage("cmux report --help", "--since: %q is no time: want a span such as 8h, or a time such as 22:00 or 2006-01-02 15:04", cmp.Or(words, "nothing"))
 }

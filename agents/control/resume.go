@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -27,7 +29,7 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 	if holder, err := runner.Vacate(ctx, r); err != nil {
 		return nil, err
 	} else if holder != nil {
-		return nil, &Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents attach"}
+		return nil, &project.Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents attach"}
 	}
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
@@ -38,7 +40,7 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 		return nil, err
 	}
 	if ended && Over(v) && len(v.Pending) == 0 {
-		return nil, &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
+		return nil, &project.Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
 			Try: "cmux agents retry NAME, or cmux agents start"}
 	}
 	if r.Plan.Headless {
@@ -55,7 +57,7 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 func (p *Project) Resume(v *run.View) error {
 	if frozen, err := v.Run.Env(); err == nil {
 		if differ := differing(frozen, p.Env); len(differ) > 0 {
-			p.note(fmt.Sprintf("The nodes get the environment of this shell. It differs from that of the run's start in %s.", say.List(differ, 8)))
+			p.Tell(fmt.Sprintf("The nodes get the environment of this shell. It differs from that of the run's start in %s.", say.List(differ, 8)))
 		}
 	} else if err := p.tellMissing(v.Run); err != nil {
 		return err
@@ -72,7 +74,7 @@ func (p *Project) GoOn(ctx context.Context) (*run.View, error) {
 		return nil, err
 	}
 	if v.Run.Plan.Headless {
-		return nil, &Hint{Err: fmt.Errorf("run %s is headless: its runner is a process in a terminal of yours", v.Run.Plan.ID), Try: "cmux agents resume"}
+		return nil, &project.Hint{Err: fmt.Errorf("run %s is headless: its runner is a process in a terminal of yours", v.Run.Plan.ID), Try: "cmux agents resume"}
 	}
 	if err := v.Run.Withdraw(time.Now()); err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func (p *Project) PlanUpdate(ctx context.Context, v *run.View) (*Update, error) 
 	case path == p.Config(""):
 		return nil, p.NoConfig(ctx, path)
 	default: // it was named to start, and has no other name here
-		return nil, Usage("", "there is no %s", path)
+		return nil, project.Usage("", "there is no %s", path)
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +149,7 @@ func (p *Project) UpdateSeen(ctx context.Context, sum string) (Taken, error) {
 		return Taken{}, err
 	}
 	if u.Sum() != sum {
-		return Taken{}, &Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was updated", p.Short(v.Run.Plan.Config)), Try: "cmux agents update, which shows what it changes"}
+		return Taken{}, &project.Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was updated", p.Short(v.Run.Plan.Config)), Try: "cmux agents update, which shows what it changes"}
 	}
 	return p.Update(ctx, u)
 }
@@ -173,7 +175,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 		errs []error
 	)
 	if old.Session != g.Session {
-		errs = append(errs, &Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
+		errs = append(errs, &project.Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
 			Try: sessionWay(v)})
 	}
 	what, err := changedKeys(old, g, "nodes", "session", "included")

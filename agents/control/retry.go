@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -147,7 +149,7 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 		g, _, err = runner.ParseConfig(v.Run, src, p.Kinds, p.Env)
 	}
 	if err != nil {
-		return own{}, &Hint{Err: fmt.Errorf("the configuration cannot be applied: %w", err), Try: "cmux agents retry " + node + " --frozen, which ignores the configuration"}
+		return own{}, &project.Hint{Err: fmt.Errorf("the configuration cannot be applied: %w", err), Try: "cmux agents retry " + node + " --frozen, which ignores the configuration"}
 	}
 	old := v.Run.Plan.Graph
 	j := g.Index(node)

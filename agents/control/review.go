@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
@@ -113,7 +115,7 @@ func reviewable(n *run.NodeView) error {
 	case n.Fact.Live():
 		return fmt.Errorf("%s is still at work (%s)", name, n.Status.Label)
 	case !Succeeded(n):
-		return &Hint{Err: fmt.Errorf("%s is not done (%s)", name, n.Status.Label), Try: "cmux agents status"}
+		return &project.Hint{Err: fmt.Errorf("%s is not done (%s)", name, n.Status.Label), Try: "cmux agents status"}
 	}
 	return nil
 }
@@ -202,9 +204,9 @@ func (p *Project) Judge(ctx context.Context, j Judgement) (*Judged, error) {
 	case s.tip == "":
 		return nil, fmt.Errorf("%s has no branch %s any more", j.Node, v.Nodes[i].Spec.Branch)
 	case s.State == ReviewSentBack:
-		return nil, &Hint{Err: fmt.Errorf("%s is sent back and waits for a runner", j.Node), Try: "cmux agents resume"}
+		return nil, &project.Hint{Err: fmt.Errorf("%s is sent back and waits for a runner", j.Node), Try: "cmux agents resume"}
 	case j.Commit != "" && j.Commit != s.tip:
-		return nil, &Hint{Err: fmt.Errorf("%s has moved since you looked at it: %.12s -> %.12s", v.Nodes[i].Spec.Branch, j.Commit, s.tip), Try: "cmux agents review " + j.Node}
+		return nil, &project.Hint{Err: fmt.Errorf("%s has moved since you looked at it: %.12s -> %.12s", v.Nodes[i].Spec.Branch, j.Commit, s.tip), Try: "cmux agents review " + j.Node}
 	}
 	book, err := v.Run.OpenBook()
 	if err != nil {
@@ -230,11 +232,11 @@ func (p *Project) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
 	n := &v.Nodes[i]
 	switch {
 	case strings.TrimSpace(j.Comment) == "":
-		return nil, Usage("cmux agents review "+j.Node+" --send-back TEXT", "the comment is empty: say what is to change")
+		return nil, project.Usage("cmux agents review "+j.Node+" --send-back TEXT", "the comment is empty: say what is to change")
 	case !n.Spec.UsesModel():
-		return nil, &Hint{Err: fmt.Errorf("%s is not an agent that can read a comment", j.Node), Try: "cmux agents retry " + j.Node + ", or cmux agents review " + j.Node + " --drop"}
+		return nil, &project.Hint{Err: fmt.Errorf("%s is not an agent that can read a comment", j.Node), Try: "cmux agents retry " + j.Node + ", or cmux agents review " + j.Node + " --drop"}
 	case left(n):
-		return nil, &Hint{Err: fmt.Errorf("%s has not ended yet (%s)", j.Node, n.Status.Label), Try: "cmux agents retry " + j.Node}
+		return nil, &project.Hint{Err: fmt.Errorf("%s has not ended yet (%s)", j.Node, n.Status.Label), Try: "cmux agents retry " + j.Node}
 	}
 	res := &Judged{}
 	behind, err := v.Run.Plan.Graph.Downstream(i)

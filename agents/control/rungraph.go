@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -77,13 +79,13 @@ func (p *Project) RunGraph(ctx context.Context, id string) (*RunGraph, error) {
 func GraphOf(v *run.View, now time.Time) *RunGraph {
 	report, plan := NewReport(v), v.Run.Plan
 	g := &RunGraph{Run: GraphRun{RunReport: *report.Run, Headless: plan.Headless, Base: plan.Base, BaseBranch: plan.BaseBranch,
-		MaxParallel: plan.Graph.MaxParallel, StartedAt: moment(v.StartedAt), EndedAt: moment(v.EndedAt), Runner: v.Holder != nil, Edited: v.ConfigChanged, By: plan.By}}
+		MaxParallel: plan.Graph.MaxParallel, StartedAt: project.Moment(v.StartedAt), EndedAt: project.Moment(v.EndedAt), Runner: v.Holder != nil, Edited: v.ConfigChanged, By: plan.By}}
 	g.Nodes = make([]GraphNode, len(v.Nodes))
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		g.Nodes[i] = GraphNode{NodeReport: report.Nodes[i], When: n.Spec.When, If: n.Spec.If, Pool: n.Spec.Pool, Spans: spansOf(n)}
 		if n.Status.Age > 0 {
-			g.Nodes[i].Since = moment(v.Since(i))
+			g.Nodes[i].Since = project.Moment(v.Since(i))
 		}
 	}
 	chain, whole := plan.Graph.Critical(durations(v, now))
@@ -100,7 +102,7 @@ func spansOf(n *run.NodeView) []Span {
 	all := make([]Span, len(n.Attempts))
 	for k := range n.Attempts {
 		a := &n.Attempts[k]
-		all[k] = Span{Attempt: a.N, Began: a.Started, Ended: moment(a.Ended), Lost: a.Vanished}
+		all[k] = Span{Attempt: a.N, Began: a.Started, Ended: project.Moment(a.Ended), Lost: a.Vanished}
 		if a.End != nil {
 			label := a.End.Label()
 			all[k].Label = &label
@@ -180,7 +182,7 @@ func (p *Project) Compare(ctx context.Context, a, b string) (*Compared, error) {
 	c := &Compared{Nodes: []ComparedNode{}}
 	for k, id := range []string{a, b} {
 		if id == "" {
-			return nil, Usage("", "name two runs to compare")
+			return nil, project.Usage("", "name two runs to compare")
 		}
 		r, err := p.Named(ctx, id)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
@@ -20,7 +22,7 @@ type Scheduled struct {
 }
 
 func (p *Project) scheduled(s *schedule.State) Scheduled {
-	return Scheduled{s, moment(s.Next(p.Now()))}
+	return Scheduled{s, project.Moment(s.Next(p.Now()))}
 }
 
 // Schedule are the entries of the project's schedule, oldest first.
@@ -45,7 +47,7 @@ func (p *Project) schedule(write bool) (*schedule.Book, *schedule.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p.skipped(l.Bad)
+	p.Skipped(l.Bad)
 	return b, l, nil
 }
 
@@ -63,12 +65,12 @@ func (p *Project) ScheduledEntry(id string) (Scheduled, error) {
 }
 
 func noEntry(id string) error {
-	return &Hint{Err: Tag(fmt.Errorf("the schedule has no entry %q", id), ErrMissing), Try: "cmux schedule list"}
+	return &project.Hint{Err: project.Tag(fmt.Errorf("the schedule has no entry %q", id), project.ErrMissing), Try: "cmux schedule list"}
 }
 
 // AddSchedule adds an entry in the caller's name. A message for nobody is for them.
 func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled, error) {
-	by, _, err := p.caller()
+	by, _, err := p.Sender()
 	if err != nil {
 		return Scheduled{}, err
 	}
@@ -79,20 +81,20 @@ func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled,
 	if e.To != "" {
 		to, err := mailbox.ParseAddress(e.To)
 		if err != nil || e.Task && (to.Kind != mailbox.Agent || to.Session != "" || to.Name == "monitor" || to.Name == "sentry") {
-			return Scheduled{}, Usage("", "%q is nobody that a scheduled task or message can be for", e.To)
+			return Scheduled{}, project.Usage("", "%q is nobody that a scheduled task or message can be for", e.To)
 		}
 		var own *mail.PrefixError
 		if errors.As(mail.CheckPrefix(e.Title), &own) {
-			return Scheduled{}, Usage("", "%w", own)
+			return Scheduled{}, project.Usage("", "%w", own)
 		}
 	}
 	if !e.When.At.IsZero() && !e.When.At.After(p.Now()) {
-		return Scheduled{}, Usage("", "%s has passed", e.When.At.Local().Format("2006-01-02 15:04"))
+		return Scheduled{}, project.Usage("", "%s has passed", e.When.At.Local().Format("2006-01-02 15:04"))
 	}
 	if err := e.Check(); err != nil {
-		return Scheduled{}, Usage("", "%w", err)
+		return Scheduled{}, project.Usage("", "%w", err)
 	}
-	tasks, err := p.taskList()
+	tasks, err := p.TaskList()
 	if err != nil {
 		return Scheduled{}, err
 	}
@@ -114,13 +116,13 @@ func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled,
 // setAside tells that a file held lines that do not count; empty: it held none.
 func (p *Project) setAside(file, aside string) {
 	if aside != "" {
-		p.note(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", file, aside))
+		p.Tell(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", file, aside))
 	}
 }
 
 // RemoveSchedule removes an entry. What a person added only a person removes.
 func (p *Project) RemoveSchedule(ctx context.Context, id string) error {
-	by, _, err := p.caller()
+	by, _, err := p.Sender()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 )
@@ -17,7 +19,7 @@ import (
 // written down.
 func TestScheduleMakesOnce(t *testing.T) {
 	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)
-	p := &Project{Caller: Caller{Now: func() time.Time { return now }, Person: true}, Root: t.TempDir()}
+	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { return now }, Person: true}, Root: t.TempDir()}}
 	for _, e := range []schedule.Entry{
 		{Title: "tidy", Task: true, To: "api", Priority: task.High, When: schedule.When{Cron: "0 9 * * *", Zone: "UTC"}},
 		{Title: "look", When: schedule.When{At: now.Add(30 * time.Minute)}},
@@ -86,7 +88,7 @@ func TestScheduleMakesOnce(t *testing.T) {
 func TestScheduleMakesOneAtATime(t *testing.T) {
 	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)
 	var ticks atomic.Int64
-	p := &Project{Caller: Caller{Now: func() time.Time { return now.Add(time.Duration(ticks.Add(1)) * time.Millisecond) }, Person: true}, Root: t.TempDir()}
+	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { return now.Add(time.Duration(ticks.Add(1)) * time.Millisecond) }, Person: true}, Root: t.TempDir()}}
 	if _, err := p.AddSchedule(t.Context(), schedule.Entry{Title: "tidy", Task: true, When: schedule.When{Cron: "0 9 * * *", Zone: "UTC"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func TestScheduleMakesOneAtATime(t *testing.T) {
 func TestClockSaysOnce(t *testing.T) {
 	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)
 	var notes []string
-	p := &Project{Caller: Caller{Now: func() time.Time { return now }, Person: true, Note: func(text string) { notes = append(notes, text) }}, Root: t.TempDir()}
+	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { return now }, Person: true, Note: func(text string) { notes = append(notes, text) }}, Root: t.TempDir()}}
 	file := filepath.Join(p.Root, ".cmux", schedule.Name)
 	if _, err := p.AddSchedule(t.Context(), schedule.Entry{Title: "look", When: schedule.When{At: now.Add(time.Hour)}}); err != nil {
 		t.Fatal(err)

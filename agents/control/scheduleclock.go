@@ -117,7 +117,7 @@ func (c *Clock) list() (l *schedule.List, err error) {
 	c.told = map[ledger.Bad]bool{}
 	for _, b := range l.Bad {
 		if c.told[b] = true; !was[b] {
-			c.p.skipped([]ledger.Bad{b})
+			c.p.Skipped([]ledger.Bad{b})
 		}
 	}
 	return l, nil

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 )
@@ -51,7 +53,7 @@ func TestRest(t *testing.T) {
 // the one that fails when its own rest is over.
 func TestClockOneEntryFails(t *testing.T) {
 	now := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	p := &Project{Caller: Caller{Now: func() time.Time { return now }, Person: true}, Root: t.TempDir()}
+	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { return now }, Person: true}, Root: t.TempDir()}}
 	for _, e := range []schedule.Entry{
 		{Title: "tidy", Task: true, When: schedule.When{At: now.Add(time.Minute)}},
 		{Title: "look", When: schedule.When{Cron: "* * * * *", Zone: "UTC"}},

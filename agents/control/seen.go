@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/limits"
@@ -44,7 +46,7 @@ func (p *Project) Limits() ([]AccountLimit, error) {
 	}
 	all := []AccountLimit{}
 	for _, s := range known {
-		all = append(all, AccountLimit{Account: s.Account, Limited: !s.Free && (s.Until.IsZero() || s.Until.After(p.Now())), Until: moment(s.Until), At: s.At,
+		all = append(all, AccountLimit{Account: s.Account, Limited: !s.Free && (s.Until.IsZero() || s.Until.After(p.Now())), Until: project.Moment(s.Until), At: s.At,
 			Project: s.By.Project, Run: s.By.Run, Node: s.By.Node, Said: harmless.Text(s.Said)})
 	}
 	slices.SortFunc(all, func(a, b AccountLimit) int { return strings.Compare(a.Account, b.Account) })
@@ -79,7 +81,7 @@ func (p *Project) archive(name string) (*os.Root, error) {
 			return os.OpenRoot(r.Archive)
 		}
 	}
-	return nil, Tag(fmt.Errorf("there is no archive %q", name), ErrMissing)
+	return nil, project.Tag(fmt.Errorf("there is no archive %q", name), project.ErrMissing)
 }
 
 // ArchiveID names an archive: its path below the project's archives.
@@ -125,14 +127,14 @@ func (p *Project) ArchiveFile(name, file string) (*FileSide, error) {
 	}
 	defer root.Close()
 	if !filepath.IsLocal(file) || secret(file) {
-		return nil, Tag(fmt.Errorf("the archive has no file %q, or it is not shown", file), ErrMissing)
+		return nil, project.Tag(fmt.Errorf("the archive has no file %q, or it is not shown", file), project.ErrMissing)
 	}
 	side, err := standingFile(root.Name(), file)
 	if err != nil {
 		return nil, err
 	}
 	if side == nil || side.Kind != "file" && side.Kind != "executable" {
-		return nil, Tag(fmt.Errorf("the archive has no file %q", file), ErrMissing)
+		return nil, project.Tag(fmt.Errorf("the archive has no file %q", file), project.ErrMissing)
 	}
 	side.Text = harmless.Text(side.Text)
 	return side, nil
@@ -157,7 +159,7 @@ func (p *Project) JournalTree(most int) ([]JournalTree, error) {
 		t := JournalTree{Day: day, Files: []FileEntry{}}
 		for dirs := []string{path.Join(signals.Folder, "journal", day)}; len(dirs) > 0; dirs = dirs[1:] {
 			entries, err := p.Files(dirs[0])
-			if errors.Is(err, ErrMissing) {
+			if errors.Is(err, project.ErrMissing) {
 				continue // a day that has a page of another name alone
 			} else if err != nil {
 				return nil, err
@@ -189,7 +191,7 @@ type MemoryText struct {
 // MemoryText reads MEMORY.md.
 func (p *Project) MemoryText() (*MemoryText, error) {
 	f, err := p.ShowFile("MEMORY.md")
-	if errors.Is(err, ErrMissing) {
+	if errors.Is(err, project.ErrMissing) {
 		return &MemoryText{Most: journal.MemoryLines}, nil
 	} else if err != nil {
 		return nil, err
@@ -240,7 +242,7 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 	}
 	var wrong []string
 	try := "cmux doctor"
-	for _, f := range p.Examine(ctx) {
+	for _, f := range Examine(ctx, p.Caller) {
 		if !f.OK {
 			wrong = append(wrong, f.What+": "+f.Detail)
 			if len(wrong) == 1 && f.Try != "" {

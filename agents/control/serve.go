@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/org/standing"
@@ -64,14 +66,14 @@ func (p *Project) Server() *ServerReport {
 		if place.Port == 0 || place.EndedAt != nil || place.PID != holder.PID {
 			return &ServerReport{Why: "it is starting"}
 		}
-		return &ServerReport{Up: true, URL: place.URL(), Since: moment(place.StartedAt)}
+		return &ServerReport{Up: true, URL: place.URL(), Since: project.Moment(place.StartedAt)}
 	}
 	return &ServerReport{Since: place.EndedAt, Why: place.Why}
 }
 
 // OpenLink makes a one-time link to the project's dashboard.
 func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
-	if _, err := p.running(); err != nil {
+	if _, err := p.Running(); err != nil {
 		return nil, orOnDemand(err, "")
 	}
 	c, err := p.dialServer(ctx)
@@ -85,7 +87,7 @@ func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 
 // orOnDemand has an error that no organization runs name the other server too.
 func orOnDemand(err error, flags string) error {
-	var hint *Hint
+	var hint *project.Hint
 	if errors.As(err, &hint) {
 		hint.Try = "cmux start, or cmux agents open" + flags + " for runs without an organization"
 	}
@@ -141,7 +143,7 @@ func (p *Project) dialServer(ctx context.Context) (*endpoint.Client, error) {
 			err = errors.New(s.Why)
 		}
 		if ctx.Err() != nil || failed {
-			return nil, &Hint{Err: fmt.Errorf("the server does not answer: %w", err), Try: "cmux restart"}
+			return nil, &project.Hint{Err: fmt.Errorf("the server does not answer: %w", err), Try: "cmux restart"}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/control/project"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/runs/run"
 	"cmux/signals"
@@ -26,7 +27,7 @@ func TestServerThatStartsIsNotUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	p := &Project{Root: root}
+	p := &Project{Project: project.Project{Root: root}}
 	for _, c := range []struct {
 		pid int
 		up  bool

@@ -19,7 +19,7 @@ import (
 func (p *Project) settings(ctx context.Context, r *run.Run, repo *worktree.Repo) []string {
 	_, changes, err := r.Drift(ctx, repo)
 	if err != nil {
-		p.note("warning: " + err.Error())
+		p.Tell("warning: " + err.Error())
 	}
 	settings := worktree.As(changes)
 	if len(settings) > 0 {
@@ -28,7 +28,7 @@ func (p *Project) settings(ctx context.Context, r *run.Run, repo *worktree.Repo)
 			key, _, _ := strings.Cut(s, "=")
 			names = append(names, key)
 		}
-		p.note(fmt.Sprintf("warning: changed since the run began and not used: %s (cmux agents shared)", strings.Join(names, ", ")))
+		p.Tell(fmt.Sprintf("warning: changed since the run began and not used: %s (cmux agents shared)", strings.Join(names, ", ")))
 	}
 	return settings
 }

@@ -28,7 +28,7 @@ func spendingOf(a *standing.Agent) AgentSpending {
 
 // Spending is what the standing agents used, all together and each.
 func (p *Project) Spending() (*Spending, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (p *Project) Spending() (*Spending, error) {
 
 // AgentSpending is what one standing agent used.
 func (p *Project) AgentSpending(name string) (*AgentSpending, error) {
-	_, a, err := p.standingAgent(name)
+	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
 	}

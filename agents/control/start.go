@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -98,10 +100,10 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	}
 	if u := l.Unfinished; u != nil {
 		if o.Dry {
-			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, so start would resume it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
+			return nil, &project.Hint{Err: fmt.Errorf("run %s is not finished, so start would resume it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
 		}
 		if flags := o.anew(u); len(flags) > 0 {
-			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, and start would resume it as it is: %s is for a new run", u.Plan.ID, flags[0]),
+			return nil, &project.Hint{Err: fmt.Errorf("run %s is not finished, and start would resume it as it is: %s is for a new run", u.Plan.ID, flags[0]),
 				Try: "cmux agents resume, or cmux agents start --new " + strings.Join(flags, " ")}
 		}
 		return &Starting{Unfinished: u, Changed: u.ConfigChanged(), launch: l}, nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/limits"
 	"cmux/agents/platform/say"
@@ -170,7 +172,7 @@ func NewReport(v *run.View) Report {
 		r := NodeReport{
 			Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch, Dir: n.Spec.Dir,
 			DependsOn: n.Spec.DependsOn, Finally: n.Spec.Finally, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
-			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
+			StartedAt: project.Moment(n.Fact.StartedAt), EndedAt: project.Moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
 			Used: Known(n.Used), Outputs: n.Fact.Outputs.Values(),
 		}
@@ -198,7 +200,7 @@ func limitReports(v *run.View) (all []LimitReport) {
 		if l.By != nil {
 			by = *l.By
 		}
-		all = append(all, LimitReport{l.Account, moment(l.Until), l.Since, by, l.Said})
+		all = append(all, LimitReport{l.Account, project.Moment(l.Until), l.Since, by, l.Said})
 	}
 	return all
 }

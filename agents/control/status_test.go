@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
@@ -89,7 +91,7 @@ func TestRuns(t *testing.T) {
 // findings are what doctor finds, but for the machine's programs: WHAT: DETAIL.
 func (s *scratch) findings() map[string]Finding {
 	all := make(map[string]Finding)
-	for _, f := range s.Examine(s.t.Context()) {
+	for _, f := range Examine(s.t.Context(), s.Caller) {
 		all[f.What] = f
 	}
 	return all
@@ -200,16 +202,16 @@ func TestExplain(t *testing.T) {
 	}{
 		{nil, "", ""},
 		{inner, "in the way", ""},
-		{&Hint{Err: inner, Try: "x"}, "in the way", "x"},
-		{errors.Join(inner, &Hint{Err: inner, Try: "x"}), "in the way\nin the way", "x"},
-		{Usage("x", "wrong: %w", inner), "wrong: in the way", "x"},
+		{&project.Hint{Err: inner, Try: "x"}, "in the way", "x"},
+		{errors.Join(inner, &project.Hint{Err: inner, Try: "x"}), "in the way\nin the way", "x"},
+		{project.Usage("x", "wrong: %w", inner), "wrong: in the way", "x"},
 		{&run.Refusal{Err: inner, Try: "y"}, "in the way", "y"},
 	} {
-		if text, try := Explain(c.err); text != c.text || try != c.try {
+		if text, try := project.Explain(c.err); text != c.text || try != c.try {
 			t.Errorf("%v: %q, try %q", c.err, text, try)
 		}
 	}
-	if err := Usage("", "x"); !errors.Is(err, ErrUsage) || err.Error() != "x" {
+	if err := project.Usage("", "x"); !errors.Is(err, project.ErrUsage) || err.Error() != "x" {
 		t.Error(err)
 	}
 }

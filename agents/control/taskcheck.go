@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/task"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
@@ -65,7 +67,7 @@ func (m *taskMerger) blames(ctx context.Context, t *task.Task, c *brokenCheck) e
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &Hint{Err: fmt.Errorf("on %s as it is, without task %s, this fails already: %w", m.target, t.ID, err), Try: "mend it there, then cmux tasks merge"}
+	return &project.Hint{Err: fmt.Errorf("on %s as it is, without task %s, this fails already: %w", m.target, t.ID, err), Try: "mend it there, then cmux tasks merge"}
 }
 
 // mergeTimeout bounds a check after a merge.

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -102,7 +104,7 @@ func (p *Project) MergeTasks(ctx context.Context, o MergeTasks) (*MergedTasks, e
 		return nil, err
 	}
 	defer lock.Unlock()
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func (p *Project) MergeTasks(ctx context.Context, o MergeTasks) (*MergedTasks, e
 }
 
 func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, er
 	}
 	m.good, err = m.repo.Tip(ctx, m.target)
 	if errors.Is(err, worktree.ErrBadRef) {
-		return nil, &Hint{Err: fmt.Errorf("work comes together on %q, which is no branch", m.target), Try: "integration: in .cmux/config.yml, then cmux config apply"}
+		return nil, &project.Hint{Err: fmt.Errorf("work comes together on %q, which is no branch", m.target), Try: "integration: in .cmux/config.yml, then cmux config apply"}
 	} else if err != nil {
 		return nil, err
 	}
@@ -154,9 +156,9 @@ func (m *taskMerger) wanted(list *task.List) (ids []string, err error) {
 		case t == nil:
 			return nil, noTask(id)
 		case t.State != task.Done:
-			return nil, &Hint{Err: fmt.Errorf("task %s is %s: only what is done is merged", id, t.Label()), Try: "cmux tasks show " + id}
+			return nil, &project.Hint{Err: fmt.Errorf("task %s is %s: only what is done is merged", id, t.Label()), Try: "cmux tasks show " + id}
 		case !t.Merged.In() && !t.Delivers():
-			return nil, &Hint{Err: fmt.Errorf("task %s was done without commits: there is nothing to merge", id), Try: "cmux tasks show " + id}
+			return nil, &project.Hint{Err: fmt.Errorf("task %s was done without commits: there is nothing to merge", id), Try: "cmux tasks show " + id}
 		}
 	}
 	for _, t := range list.Unmerged() {
@@ -169,7 +171,7 @@ func (m *taskMerger) wanted(list *task.List) (ids []string, err error) {
 
 // one brings in the work of one task; nil: somebody else has.
 func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
-	list, err := m.p.taskList() // as it is now: the task before may have brought this one in
+	list, err := m.p.TaskList() // as it is now: the task before may have brought this one in
 	if err != nil {
 		return nil, err
 	}
@@ -288,9 +290,9 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip worktree.Tip, 
 			}
 			return m.leaveOut(ctx, t, tip, conflict, check, out)
 		case errors.As(err, &inMerge):
-			return &Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, then cmux tasks merge", say.Word(inMerge.Path), inMerge.Operation)}
+			return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, then cmux tasks merge", say.Word(inMerge.Path), inMerge.Operation)}
 		case errors.Is(err, worktree.ErrDirty):
-			return &Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), then cmux tasks merge"}
+			return &project.Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), then cmux tasks merge"}
 		}
 		return err
 	}
@@ -333,7 +335,7 @@ func (m *taskMerger) leaveOut(ctx context.Context, t *task.Task, tip worktree.Ti
 		out.Outcome, out.Check = TaskCheck, check.Command
 		merged.Check = check.Command
 	}
-	list, err := m.p.taskList()
+	list, err := m.p.TaskList()
 	if err != nil {
 		return err
 	}

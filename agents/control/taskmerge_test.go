@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
@@ -194,7 +196,7 @@ func TestMergeTasksGoesOn(t *testing.T) {
 	s.did("api", "one", base, nil, "a", "1\n")
 	s.write(filepath.Join(s.Root, "a"), "mine\n")
 	_, err := s.MergeTasks(t.Context(), MergeTasks{})
-	if _, try := Explain(err); err == nil || try != "commit these changes there, or put them aside (git stash -u), then cmux tasks merge" || s.file("a") != "mine\n" {
+	if _, try := project.Explain(err); err == nil || try != "commit these changes there, or put them aside (git stash -u), then cmux tasks merge" || s.file("a") != "mine\n" {
 		t.Fatalf("over what is not committed: %v", err)
 	}
 	if v, _ := s.Task("t1"); v.Label != "done" {
@@ -269,7 +271,7 @@ func TestUnmerged(t *testing.T) {
 	s.does("api", child.ID, "main", "b", "1\n")
 	other := s.did("api", "other", "main", nil, "c", "1\n")
 	s.does("api", parent.ID, "main", "a", "1\n")
-	l, err := s.taskList()
+	l, err := s.TaskList()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func TestRepairOfAnAgentThatGoes(t *testing.T) {
 	if got, want := s.merged(MergeTasks{Begun: goes}), "t1 check  false t2"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
-	l, err := s.taskList()
+	l, err := s.TaskList()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
@@ -90,7 +92,7 @@ type Tasks struct {
 
 // Tasks are the project's tasks that a query asks for.
 func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
-	l, err := p.taskList()
+	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 
 // Task is one of the project's tasks.
 func (p *Project) Task(id string) (TaskView, error) {
-	l, err := p.taskList()
+	l, err := p.TaskList()
 	if err != nil {
 		return TaskView{}, err
 	}
@@ -123,7 +125,7 @@ func (p *Project) Task(id string) (TaskView, error) {
 
 // TaskLog are the changes of a task, oldest first.
 func (p *Project) TaskLog(id string) ([]task.Change, error) {
-	l, err := p.taskList()
+	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -134,12 +136,12 @@ func (p *Project) TaskLog(id string) ([]task.Change, error) {
 }
 
 func noTask(id string) error {
-	return &Hint{Err: Tag(fmt.Errorf("there is no task %q", id), ErrMissing), Try: "cmux tasks list --all"}
+	return &project.Hint{Err: project.Tag(fmt.Errorf("there is no task %q", id), project.ErrMissing), Try: "cmux tasks list --all"}
 }
 
 // TaskIDs are the ids of the tasks that fit.
 func (p *Project) TaskIDs(fits func(*task.Task) bool) (ids []string, err error) {
-	l, err := p.taskList()
+	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +167,7 @@ func (p *Project) AddTask(ctx context.Context, f task.Fields) (TaskView, error) 
 func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, error) {
 	a, err := mailbox.ParseAddress(agent)
 	if err != nil || a.Kind != mailbox.Agent || a.Name == "monitor" || a.Name == "sentry" {
-		return TaskView{}, Usage("cmux tasks assign --help", "%q is no agent that works on tasks", agent)
+		return TaskView{}, project.Usage("cmux tasks assign --help", "%q is no agent that works on tasks", agent)
 	}
 	if err := p.withinTeam(agent); err != nil {
 		return TaskView{}, err
@@ -173,7 +175,7 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 	agent = p.taker(ctx, id, agent)
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if t.Backlog && t.State == task.Open {
-			return task.Change{}, &Hint{Err: fmt.Errorf("task %s is in the backlog", id), Try: "cmux backlog take " + id + ", then cmux tasks assign " + id + " " + agent}
+			return task.Change{}, &project.Hint{Err: fmt.Errorf("task %s is in the backlog", id), Try: "cmux backlog take " + id + ", then cmux tasks assign " + id + " " + agent}
 		}
 		return task.Change{Op: task.OpMove, To: task.Assigned, Agent: agent}, nil
 	})
@@ -182,7 +184,7 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 // PrioritizeTask changes the priority of a task that is not over.
 func (p *Project) PrioritizeTask(ctx context.Context, id string, to task.Priority) (TaskView, error) {
 	if err := to.Check(); err != nil {
-		return TaskView{}, Usage("cmux tasks priority --help", "%w", err)
+		return TaskView{}, project.Usage("cmux tasks priority --help", "%w", err)
 	}
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if err := p.withinTeam(t.Agent); err != nil {
@@ -206,7 +208,7 @@ func (p *Project) MoveTask(ctx context.Context, id string, to task.State, reason
 func (p *Project) TakeTask(ctx context.Context, id string) (TaskView, error) {
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if !t.Backlog {
-			return task.Change{}, &Hint{Err: fmt.Errorf("task %s is not in the backlog", id), Try: "cmux tasks show " + id}
+			return task.Change{}, &project.Hint{Err: fmt.Errorf("task %s is not in the backlog", id), Try: "cmux tasks show " + id}
 		}
 		return task.Change{Op: task.OpEdit, Fields: task.Fields{Backlog: new(bool)}}, nil
 	})
@@ -240,11 +242,11 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 	})
 	switch {
 	case errors.Is(err, task.ErrBefore):
-		return TaskView{}, &Hint{Err: err, Try: "cmux tasks list --all"}
+		return TaskView{}, &project.Hint{Err: err, Try: "cmux tasks list --all"}
 	case errors.Is(err, task.ErrIllegal) && adds:
-		return TaskView{}, Usage("cmux tasks add --help", "%w", err)
+		return TaskView{}, project.Usage("cmux tasks add --help", "%w", err)
 	case errors.Is(err, task.ErrIllegal):
-		return TaskView{}, &Hint{Err: err, Try: "cmux tasks show " + id}
+		return TaskView{}, &project.Hint{Err: err, Try: "cmux tasks show " + id}
 	case err != nil:
 		return TaskView{}, err
 	}
@@ -254,7 +256,7 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 // mayCheck refuses an agent a check of its own where the programs ask a person: cmux
 // runs checks itself, and asks nobody. Those that count already are none of its own.
 func (p *Project) mayCheck(l *task.List, verify []string) error {
-	from, err := p.origin()
+	from, err := p.Origin()
 	if err != nil || from == nil {
 		return err
 	}
@@ -274,7 +276,7 @@ func (p *Project) mayCheck(l *task.List, verify []string) error {
 	}
 	for _, v := range verify {
 		if !known[v] {
-			return &Hint{Err: fmt.Errorf("the check %q is a person's to add: cmux runs checks without asking, and with permissions: ask or auto the programs do", v),
+			return &project.Hint{Err: fmt.Errorf("the check %q is a person's to add: cmux runs checks without asking, and with permissions: ask or auto the programs do", v),
 				Try: "the task without --verify; verify: in .cmux/config.yml holds for all tasks. Or ask: cmux mailbox send user \"[QUESTION] may I add this check?\""}
 		}
 	}
@@ -283,7 +285,7 @@ func (p *Project) mayCheck(l *task.List, verify []string) error {
 
 // writeTasks writes changes of tasks as they are now, in the caller's name.
 func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]task.Change, error)) (*task.List, error) {
-	by, _, err := p.caller()
+	by, _, err := p.Sender()
 	if err != nil {
 		return nil, err
 	}

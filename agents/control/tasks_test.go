@@ -4,13 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/task"
 )
 
 // The label of a task says what it comes after, and of what it waits for in vain how
 // that ended.
 func TestLabelOfWhatWaits(t *testing.T) {
-	p := &Project{Caller: Caller{Now: time.Now, Person: true}, Root: t.TempDir()}
+	p := &Project{Project: project.Project{Caller: project.Caller{Now: time.Now, Person: true}, Root: t.TempDir()}}
 	book, err := task.OpenBook(p.Root, p.Now, true)
 	if err != nil {
 		t.Fatal(err)

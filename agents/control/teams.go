@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
@@ -74,12 +76,12 @@ func (p *Project) TeamTemplate(name string) (*team.Template, error) {
 			return &t, nil
 		}
 	}
-	return nil, &Hint{Err: Tag(fmt.Errorf("there is no kind of team %q", name), ErrMissing), Try: "cmux teams list"}
+	return nil, &project.Hint{Err: project.Tag(fmt.Errorf("there is no kind of team %q", name), project.ErrMissing), Try: "cmux teams list"}
 }
 
 // PlanTeam says what a team would be. It changes nothing.
 func (p *Project) PlanTeam(ctx context.Context, o TeamOrder) (*TeamPlan, error) {
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +95,12 @@ func (p *Project) PlanTeam(ctx context.Context, o TeamOrder) (*TeamPlan, error) 
 		}
 	}
 	if !regexp.MustCompile(team.NamePattern).MatchString(o.Name) {
-		return nil, Usage("", "%.40q is no name for a team: use small letters, digits and -", o.Name)
+		return nil, project.Usage("", "%.40q is no name for a team: use small letters, digits and -", o.Name)
 	}
 	if o.Permanent && o.Name != "perm" {
 		o.Name = "perm-" + strings.TrimPrefix(o.Name, "perm-")
 	}
-	boss, err := p.orderer()
+	boss, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +143,7 @@ func (p *Project) PlanTeam(ctx context.Context, o TeamOrder) (*TeamPlan, error) 
 // scan looks at the project.
 func (p *Project) scan(ctx context.Context) (team.Profile, error) {
 	var l team.Listing
-	out, err := p.git(ctx, p.Root, "ls-files", "-z")
+	out, err := p.Git(ctx, p.Root, "ls-files", "-z")
 	if err != nil {
 		return team.Profile{}, err
 	}
@@ -152,7 +154,7 @@ func (p *Project) scan(ctx context.Context) (team.Profile, error) {
 			l.Texts[name] = string(b)
 		}
 	}
-	if l.Log, err = p.git(ctx, p.Root, "log", "-n", "500", "--name-only", "--format=%x00%an"); err != nil {
+	if l.Log, err = p.Git(ctx, p.Root, "log", "-n", "500", "--name-only", "--format=%x00%an"); err != nil {
 		l.Log = "" // there is no commit
 	}
 	return team.Scan(l), nil
@@ -164,7 +166,7 @@ func (p *Project) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, e
 	if err := signals.MkdirAll(filepath.Dir(plan.Members[0].RoleFile), 0o755); err != nil {
 		return nil, err
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
@@ -186,11 +188,11 @@ func (p *Project) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, e
 			s.Dir = p.Abs(plan.order.Dir)
 		}
 		var made standing.Made
-		if err := p.askKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, &made); err != nil {
+		if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, &made); err != nil {
 			return nil, fmt.Errorf("%s could not be made; the same again goes on with those that are missing: %w", m.Name, err)
 		}
 	}
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +213,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 	if f == nil {
 		return nil
 	}
-	by, _, err := p.caller()
+	by, _, err := p.Sender()
 	if err != nil {
 		return err
 	}
@@ -306,7 +308,7 @@ func (p *Project) Team(ctx context.Context, name string) (*TeamReport, error) {
 			return &all[i], nil
 		}
 	}
-	return nil, &Hint{Err: Tag(fmt.Errorf("there is no team %q", name), ErrMissing), Try: "cmux teams status"}
+	return nil, &project.Hint{Err: project.Tag(fmt.Errorf("there is no team %q", name), project.ErrMissing), Try: "cmux teams status"}
 }
 
 // TakeTeamDown cancels what a team has not finished and removes its members, the lead
@@ -316,7 +318,7 @@ func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +336,7 @@ func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]
 		}
 		return lead(a) - lead(b)
 	})
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}

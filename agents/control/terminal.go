@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
@@ -26,7 +28,7 @@ type Seat struct {
 
 // AgentSeat is the seat of a standing agent.
 func (p *Project) AgentSeat(_ context.Context, name string) (*Seat, error) {
-	org, a, err := p.standingAgent(name)
+	org, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 	defer func() {
 		o := Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
 		if err != nil {
-			o.Refused, _ = Explain(err)
+			o.Refused, _ = project.Explain(err)
 		}
 		err = errors.Join(err, p.Audit(ctx, o))
 	}()
@@ -117,7 +119,7 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 // it runs.
 func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err error) {
 	if s.Run == "" {
-		org, a, err := p.standingAgent(s.Name)
+		org, a, err := p.StandingAgent(s.Name)
 		if err != nil {
 			return false, false, err
 		}

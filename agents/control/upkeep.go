@@ -46,7 +46,7 @@ type Upkept struct {
 
 // PlanUpkeep looks for what the organization no longer needs. It changes nothing.
 func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := p.taskList()
+	tasks, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func idleness(a *standing.Agent, r *AgentReport, tasks *task.List) upkeep.Agent 
 
 // upkeepGit adds the worktrees and branches of the organization.
 func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktree.Repo, tasks *task.List, f *upkeep.Facts) error {
-	out, err := p.git(ctx, p.Root, "worktree", "list", "--porcelain", "-z")
+	out, err := p.Git(ctx, p.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktr
 	if err != nil || org.Settings.Integration == "" {
 		return err
 	}
-	in, err := p.git(ctx, p.Root, "for-each-ref", "--format=%(refname:short) %(objectname)", "--merged", "refs/heads/"+org.Settings.Integration, "refs/heads/")
+	in, err := p.Git(ctx, p.Root, "for-each-ref", "--format=%(refname:short) %(objectname)", "--merged", "refs/heads/"+org.Settings.Integration, "refs/heads/")
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (p *Project) remove(ctx context.Context, u *Upkept) error {
 
 // closeWindow closes a window whose agent or run is gone.
 func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func (p *Project) orgTmux(org *standing.Org) *tmux.Server {
 // MaintainAllowed removes what the configuration lets cmux remove by itself, which is
 // nothing unless it says so.
 func (p *Project) MaintainAllowed(ctx context.Context) ([]Upkept, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil || len(org.Settings.Maintenance) == 0 {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -69,7 +71,7 @@ func (p *Project) Wait(ctx context.Context, o Wait) error {
 		return true
 	})
 	if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == cause {
-		return &Hint{Err: cause, Try: "cmux agents status"}
+		return &project.Hint{Err: cause, Try: "cmux agents status"}
 	}
 	if err != nil {
 		return err
@@ -97,11 +99,11 @@ func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 	case v.RunState == dag.RunDone:
 		return nil, false
 	case v.RunState == dag.RunFailed:
-		return &Hint{Err: ErrUnfinished, Try: "cmux agents status"}, false
+		return &project.Hint{Err: ErrUnfinished, Try: "cmux agents status"}, false
 	case Halted(v) != nil:
 		return Halted(v), false
 	case v.RunState == dag.RunNoRunner && orphaned:
-		return &Hint{Err: errors.New("the run has no runner, so nothing new starts"), Try: "cmux agents resume"}, false
+		return &project.Hint{Err: errors.New("the run has no runner, so nothing new starts"), Try: "cmux agents resume"}, false
 	}
 	return nil, true
 }
@@ -112,7 +114,7 @@ func Halted(v *run.View) error {
 	if v.RunState != dag.RunStopped || v.Holder != nil {
 		return nil
 	}
-	return &Hint{Err: errors.New("the run is stopped"), Try: "cmux agents resume"}
+	return &project.Hint{Err: errors.New("the run is stopped"), Try: "cmux agents resume"}
 }
 
 // want is a node for which only a person can do something now.

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )
@@ -25,7 +27,7 @@ const WebhookSession = "webhook"
 func (p *Project) TakeWebhook(ctx context.Context, h Webhook) (Sent, error) {
 	from := mailbox.Address{Session: WebhookSession, Name: h.Source}.String()
 	if _, err := mailbox.ParseAddress(from); err != nil {
-		return Sent{}, Tag(fmt.Errorf("there is no webhook %q", h.Source), ErrMissing)
+		return Sent{}, project.Tag(fmt.Errorf("there is no webhook %q", h.Source), project.ErrMissing)
 	}
 	sum := sha256.Sum256([]byte(h.Source + "\x00" + h.ID))
 	sent := Sent{ID: "wh-" + hex.EncodeToString(sum[:16]), From: from, To: "supervisor", Verified: true}

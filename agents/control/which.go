@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 )
@@ -31,7 +33,7 @@ func (p *Project) meant(ctx context.Context, node string) (*run.Run, error) {
 	case err != nil:
 		return nil, err
 	case len(owners) == 0:
-		return nil, &Hint{Err: run.ErrNone, Try: "cmux agents start"}
+		return nil, &project.Hint{Err: run.ErrNone, Try: "cmux agents start"}
 	case p.Session != "":
 		return p.ofSession(owners)
 	case len(owners) == 1:
@@ -93,7 +95,7 @@ func (p *Project) ofSession(owners []run.Owner) (*run.Run, error) {
 	if near := Nearest(p.Session, sessions); near != "" {
 		try = "--session " + near
 	}
-	return nil, Usage(try, "there is no run of session %q in this project: there are %s", p.Session, say.List(sessions, 10))
+	return nil, project.Usage(try, "there is no run of session %q in this project: there are %s", p.Session, say.List(sessions, 10))
 }
 
 // standsIn is the run that the caller works for, or in one of whose worktrees
@@ -128,13 +130,13 @@ func (p *Project) standsIn(all []candidate) *candidate {
 
 // choose asks which of several runs is meant, or says how to say so.
 func (p *Project) choose(ctx context.Context, open []candidate) (*run.Run, error) {
-	choices := make([]Choice, len(open))
+	choices := make([]project.Choice, len(open))
 	for i, c := range open {
 		v, err := c.run.View(ctx, p.Now())
 		if err != nil {
 			return nil, err
 		}
-		choices[i] = Choice{c.ID, c.Session, fmt.Sprintf("%s, %d of %d done", v.RunState, Count(v).Done, len(v.Nodes))}
+		choices[i] = project.Choice{ID: c.ID, Session: c.Session, Stands: fmt.Sprintf("%s, %d of %d done", v.RunState, Count(v).Done, len(v.Nodes))}
 	}
 	if p.Choose != nil {
 		k, err := p.Choose(ctx, choices)
@@ -152,7 +154,7 @@ func (p *Project) choose(ctx context.Context, open []candidate) (*run.Run, error
 	for _, c := range choices {
 		lines = append(lines, fmt.Sprintf("  %s --session %s   (%s)", command, c.Session, c.Stands))
 	}
-	return nil, Usage("one of these", "%s", strings.Join(lines, "\n"))
+	return nil, project.Usage("one of these", "%s", strings.Join(lines, "\n"))
 }
 
 // Several are the project's unfinished runs, newest first, where the caller

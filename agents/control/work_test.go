@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -266,7 +268,7 @@ agents:
 	s.record(started("web"))
 	s.write(s.Config(""), "session: other\nagents:\n  - {name: api, agent: command, task: 'true'}\n")
 	_, err = plan()
-	text, try := Explain(err)
+	text, try := project.Explain(err)
 	if !strings.Contains(text, "the session cannot be changed under a run") || try != "cmux agents start --new" {
 		t.Errorf("%q, try %q", text, try)
 	}
@@ -307,7 +309,7 @@ agents:
 		t.Error("another run would be started")
 	}
 	_, err := s.PlanStart(t.Context(), Start{Headless: true, Dry: true})
-	if _, try := Explain(err); try != "cmux agents status, or --new with --dry-run" {
+	if _, try := project.Explain(err); try != "cmux agents status, or --new with --dry-run" {
 		t.Errorf("%v, try %q", err, try)
 	}
 	// What lies there by hand counts, and is said.
@@ -341,7 +343,7 @@ func TestLinked(t *testing.T) {
 	s.gitIn(s.Root, "worktree", "add", "-q", "-b", "feature", tree)
 	planned := func(dir string, o Start) *Starting {
 		t.Helper()
-		p, err := Open(t.Context(), Caller{Dir: dir, Env: s.Env, Now: s.Now, Kinds: s.Kinds})
+		p, err := Open(t.Context(), project.Caller{Dir: dir, Env: s.Env, Now: s.Now, Kinds: s.Kinds})
 		if err != nil || p.Root != s.Root {
 			t.Fatal(p, err)
 		}

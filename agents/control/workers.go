@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -38,11 +40,11 @@ type Spawn struct {
 // SpawnWorker makes a worker and returns when it is there; its program may still
 // be starting.
 func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
-	org, err := p.running()
+	org, err := p.Running()
 	if err != nil {
 		return nil, err // there are no roles either
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 		Project: o.Project, Supervisor: by, Branch: o.Branch, Once: o.Once}
 	if o.TaskID != "" {
 		if o.Task != "" {
-			return nil, Usage("", "--task names the task already: leave out the text")
+			return nil, project.Usage("", "--task names the task already: leave out the text")
 		}
 		if _, err := p.Task(o.TaskID); err != nil {
 			return nil, err
@@ -59,10 +61,10 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 	role := o.Role
 	if o.Permanent != "" {
 		if role != "" {
-			return nil, Usage("", "--permanent names the role already: leave out --role-template")
+			return nil, project.Usage("", "--permanent names the role already: leave out --role-template")
 		}
 		if o.Once {
-			return nil, Usage("", "a permanent worker stays: leave out --once")
+			return nil, project.Usage("", "a permanent worker stays: leave out --once")
 		}
 		role, s.Role, s.Permanent = o.Permanent, standing.PermanentWorker, true
 	}
@@ -74,18 +76,18 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 	}
 	if o.Dir != "" {
 		if o.Branch != "" {
-			return nil, Usage("", "--branch is for a worktree of its own, and --dir shares a folder")
+			return nil, project.Usage("", "--branch is for a worktree of its own, and --dir shares a folder")
 		}
 		s.Dir = p.Abs(o.Dir)
 		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
-			return nil, Usage("", "--dir %s is not a folder", s.Dir)
+			return nil, project.Usage("", "--dir %s is not a folder", s.Dir)
 		}
 	}
 	if err := standing.CheckName(s.Name, s.Role); err != nil {
-		return nil, Tag(err, ErrUsage)
+		return nil, project.Tag(err, project.ErrUsage)
 	}
 	made := new(Spawned)
-	if err := p.askKeeper(ctx, standing.OpSpawn, o.Name, standing.Ask{By: by, Spawn: &s}, &made.Made); err != nil {
+	if err := p.AskKeeper(ctx, standing.OpSpawn, o.Name, standing.Ask{By: by, Spawn: &s}, &made.Made); err != nil {
 		return made, err
 	}
 	made.Task = o.TaskID
@@ -144,44 +146,44 @@ func (p *Project) roleFile(role string) (string, error) {
 		path = p.Abs(role)
 	}
 	if mode, err := signals.Type(path); err != nil || !mode.IsRegular() {
-		return "", Usage("", "there is no role %s: write one into %s, or name one of those there", role, path)
+		return "", project.Usage("", "there is no role %s: write one into %s, or name one of those there", role, path)
 	}
 	return path, nil
 }
 
 // ResetWorker has an agent begin a new conversation with its unfinished work.
 func (p *Project) ResetWorker(ctx context.Context, name string) error {
-	_, a, err := p.standingAgent(name)
+	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return err
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return err
 	}
 	if by == a.Name {
 		return fmt.Errorf("%s cannot reset itself: its own conversation would be cut off", a.Name)
 	}
-	return p.askKeeper(ctx, standing.OpReset, a.Name, standing.Ask{By: by}, nil)
+	return p.AskKeeper(ctx, standing.OpReset, a.Name, standing.Ask{By: by}, nil)
 }
 
 // WakeWorker starts an agent again that died too often.
 func (p *Project) WakeWorker(ctx context.Context, name string) error {
-	_, a, err := p.standingAgent(name)
+	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return err
 	}
-	return p.askKeeper(ctx, standing.OpWake, a.Name, standing.Ask{}, nil)
+	return p.AskKeeper(ctx, standing.OpWake, a.Name, standing.Ask{}, nil)
 }
 
 // KillWorker removes an agent; what it leaves is kept. force is what it takes to
 // remove one that stays.
 func (p *Project) KillWorker(ctx context.Context, name string, force bool) (*standing.Gone, error) {
-	_, a, err := p.standingAgent(name)
+	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
 	}
-	by, err := p.orderer()
+	by, err := p.Orderer()
 	if err != nil {
 		return nil, err
 	}
@@ -189,11 +191,11 @@ func (p *Project) KillWorker(ctx context.Context, name string, force bool) (*sta
 		return nil, fmt.Errorf("%s cannot remove itself", a.Name)
 	}
 	if a.Protected() && a.Member.Role != standing.Supervisor && !force {
-		return nil, &Hint{Err: fmt.Errorf("%s is a %s, which stays", a.Name, strings.ReplaceAll(a.Member.Role, "-", " ")),
+		return nil, &project.Hint{Err: fmt.Errorf("%s is a %s, which stays", a.Name, strings.ReplaceAll(a.Member.Role, "-", " ")),
 			Try: "cmux workers reset " + a.Name + ", or, to remove it, cmux workers kill --force " + a.Name}
 	}
 	gone := new(standing.Gone)
-	return gone, p.askKeeper(ctx, standing.OpKill, a.Name, standing.Ask{By: by, Force: force}, gone)
+	return gone, p.AskKeeper(ctx, standing.OpKill, a.Name, standing.Ask{By: by, Force: force}, gone)
 }
 
 // TakeWorker takes the conversation of an agent over for a person, until it is
@@ -211,9 +213,9 @@ func (p *Project) ReleaseWorker(ctx context.Context, name string) error {
 // name.
 func (p *Project) AnswerWorker(ctx context.Context, a Answer) (Answered, error) {
 	if strings.TrimSpace(a.Text) == "" {
-		return Answered{}, Usage("", "the answer is empty")
+		return Answered{}, project.Usage("", "the answer is empty")
 	}
-	_, agent, err := p.standingAgent(a.Node)
+	_, agent, err := p.StandingAgent(a.Node)
 	if err != nil {
 		return Answered{}, err
 	}
@@ -238,13 +240,13 @@ func (p *Project) AnswerWorker(ctx context.Context, a Answer) (Answered, error) 
 // noteBlocked says how the blocked tasks of an agent go on: whoever tells the agent
 // something that was meant for one of them has not taken it up again.
 func (p *Project) noteBlocked(name string) {
-	list, err := p.taskList()
+	list, err := p.TaskList()
 	if err != nil {
 		return // cmux tasks list says what is wrong with it
 	}
 	for _, t := range list.All() {
 		if t.State == task.Blocked && t.Agent == name {
-			p.note(fmt.Sprintf("%s is blocked (%s), and no word to %s takes it up again: cmux tasks assign %[1]s %[3]s", t.ID, say.Line(t.Reason), name))
+			p.Tell(fmt.Sprintf("%s is blocked (%s), and no word to %s takes it up again: cmux tasks assign %[1]s %[3]s", t.ID, say.Line(t.Reason), name))
 		}
 	}
 }
@@ -257,26 +259,26 @@ func (p *Project) sayTo(ctx context.Context, name string, m attempt.Message) err
 
 // askLife says something to the life of an agent and returns what it replies.
 func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (r attempt.Reply, err error) {
-	org, a, err := p.standingAgent(name)
+	org, a, err := p.StandingAgent(name)
 	if err != nil {
 		return r, err
 	}
 	l, err := host.Dial(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
 	if errors.Is(err, host.ErrGone) {
-		return r, &Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: "cmux workers status " + a.Name}
+		return r, &project.Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: "cmux workers status " + a.Name}
 	}
 	if err != nil {
 		return r, err
 	}
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, project.Patience)
 	defer cancel()
 	return l.Say(ctx, m)
 }
 
 // AgentLog writes what a standing agent did, all lives.
 func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
-	org, a, err := p.standingAgent(o.Node)
+	org, a, err := p.StandingAgent(o.Node)
 	if err != nil {
 		return err
 	}
@@ -314,7 +316,7 @@ func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
 // Removals are the agents that were removed, newest first, each with where what is
 // kept of it is.
 func (p *Project) Removals() ([]standing.Removal, error) {
-	org, err := p.org()
+	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -76,7 +78,7 @@ func (o *answerOptions) put(ctx context.Context, q *control.Question) (string, e
 		return "", err
 	}
 	if !isTerminal(o.In) {
-		return "", control.Usage("cmux agents answer "+q.Node+" TEXT", "there is no terminal to ask on")
+		return "", project.Usage("cmux agents answer "+q.Node+" TEXT", "there is no terminal to ask on")
 	}
 	var lines []string
 	for k := range q.Parts {

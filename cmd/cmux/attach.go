@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -62,7 +64,7 @@ what you do there. Without a terminal, attach prints the command instead.`,
 
 func runAttach(ctx context.Context, o *attachOptions) error {
 	if o.Node == "" && (o.Yes || o.Pane) {
-		return control.Usage("cmux agents attach --help", "--yes and --pane are for a node: name one")
+		return project.Usage("cmux agents attach --help", "--yes and --pane are for a node: name one")
 	}
 	p, err := o.Project(ctx)
 	if err != nil {
@@ -96,7 +98,7 @@ func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *c
 		if _, err := fmt.Fprintln(o.Out, control.ShellLine(cmd)); err != nil {
 			return err
 		}
-		return control.Usage("the command above, in a terminal", "%s has ended (%s), and there is no terminal to open its conversation in", offer.Node, offer.Label)
+		return project.Usage("the command above, in a terminal", "%s has ended (%s), and there is no terminal to open its conversation in", offer.Node, offer.Label)
 	}
 	c := offer.Conversation
 	if c.Lost != "" {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -37,9 +39,9 @@ agents changelog RUN prints it. Branches, worktrees and saved work stay.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch f := cmd.Flags(); {
 			case f.Changed("keep") && !o.Runs:
-				return control.Usage("cmux agents cleanup --runs --keep N", "--keep says how many past runs stay, which only --runs removes")
+				return project.Usage("cmux agents cleanup --runs --keep N", "--keep says how many past runs stay, which only --runs removes")
 			case o.Keep < 0:
-				return control.Usage(cmd.CommandPath()+" --help", "--keep %d: want how many past runs stay", o.Keep)
+				return project.Usage(cmd.CommandPath()+" --help", "--keep %d: want how many past runs stay", o.Keep)
 			case o.Runs:
 				return either(runF, runPrune)(cmd.Context(), o)
 			}

@@ -10,6 +10,8 @@ import (
 	"math/big"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/control"
 	"cmux/agents/runs/origin"
 )
@@ -44,9 +46,9 @@ func typeCode(ctx context.Context, g *control.Opening) error {
 		case code:
 			return nil
 		case "":
-			return &control.Hint{Err: fmt.Errorf("no code was typed: %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
+			return &project.Hint{Err: fmt.Errorf("no code was typed: %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
 		}
-		return &control.Hint{Err: fmt.Errorf("that is not the code: %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
+		return &project.Hint{Err: fmt.Errorf("that is not the code: %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
 	case <-ctx.Done():
 		fmt.Fprintln(tty)
 		return ctx.Err()

@@ -4,15 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"cmux/agents/control"
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/platform/say"
 )
 
 type doctorOptions struct {
 	*IO
-	Caller func() control.Caller
+	Caller func() project.Caller
 	JSON   bool
 }
 
@@ -35,7 +37,7 @@ exit code is 1 if something is wrong. With --json the shape is [{"what", "ok", "
 }
 
 func runDoctor(ctx context.Context, o *doctorOptions) error {
-	all := o.Caller().Examine(ctx)
+	all := control.Examine(ctx, o.Caller())
 	if err := ctx.Err(); err != nil {
 		return err
 	}

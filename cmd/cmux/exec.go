@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -28,7 +30,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Kinds = all
 			if o.Spare != (len(args) == 0) {
-				return fmt.Errorf("%w: exec takes either a node or --spare", control.ErrUsage)
+				return fmt.Errorf("%w: exec takes either a node or --spare", project.ErrUsage)
 			}
 			if !o.Spare {
 				o.Node = args[0]
@@ -83,7 +85,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 				return silent{control.ErrUnfinished}
 			}
 			if state != dag.RunDone {
-				return &control.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}
+				return &project.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}
 			}
 			return nil
 		},

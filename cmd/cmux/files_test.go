@@ -39,7 +39,7 @@ var elsewhere = map[string]string{
 	"agents/control/verify.go":                  "the worktree",
 	"agents/control/config.go":                  "the person's project",
 	"agents/control/prune.go":                   "a run's folder that is given up, by names in it",
-	"agents/control/project.go":                 "the person's project",
+	"agents/control/project/project.go":         "the person's project",
 	"agents/kinds/codex/git.go":                 "the repository's own files, in a worktree",
 	"agents/kinds/codex/resume.go":              "the program's own transcripts",
 	"agents/runs/host/hosttest/far.go":          "the folder of a test's own machine, and the binary that it gets",

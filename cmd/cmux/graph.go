@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/dag"
 )
 
@@ -40,7 +41,7 @@ on several, it is below the last of them and names the others.`,
 
 func runGraph(ctx context.Context, o *graphOptions) error {
 	if !slices.Contains(dag.Formats, o.Format) {
-		return control.Usage("--format "+strings.Join(dag.Formats, ", --format "), "unknown format %q", o.Format)
+		return project.Usage("--format "+strings.Join(dag.Formats, ", --format "), "unknown format %q", o.Format)
 	}
 	p, err := o.Project(ctx)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -157,7 +159,7 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 				if near != "" {
 					try += " " + near
 				}
-				return control.Usage(try, "the page %s has no section %q", t.name, wanted)
+				return project.Usage(try, "the page %s has no section %q", t.name, wanted)
 			}
 		}
 		return o.page(ctx, readable(text, o.color()))
@@ -177,12 +179,12 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 	}
 	slices.Sort(names)
 	if near := control.Nearest(o.Words[0], names); near != "" {
-		return control.Usage("cmux help "+near, "there is no command and no topic %q", o.Words[0])
+		return project.Usage("cmux help "+near, "there is no command and no topic %q", o.Words[0])
 	}
 	if elsewhere[o.Words[0]] != nil {
 		return unknownCommand(o.Root, o.Words)
 	}
-	return control.Usage("cmux help", "there is no command and no topic %q", strings.Join(o.Words, " "))
+	return project.Usage("cmux help", "there is no command and no topic %q", strings.Join(o.Words, " "))
 }
 
 // eachLine gives the lines of a page: inside says that a line is code, level is

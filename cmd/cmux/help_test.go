@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/control"
+	"cmux/agents/control/project"
 )
 
 func helps(t *testing.T, line string) (string, error) {
@@ -66,7 +66,7 @@ func TestHelpOf(t *testing.T) {
 		"help retry":                "cmux agents retry, or cmux mailbox retry",
 	} {
 		_, err := helps(t, line)
-		if _, try := control.Explain(err); try != want || exitCode(err) != 2 {
+		if _, try := project.Explain(err); try != want || exitCode(err) != 2 {
 			t.Errorf("%s: %v: try %q, want %q", line, err, try, want)
 		}
 	}

@@ -6,9 +6,10 @@ import (
 	"io"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/runs/mcp"
 	"cmux/agents/runs/wrapper"
 )
@@ -58,7 +59,7 @@ replaces the old one. A value is text of at most 4 KB. It must not be a secret.`
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, value, ok := strings.Cut(args[0], "=")
 			if !ok {
-				return control.Usage("cmux output KEY=VALUE", "%q has no =", args[0])
+				return project.Usage("cmux output KEY=VALUE", "%q has no =", args[0])
 			}
 			return outside(wrapper.Output(cmd.Context(), s.Getenv, key, value))
 		},
@@ -106,7 +107,7 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 				}
 			}
 			if err != nil {
-				return control.Tag(outside(err), exitStatus(code))
+				return project.Tag(outside(err), exitStatus(code))
 			}
 			if code != 0 {
 				return silent{exitStatus(code)}
@@ -119,7 +120,7 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 // outside tells a person who calls what agents call where it belongs.
 func outside(err error) error {
 	if errors.Is(err, wrapper.ErrOutside) {
-		return &control.Hint{Err: err, Try: "cmux agents status"}
+		return &project.Hint{Err: err, Try: "cmux agents status"}
 	}
 	return err
 }

@@ -81,28 +81,29 @@ var house = []struct {
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
 	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/mail agents/runs/attempt agents/runs/host agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree"},
 
-	{"agents/control", "agents/kinds agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/recovery agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/incident agents/records/journal agents/records/ledger agents/records/locks agents/records/mail agents/runs/attempt agents/runs/host agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper dag signals signals/mailbox worktree"},
+	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree"},
+	{"agents/control", "agents/control/project agents/kinds agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/recovery agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/incident agents/records/journal agents/records/ledger agents/records/locks agents/records/mail agents/runs/attempt agents/runs/host agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper dag signals signals/mailbox worktree"},
 
 	{"web", ""},
 	{"server/watch", "agents/org/watchconfig"},
 	{"server/store", "agents/records/event agents/records/incident agents/records/journal agents/records/mail agents/platform/proc agents/org/task signals signals/mailbox"},
 	{"server/login", "agents/platform/endpoint agents/platform/settings"},
 	{"server/selfsigned", "signals"},
-	{"server/api", "agents/control agents/platform/endpoint agents/records/event agents/platform/harmless agents/records/incident agents/records/journal agents/runs/run agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep dag server/login server/store signals signals/mailbox worktree"},
+	{"server/api", "agents/control agents/control/project agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/platform/endpoint agents/platform/harmless agents/records/event agents/records/incident agents/records/journal agents/runs/run dag server/login server/store signals signals/mailbox worktree"},
 	{"server/changes", "agents/records/alert agents/records/locks agents/org/recovery agents/runs/run agents/org/schedule signals"},
 	{"server/live", "agents/control agents/records/event server/login server/store"},
 	{"server/health", ""},
 	{"server/static", ""},
-	{"server/terminal", "agents/control agents/platform/tmux server/login signals"},
+	{"server/terminal", "agents/control agents/control/project agents/platform/tmux server/login signals"},
 	{"server/watchdog", "agents/runs/attempt agents/control agents/records/event agents/runs/host agents/records/incident agents/records/ledger agents/records/mail agents/platform/proc agents/runs/run agents/runs/runner agents/org/standing agents/org/task agents/platform/tmux agents/org/watchconfig server/watch signals signals/mailbox worktree"},
-	{"server", "agents/control agents/platform/say agents/platform/endpoint agents/org/schedule server/api server/changes server/health server/live server/login server/selfsigned server/static server/store server/terminal signals server/watchdog"},
+	{"server", "agents/control agents/control/project agents/org/schedule agents/platform/endpoint agents/platform/say server/api server/changes server/health server/live server/login server/selfsigned server/static server/store server/terminal server/watchdog signals"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
-	{"cmd/cmux/top", "agents/control agents/platform/say agents/platform/harmless agents/kinds/question agents/runs/run dag signals"},
-	{"cmd/cmux/reviewing", "agents/control agents/platform/say agents/platform/harmless agents/runs/run"},
-	{"cmd/cmux", "agents/kinds/agent agents/control agents/platform/say agents/records/event agents/platform/harmless agents/records/incident agents/records/journal agents/kinds agents/runs/mcp agents/runs/origin agents/org/recovery agents/runs/run agents/runs/runner agents/org/schedule agents/org/task agents/org/team agents/org/upkeep agents/runs/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server server/store signals/mailbox web"},
+	{"cmd/cmux/top", "agents/control agents/control/project agents/kinds/question agents/platform/harmless agents/platform/say agents/runs/run dag signals"},
+	{"cmd/cmux/reviewing", "agents/control agents/control/project agents/platform/harmless agents/platform/say agents/runs/run"},
+	{"cmd/cmux", "agents/control agents/control/project agents/kinds agents/kinds/agent agents/org/recovery agents/org/schedule agents/org/task agents/org/team agents/org/upkeep agents/platform/harmless agents/platform/say agents/records/event agents/records/incident agents/records/journal agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/top dag docs server server/store signals/mailbox web"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

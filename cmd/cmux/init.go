@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/charmbracelet/huh"
 	"github.com/spf13/cobra"
 
@@ -125,9 +127,9 @@ func runInit(ctx context.Context, o *initOptions) error {
 	switch there, err := os.Lstat(path); {
 	case err != nil:
 	case there.IsDir():
-		return &control.Hint{Err: fmt.Errorf("%s is a folder", p.Short(path)), Try: "move it away, then cmux agents init"}
+		return &project.Hint{Err: fmt.Errorf("%s is a folder", p.Short(path)), Try: "move it away, then cmux agents init"}
 	case !o.force:
-		return &control.Hint{Err: fmt.Errorf("%s exists", p.Short(path)), Try: "cmux agents init --force, which replaces it"}
+		return &project.Hint{Err: fmt.Errorf("%s exists", p.Short(path)), Try: "cmux agents init --force, which replaces it"}
 	}
 	if o.Session == "" {
 		o.Session = sessionName(p.Root)
@@ -143,7 +145,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 	case o.Kind == "" && len(o.Found) > 0:
 		o.Kind = o.Found[0]
 	case o.Kind != "" && !slices.Contains(kindNames(), o.Kind):
-		return control.Usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", o.Kind)
+		return project.Usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", o.Kind)
 	}
 	if o.issues != "" {
 		if o.Agents, err = o.fromIssues(ctx, p); err != nil {
@@ -168,7 +170,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	if len(o.Agents) == 0 {
-		return control.Usage("cmux agents init --agent NAME:task=COMMAND", "no agent was named")
+		return project.Usage("cmux agents init --agent NAME:task=COMMAND", "no agent was named")
 	}
 	return o.write(p, path)
 }
@@ -179,7 +181,7 @@ func (o *initOptions) workIn(p *control.Project) error {
 	if o.dirGiven {
 		o.Dir = path.Clean(filepath.ToSlash(o.Dir))
 		if !p.HasFolder(o.Dir) {
-			return control.Usage("", "--dir: there is no folder %s in the project", o.Dir)
+			return project.Usage("", "--dir: there is no folder %s in the project", o.Dir)
 		}
 	} else {
 		for o.Dir = p.Below(); o.Dir != "." && len(checksOf(filepath.Join(p.Root, o.Dir))) == 0; {
@@ -307,12 +309,12 @@ func parseAgent(s string) (agentAnswer, error) {
 	name, rest, more := strings.Cut(s, ":")
 	a := agentAnswer{Name: strings.TrimSpace(name)}
 	if a.Name == "" {
-		return a, control.Usage("", "--agent %q names no agent", s)
+		return a, project.Usage("", "--agent %q names no agent", s)
 	}
 	for more {
 		key, value, ok := strings.Cut(rest, "=")
 		if !ok {
-			return a, control.Usage("cmux agents init --help", "--agent %q: %q is not key=value", s, rest)
+			return a, project.Usage("cmux agents init --help", "--agent %q: %q is not key=value", s, rest)
 		}
 		rest, more = "", false
 		if key != "task" {
@@ -334,7 +336,7 @@ func parseAgent(s string) (agentAnswer, error) {
 		case "task":
 			a.Task = value
 		default:
-			return a, control.Usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, approve, kind, branch, scope, task)", s, key)
+			return a, project.Usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, approve, kind, branch, scope, task)", s, key)
 		}
 	}
 	return a, nil
@@ -373,7 +375,7 @@ func (o *initOptions) askLines() error {
 	case "n", "no":
 		a.MainPane = false
 	default:
-		return control.Usage("", "%q is neither y nor n", answer)
+		return project.Usage("", "%q is neither y nor n", answer)
 	}
 	if a.Verify = ask("Command that every build must pass (- for none)", a.Verify); a.Verify == "-" {
 		a.Verify = ""

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"golang.org/x/term"
 
 	"cmux/agents/control"
@@ -47,7 +49,7 @@ func either[O any](f, own func(context.Context, O) error) func(context.Context, 
 }
 
 // Getenv is the value of an environment variable, the last one standing.
-func (s *IO) Getenv(key string) string { return control.Caller{Env: s.Env}.Getenv(key) }
+func (s *IO) Getenv(key string) string { return project.Caller{Env: s.Env}.Getenv(key) }
 
 // interactive reports whether a person can be asked: both ends are terminals.
 func (s *IO) interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }
@@ -85,7 +87,7 @@ func (s *IO) confirm(ctx context.Context, yes bool, question string) error {
 		return nil
 	}
 	if !isTerminal(s.In) {
-		return control.Usage("the same with --yes", "there is no terminal to ask on: %s", question)
+		return project.Usage("the same with --yes", "there is no terminal to ask on: %s", question)
 	}
 	ok, err := s.askYes(ctx, question, false)
 	if err == nil && !ok {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/control"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/say"
@@ -37,14 +39,14 @@ func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]age
 		fmt.Fprintln(o.Err, "No agent program was found: the agents are written for claude, which has to be installed (cmux doctor).")
 	}
 	if o.Kind == dag.KindCommand {
-		return nil, control.Usage("--kind claude", "an issue's text is no shell command")
+		return nil, project.Usage("--kind claude", "an issue's text is no shell command")
 	}
 	var numbers []string
 	seen := map[string]bool{}
 	for _, s := range commaList(o.issues) {
 		n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 10, 32)
 		if err != nil || n == 0 {
-			return nil, control.Usage("cmux agents init --from-issues 12,15", "--from-issues: %q is not the number of an issue", s)
+			return nil, project.Usage("cmux agents init --from-issues 12,15", "--from-issues: %q is not the number of an issue", s)
 		}
 		if number := strconv.FormatUint(n, 10); !seen[number] {
 			seen[number] = true
@@ -52,11 +54,11 @@ func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]age
 		}
 	}
 	if len(numbers) == 0 {
-		return nil, control.Usage("cmux agents init --from-issues 12,15", "--from-issues names no issue")
+		return nil, project.Usage("cmux agents init --from-issues 12,15", "--from-issues names no issue")
 	}
 	gh, err := agent.LookPath("gh", o.Env)
 	if err != nil {
-		return nil, &control.Hint{Err: errors.New("issues are read with gh, the GitHub command line, which is not installed"), Try: "install gh, then gh auth login"}
+		return nil, &project.Hint{Err: errors.New("issues are read with gh, the GitHub command line, which is not installed"), Try: "install gh, then gh auth login"}
 	}
 	var (
 		all  []agentAnswer
@@ -64,7 +66,7 @@ func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]age
 	)
 	for _, n := range numbers {
 		i, err := readIssue(ctx, p, gh, n)
-		var general *control.Hint
+		var general *project.Hint
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -77,7 +79,7 @@ func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]age
 		}
 	}
 	if len(errs) > 0 {
-		return nil, &control.Hint{Err: errors.Join(errs...), Try: "leave them out of --from-issues; nothing was written"}
+		return nil, &project.Hint{Err: errors.Join(errs...), Try: "leave them out of --from-issues; nothing was written"}
 	}
 	return all, nil
 }
@@ -113,7 +115,7 @@ func ghError(number, said string, err error) error {
 	}
 	has := func(part string) bool { return strings.Contains(strings.ToLower(said), part) }
 	hint := func(what, try string) error {
-		return &control.Hint{Err: fmt.Errorf("%s (gh: %s)", what, say.Line(said)), Try: try}
+		return &project.Hint{Err: fmt.Errorf("%s (gh: %s)", what, say.Line(said)), Try: try}
 	}
 	var exit *exec.ExitError
 	switch {

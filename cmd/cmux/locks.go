@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -86,7 +88,7 @@ keep it. Two commands that each wait for the other's lock are not noticed.`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash != 1 {
-				return control.Usage(cmd.CommandPath()+" --help", "write -- between the lock and the command")
+				return project.Usage(cmd.CommandPath()+" --help", "write -- between the lock and the command")
 			}
 			o.Name, o.Argv = args[0], args[1:]
 			return either(runF, runLockWith)(cmd.Context(), o)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -45,7 +47,7 @@ it prints everything as the node wrote it.`,
 				o.Run = args[0]
 			}
 			if cmd.Flags().Changed("tail") && o.Tail < 1 {
-				return control.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
+				return project.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
 			}
 			return either(runF, runLogs)(cmd.Context(), o)
 		},

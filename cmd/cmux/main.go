@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -59,7 +61,7 @@ var exits = []exit{
 	}},
 	{2, "wrong usage or an error in the configuration", func(err error) bool {
 		var faults dag.Faults
-		return errors.Is(err, control.ErrUsage) || errors.As(err, &faults)
+		return errors.Is(err, project.ErrUsage) || errors.As(err, &faults)
 	}},
 	{3, "the run ended with a node not done, or the work of a task stays unmerged", func(err error) bool { return errors.Is(err, control.ErrUnfinished) }},
 }
@@ -92,7 +94,7 @@ func report(w io.Writer, err error) {
 	if err == nil || errors.As(err, &s) {
 		return
 	}
-	text, try := control.Explain(err)
+	text, try := project.Explain(err)
 	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintf(w, "cmux: %s\n", line)
 	}

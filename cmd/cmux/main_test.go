@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cmux/agents/control"
@@ -237,12 +239,12 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"fine", nil, 0},
 		{"anything else", errors.New("x"), 1},
-		{"usage", control.Usage("", "x"), 2},
-		{"usage behind a hint", &control.Hint{Err: control.Usage("", "x"), Try: "y"}, 2},
+		{"usage", project.Usage("", "x"), 2},
+		{"usage behind a hint", &project.Hint{Err: project.Usage("", "x"), Try: "y"}, 2},
 		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
 		{"a node not done", silent{control.ErrUnfinished}, 3},
 		{"interrupted", context.Canceled, 130},
-		{"interrupted and wrong usage", errors.Join(control.Usage("", "x"), control.ErrInterrupted), 130},
+		{"interrupted and wrong usage", errors.Join(project.Usage("", "x"), control.ErrInterrupted), 130},
 		{"a command's own code", silent{exitStatus(75)}, 75},
 	} {
 		if got := exitCode(c.err); got != c.want {
@@ -291,7 +293,7 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{errors.New("a\nb"), "cmux: a\ncmux: b\n"},
-		{&control.Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
+		{&project.Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
 			"cmux: worktree api has uncommitted changes\ncmux: try: cmux diff api\n"},
 		{silent{errors.New("told already")}, ""},
 	} {

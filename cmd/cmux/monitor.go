@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/runs/run"
 	"cmux/cmd/cmux/top"
 )
@@ -37,7 +38,7 @@ func (d *Deps) accompany(ctx context.Context, r *run.Run, logger *log.Logger) (h
 			shown <- w.show(ctx, r)
 			return
 		}
-		p := withoutNotes(&control.Project{Caller: d.caller(), Root: r.Plan.Root}) // the terminal is the monitor's
+		p := withoutNotes(&control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}) // the terminal is the monitor's
 		err := top.Show(ctx, d.monitor(p, r, true))
 		if err != nil && ctx.Err() == nil {
 			logger.Error("the monitor failed", "err", err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -126,7 +128,7 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 		return "ask", nil
 	}
 	if !isTerminal(o.In) {
-		return "", control.Usage("the same with --yes, or permissions: in .cmux/config.yml", "how may the agents act? There is no terminal to ask on")
+		return "", project.Usage("the same with --yes, or permissions: in .cmux/config.yml", "how may the agents act? There is no terminal to ask on")
 	}
 	fmt.Fprint(o.Err, "How may the agents of this project act?\n"+
 		"  ask     what the program is not sure about, it asks you\n"+
@@ -142,7 +144,7 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 	case text == "ask", text == "auto", text == "bypass":
 		return text, nil
 	}
-	return "", control.Usage("cmux start", "%q is none of ask, auto and bypass: nothing was started", text)
+	return "", project.Usage("cmux start", "%q is none of ask, auto and bypass: nothing was started", text)
 }
 
 // askCheck asks once which command checks what the agents do. Without a terminal, or
@@ -159,7 +161,7 @@ func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, er
 	}
 	switch text = strings.TrimSpace(text); {
 	case !ok:
-		return "", control.Usage("cmux start", "which command checks their work? There was no answer: nothing was started")
+		return "", project.Usage("cmux start", "which command checks their work? There was no answer: nothing was started")
 	case text == "":
 		return test, nil
 	case text == "-":
@@ -318,7 +320,7 @@ each (see cmux help events).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node = args[0]
 			if cmd.Flags().Changed("tail") && o.Tail < 1 {
-				return control.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
+				return project.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
 			}
 			return either(runF, runOrgLogs)(cmd.Context(), o)
 		},

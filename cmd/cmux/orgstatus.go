@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -374,7 +375,7 @@ func newKeepCmd(d *Deps) *cobra.Command {
 			}
 			d.Env = os.Environ() // what this process shows is for the person who started the organization
 			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
-			p := &control.Project{Caller: d.caller(), Root: r.Plan.Root}
+			p := &control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}
 			screen := newOrgScreen(d, p)
 			o.Tell, o.Bell = screen.tell, func() { fmt.Fprint(d.Out, "\a") }
 			err = control.Monitor(cmd.Context(), o)

@@ -18,7 +18,7 @@ func (d *Deps) allow(ctx context.Context, cmd *cobra.Command, args []string) err
 	if !ok {
 		return nil
 	}
-	p, err := d.caller().Allow(ctx, o)
+	p, err := control.Allow(ctx, d.caller(), o)
 	d.found = p
 	return err
 }

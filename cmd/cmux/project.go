@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -14,8 +16,8 @@ import (
 )
 
 // caller is the person at this command line, as control knows them.
-func (d *Deps) caller() control.Caller {
-	c := control.Caller{Program: os.Executable, InHealth: d.inHealth, Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
+func (d *Deps) caller() project.Caller {
+	c := project.Caller{Program: os.Executable, InHealth: d.inHealth, Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
 		Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}
 	if isTerminal(d.In) && !d.inside {
 		c.Choose = d.chooseRun
@@ -26,7 +28,7 @@ func (d *Deps) caller() control.Caller {
 // project is the project that the command was called in.
 func (d *Deps) project(ctx context.Context) (*control.Project, error) {
 	if d.found != nil && d.found.Dir == d.Dir { // a moment ago, by allow
-		return &control.Project{Caller: d.caller(), Root: d.found.Root}, nil
+		return &control.Project{Project: project.Project{Caller: d.caller(), Root: d.found.Root}}, nil
 	}
 	return control.Open(ctx, d.caller())
 }
@@ -79,7 +81,7 @@ func given(cmd *cobra.Command, args []string) string {
 }
 
 // chooseRun asks a person which of several runs is meant.
-func (d *Deps) chooseRun(ctx context.Context, runs []control.Choice) (int, error) {
+func (d *Deps) chooseRun(ctx context.Context, runs []project.Choice) (int, error) {
 	fmt.Fprintln(d.Err, "Several runs have not ended:")
 	for i, r := range runs {
 		fmt.Fprintf(d.Err, "  %d  %s  (%s)\n", i+1, r.Session, r.Stands)
@@ -99,5 +101,5 @@ func (d *Deps) chooseRun(ctx context.Context, runs []control.Choice) (int, error
 		fmt.Fprintln(d.Err, "Nothing was done.")
 		return 0, silent{errDeclined}
 	}
-	return 0, control.Usage("the same with --session NAME", "%q is none of them", text)
+	return 0, project.Usage("the same with --session NAME", "%q is none of them", text)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -45,9 +47,9 @@ session, or inside this command if the run is headless.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && !o.Failed:
-				return control.Usage("cmux agents retry NAME, or --failed for all that have failed", "retry needs the name of a node")
+				return project.Usage("cmux agents retry NAME, or --failed for all that have failed", "retry needs the name of a node")
 			case len(args) > 0 && o.Failed:
-				return control.Usage("cmux agents retry "+args[0]+", or cmux agents retry --failed", "a name and --failed do not go together")
+				return project.Usage("cmux agents retry "+args[0]+", or cmux agents retry --failed", "a name and --failed do not go together")
 			case len(args) > 0:
 				o.Node = args[0]
 			}

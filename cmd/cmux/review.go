@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -83,9 +85,9 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 	verdict, comment := o.verdict()
 	switch {
 	case verdict != "" && o.Name == "":
-		return control.Usage("the same with the NAME of the node", "a decision is about one node, and none is named")
+		return project.Usage("the same with the NAME of the node", "a decision is about one node, and none is named")
 	case o.Downstream && verdict != run.VerdictSentBack:
-		return control.Usage("cmux agents review NAME --send-back TEXT --downstream", "--downstream goes with --send-back")
+		return project.Usage("cmux agents review NAME --send-back TEXT --downstream", "--downstream goes with --send-back")
 	}
 	p, err := o.Project(ctx)
 	if err != nil {

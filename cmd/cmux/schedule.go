@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -89,7 +91,7 @@ comes twice in autumn comes once. With --json the shape is
 				o.Body = args[1]
 			}
 			if cmd.Flags().Changed("in") && o.In <= 0 {
-				return control.Usage("", "--in %s: want a time from now, such as 2h", o.In)
+				return project.Usage("", "--in %s: want a time from now, such as 2h", o.In)
 			}
 			return either(runF, runScheduleAdd)(cmd.Context(), o)
 		},
@@ -169,7 +171,7 @@ func clock(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, control.Usage("", "%q is no time: want 15:04, 2006-01-02 15:04, or an RFC 3339 time", text)
+	return time.Time{}, project.Usage("", "%q is no time: want 15:04, 2006-01-02 15:04, or an RFC 3339 time", text)
 }
 
 // moment is a time as it is shown; nil: never.

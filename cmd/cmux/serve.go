@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -52,9 +54,9 @@ func newServeCmd(d *Deps) *cobra.Command {
 				}()
 			}
 			caller := d.caller()
-			caller.Memory = new(control.Memory)
+			caller.Memory = new(project.Memory)
 			caller.Dir, caller.Person, caller.Start, caller.Choose, caller.Note = root, true, true, nil, nil
-			p := &control.Project{Caller: caller, Root: root}
+			p := &control.Project{Project: project.Project{Caller: caller, Root: root}}
 			port, err := p.Serving(idle > 0)
 			if err != nil {
 				return err
@@ -116,7 +118,7 @@ func (o *openOptions) flags(cmd *cobra.Command) {
 
 func (o *openOptions) checkLAN() error {
 	if !o.LAN && (o.QR || o.Address != "") {
-		return control.Usage("", "--qr and --address are for --lan")
+		return project.Usage("", "--qr and --address are for --lan")
 	}
 	return nil
 }
@@ -204,7 +206,7 @@ for a phone, as cmux open --lan does. To log every browser out: cmux open --logo
 
 func runAgentsOpen(ctx context.Context, o *agentsOpenOptions) error {
 	if o.Idle < idleShort {
-		return control.Usage("cmux agents open --idle 1m", "--idle is %s, and %s at least", o.Idle, idleShort)
+		return project.Usage("cmux agents open --idle 1m", "--idle is %s, and %s at least", o.Idle, idleShort)
 	}
 	if err := o.checkLAN(); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -43,7 +45,7 @@ shape is [{"what", "old", "new", "undo"}].`,
 
 func runShared(ctx context.Context, o *sharedOptions) error {
 	if o.From != "" && !o.Restore {
-		return control.Usage("cmux agents shared --restore --from "+o.From, "--from names what --restore brings back")
+		return project.Usage("cmux agents shared --restore --from "+o.From, "--from names what --restore brings back")
 	}
 	p, err := o.Project(ctx)
 	if err != nil {

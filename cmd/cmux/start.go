@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -104,7 +106,7 @@ func (o *startOptions) order(ctx context.Context, p *control.Project, err error)
 		return err
 	}
 	if !o.Yes {
-		return control.Usage("the same with --yes", "there is nobody to ask whether to start")
+		return project.Usage("the same with --yes", "there is nobody to ask whether to start")
 	}
 	made, err := p.OrderRun(ctx, o.Start)
 	if err != nil {
@@ -175,7 +177,7 @@ type launchFunc func(ctx context.Context, l control.Launch, detach bool) error
 // to its end.
 func (d *Deps) launch(ctx context.Context, l control.Launch, detach bool) error {
 	r := l.Run
-	p := &control.Project{Caller: d.caller(), Root: r.Plan.Root}
+	p := &control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}
 	undo := func() error {
 		return p.Undo(ctx, l, func(line string) { fmt.Fprintln(d.Err, line) })
 	}

@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/cmd/cmux/top"
 )
 
@@ -35,7 +36,7 @@ top needs a terminal. Without one, use cmux agents status --watch.`,
 
 func runTop(ctx context.Context, o *topOptions) error {
 	if !o.interactive() {
-		return control.Usage("cmux agents status --watch", "cmux agents top needs a terminal")
+		return project.Usage("cmux agents status --watch", "cmux agents top needs a terminal")
 	}
 	p, err := o.Project(ctx)
 	if err != nil {

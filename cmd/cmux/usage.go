@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -75,7 +77,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		}
 		try = strings.Join(paths, ", or ")
 	}
-	return control.Usage(try, "%s has no command %q", cmd.CommandPath(), args[0])
+	return project.Usage(try, "%s has no command %q", cmd.CommandPath(), args[0])
 }
 
 // maxMeant is how many commands are named that may be meant.
@@ -133,13 +135,13 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) < len(must):
-		return control.Usage(help, "%s needs %s", cmd.CommandPath(), strings.Join(must[len(args):], " and "))
+		return project.Usage(help, "%s needs %s", cmd.CommandPath(), strings.Join(must[len(args):], " and "))
 	case len(takes) == 0:
-		return control.Usage(help, "%s takes no arguments: unexpected %q", cmd.CommandPath(), args[0])
+		return project.Usage(help, "%s takes no arguments: unexpected %q", cmd.CommandPath(), args[0])
 	case len(args) > len(takes):
-		return control.Usage(help, "%s takes %s, and %q is one more", cmd.CommandPath(), strings.Join(takes, " "), args[len(takes)])
+		return project.Usage(help, "%s takes %s, and %q is one more", cmd.CommandPath(), strings.Join(takes, " "), args[len(takes)])
 	}
-	return control.Usage(help, "%s does not take %s", cmd.CommandPath(), say.List(args, 5))
+	return project.Usage(help, "%s does not take %s", cmd.CommandPath(), say.List(args, 5))
 }
 
 // wrongTogether says which options of cmd were given that exclude each other.
@@ -155,12 +157,12 @@ func wrongTogether(cmd *cobra.Command) error {
 		for _, group := range f.Annotations["cobra_annotation_mutually_exclusive"] {
 			for _, g := range given {
 				if g != f && slices.Contains(strings.Fields(group), g.Name) {
-					return control.Usage(help, "--%s and --%s exclude each other", f.Name, g.Name)
+					return project.Usage(help, "--%s and --%s exclude each other", f.Name, g.Name)
 				}
 			}
 		}
 	}
-	return control.Usage(help, "%w", err)
+	return project.Usage(help, "%w", err)
 }
 
 // wrongOption says what is wrong with an option of cmd.
@@ -178,23 +180,23 @@ func wrongOption(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &none) && none.GetSpecifiedShortnames() != "":
-		return control.Usage(help, "%s has no option -%.1s", cmd.CommandPath(), none.GetSpecifiedName())
+		return project.Usage(help, "%s has no option -%.1s", cmd.CommandPath(), none.GetSpecifiedName())
 	case errors.As(err, &none):
 		name, try := none.GetSpecifiedName(), help
 		if near := control.Nearest(name, options(cmd)); near != "" {
 			try = "--" + near + " instead of --" + name
 		}
-		return control.Usage(try, "%s has no option --%s", cmd.CommandPath(), name)
+		return project.Usage(try, "%s has no option --%s", cmd.CommandPath(), name)
 	case errors.As(err, &valued):
 		f := valued.GetFlag()
-		return control.Usage(help, "--%s needs %s", f.Name, wanted(f))
+		return project.Usage(help, "--%s needs %s", f.Name, wanted(f))
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		return control.Usage(help, "--%s %q: want %s", f.Name, invalid.GetValue(), wanted(f))
+		return project.Usage(help, "--%s %q: want %s", f.Name, invalid.GetValue(), wanted(f))
 	case errors.As(err, &broken):
-		return control.Usage(help, "%s is no option", broken.GetSpecifiedFlag())
+		return project.Usage(help, "%s is no option", broken.GetSpecifiedFlag())
 	}
-	return control.Usage(help, "%w", err)
+	return project.Usage(help, "%w", err)
 }
 
 // options are the names of the options that cmd shows.

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/kinds"
 )
 
@@ -60,7 +61,7 @@ func TestUsage(t *testing.T) {
 		root := newRoot(d)
 		root.SetArgs(strings.Fields(c.line))
 		err := root.ExecuteContext(context.Background())
-		text, try := control.Explain(err)
+		text, try := project.Explain(err)
 		if text != c.text || try != c.try || exitCode(err) != 2 {
 			t.Errorf("cmux %s: exit code %d\n  got  %s\n       try: %s\n  want %s\n       try: %s", c.line, exitCode(err), text, try, c.text, c.try)
 		}

@@ -165,7 +165,7 @@ func waysInSource(t *testing.T) (all []string) {
 				switch {
 				case (fn == "Usage" || fn == "hint") && len(n.Args) > 1:
 					add(words(n.Args[0]))
-				case slices.Contains([]string{"Errorf", "New", "refuse", "Fprintf", "Fprintln", "Fprint", "Sprintf", "also", "failed", "tell", "note"}, fn):
+				case slices.Contains([]string{"Errorf", "New", "refuse", "Fprintf", "Fprintln", "Fprint", "Sprintf", "also", "failed", "tell", "note", "Tell"}, fn):
 					for _, a := range n.Args {
 						if lit, ok := a.(*ast.BasicLit); ok {
 							if text := words(lit); names.MatchString(text) {

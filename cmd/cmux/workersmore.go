@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -222,7 +224,7 @@ name, its conversation and its work, and the supervisor may remove it from then 
 				o.Name = args[0]
 			}
 			if o.All == (o.Name != "") {
-				return control.Usage("cmux workers demote --help", "name one worker, or say --all")
+				return project.Usage("cmux workers demote --help", "name one worker, or say --all")
 			}
 			return either(runF, runDemote)(cmd.Context(), o)
 		},

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/charmbracelet/log"
 	"github.com/danielgtaylor/huma/v2"
 
@@ -46,7 +48,7 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, root: t.TempDir(), now: time.Now()}
 	now := func() time.Time { return w.now }
-	w.p = &control.Project{Caller: control.Caller{Dir: w.root, Now: now, Person: true}, Root: w.root}
+	w.p = &control.Project{Project: project.Project{Caller: project.Caller{Dir: w.root, Now: now, Person: true}, Root: w.root}}
 	w.keys = login.NewKeys(token, "p", now)
 	var err error
 	if w.store, err = store.Open(t.Context(), w.root, nil); err != nil {

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/control"
+	"cmux/agents/control/project"
+
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
@@ -32,7 +33,7 @@ func many(b *testing.B) int {
 func BenchmarkList(b *testing.B) {
 	n := many(b)
 	w := newWorld(b)
-	w.p.Memory = new(control.Memory)
+	w.p.Memory = new(project.Memory)
 	post, err := mail.Open(w.root, w.p.Now)
 	if err != nil {
 		b.Fatal(err)

@@ -54,7 +54,7 @@ func (r *routes) config() {
 		return object(control.GraphSchema())
 	})
 	get(r, "health", "/api/doctor", "Look for problems that keep cmux from working", func(ctx context.Context, _ *in) (findings, error) {
-		f := findings{OK: true, Findings: p.Examine(ctx)}
+		f := findings{OK: true, Findings: control.Examine(ctx, p.Caller)}
 		for i := range f.Findings {
 			f.OK = f.OK && f.Findings[i].OK
 		}

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net/http"
 
+	"cmux/agents/control/project"
+
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control"
 	"cmux/agents/records/event"
 	"cmux/server/store"
 )
@@ -37,7 +38,7 @@ func (r *routes) events() {
 	}) (*store.Event, error) {
 		e, err := r.Store.Find(ctx, i.Seq)
 		if err == nil && e == nil {
-			err = control.Tag(fmt.Errorf("there is no event %d", i.Seq), control.ErrMissing)
+			err = project.Tag(fmt.Errorf("there is no event %d", i.Seq), project.ErrMissing)
 		}
 		return e, busy(err)
 	})
@@ -57,7 +58,7 @@ func (r *routes) events() {
 	}) (List[store.Hit], error) {
 		found, err := r.Store.Search(ctx, i.Words, i.Limit, i.Cursor)
 		if errors.Is(err, store.ErrQuery) || errors.Is(err, store.ErrCursor) {
-			err = control.Usage("", "%w", err)
+			err = project.Usage("", "%w", err)
 		}
 		if err != nil {
 			return List[store.Hit]{}, busy(err)

@@ -11,9 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control"
 	"cmux/agents/platform/harmless"
 )
 
@@ -108,7 +109,7 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 		defer w.mu.Unlock()
 		w.job.Running, w.job.EndedAt, w.job.Doing, w.job.Result = false, &ended, "", result
 		if err != nil {
-			w.job.Failed, w.job.Try = control.Explain(err)
+			w.job.Failed, w.job.Try = project.Explain(err)
 		}
 		if p := (*panicError)(nil); errors.As(err, &p) {
 			r.Log.Error("a job went wrong", "panic", p.value, "stack", string(p.stack))

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/control"
@@ -18,7 +20,7 @@ import (
 // A job that panics ends as failed, and another one can be begun; the log has the stack.
 func TestJobPanics(t *testing.T) {
 	var said bytes.Buffer
-	r := &routes{Options: Options{Project: &control.Project{Caller: control.Caller{Now: time.Now}}, Log: log.New(&said),
+	r := &routes{Options: Options{Project: &control.Project{Project: project.Project{Caller: project.Caller{Now: time.Now}}}, Log: log.New(&said),
 		Background: func(f func(context.Context)) bool { f(t.Context()); return true }}}
 	w := new(works[int])
 	one := w.of("r1")
@@ -44,7 +46,7 @@ func TestJobPanics(t *testing.T) {
 func TestJobTellsOfItsEnd(t *testing.T) {
 	var running []bool
 	one, goes := new(work[int]), true
-	r := &routes{Options: Options{Project: &control.Project{Caller: control.Caller{Now: time.Now}},
+	r := &routes{Options: Options{Project: &control.Project{Project: project.Project{Caller: project.Caller{Now: time.Now}}},
 		Changed: func(...string) { running = append(running, one.look().Running) },
 		Background: func(f func(context.Context)) bool {
 			if goes {
@@ -64,7 +66,7 @@ func TestJobTellsOfItsEnd(t *testing.T) {
 
 // Jobs that ended are forgotten one day, and those that run are not.
 func TestJobsAreBounded(t *testing.T) {
-	r := &routes{Options: Options{Project: &control.Project{Caller: control.Caller{Now: time.Now}}}}
+	r := &routes{Options: Options{Project: &control.Project{Project: project.Project{Caller: project.Caller{Now: time.Now}}}}}
 	w := new(works[int])
 	begin := func(name string, runs bool) {
 		r.Background = func(f func(context.Context)) bool {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/control"
@@ -25,7 +27,7 @@ func TestJobsOutliveTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := func(runs bool) *routes {
-		return &routes{kept: keptJobs{root: root}, Options: Options{Project: &control.Project{Caller: control.Caller{Now: time.Now}}, Log: log.New(io.Discard),
+		return &routes{kept: keptJobs{root: root}, Options: Options{Project: &control.Project{Project: project.Project{Caller: project.Caller{Now: time.Now}}}, Log: log.New(io.Discard),
 			Background: func(f func(context.Context)) bool {
 				if runs {
 					f(t.Context())

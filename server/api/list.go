@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cmux/agents/control"
+	"cmux/agents/control/project"
 )
 
 // Paging is how much of a list is asked for, and from where on.
@@ -22,7 +22,7 @@ type List[T any] struct {
 
 // errCursor says that a cursor is none of a list's.
 func errCursor() error {
-	return control.Usage("", "the cursor is none of this list, or what it points at is gone: begin without one")
+	return project.Usage("", "the cursor is none of this list, or what it points at is gone: begin without one")
 }
 
 // page is what is asked for of all. A cursor is the key of the item that a page

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"cmux/agents/control/project"
+
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control"
 	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 )
@@ -44,7 +45,7 @@ func (r *routes) login() {
 		}
 		lan, ok := r.LAN.Renew(i.Lease)
 		if !ok {
-			return lan, control.Tag(errors.New("the server does not listen on the local network any more"), control.ErrMissing)
+			return lan, project.Tag(errors.New("the server does not listen on the local network any more"), project.ErrMissing)
 		}
 		return lan, nil
 	}, hidden)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/control"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
@@ -137,7 +139,7 @@ func (r *routes) nodes() {
 		}
 		n := v.Run.Plan.Graph.Index(i.Node)
 		if n < 0 {
-			return nil, control.Tag(fmt.Errorf("run %s has no node %q", found.Plan.ID, i.Node), control.ErrMissing)
+			return nil, project.Tag(fmt.Errorf("run %s has no node %q", found.Plan.ID, i.Node), project.ErrMissing)
 		}
 		return control.Inspect(v, n), nil
 	})

@@ -7,9 +7,10 @@ import (
 	"net/http"
 	"syscall"
 
+	"cmux/agents/control/project"
+
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control"
 	"cmux/dag"
 )
 
@@ -57,7 +58,7 @@ func (r *routes) problem(ctx context.Context, op *huma.Operation, err error) err
 	if status == http.StatusInternalServerError && ctx.Err() == nil {
 		r.Log.Error("a request failed", "route", op.OperationID, "err", err)
 	}
-	text, try := control.Explain(err)
+	text, try := project.Explain(err)
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: text, Try: try}
 }
 
@@ -67,12 +68,12 @@ func statusOf(op *huma.Operation, err error) int {
 		faults dag.Faults
 		path   *fs.PathError
 		errno  syscall.Errno
-		hint   *control.Hint
+		hint   *project.Hint
 	)
 	switch {
-	case errors.Is(err, control.ErrMissing):
+	case errors.Is(err, project.ErrMissing):
 		return http.StatusNotFound
-	case errors.Is(err, control.ErrUsage), errors.As(err, &faults):
+	case errors.Is(err, project.ErrUsage), errors.As(err, &faults):
 		return http.StatusBadRequest
 	case errors.As(err, &path), errors.As(err, &errno):
 		return http.StatusInternalServerError

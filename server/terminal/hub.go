@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/coder/websocket"
 	"golang.org/x/time/rate"
 
@@ -141,9 +143,9 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Co
 	}()
 	seat, err := find(r.Context())
 	if err != nil {
-		why, try := control.Explain(err)
+		why, try := project.Explain(err)
 		status := http.StatusInternalServerError
-		if errors.Is(err, control.ErrMissing) || try != "" {
+		if errors.Is(err, project.ErrMissing) || try != "" {
 			status = http.StatusNotFound
 		}
 		login.Refuse(w, r, status, why, try)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"golang.org/x/sys/unix"
 
 	"cmux/agents/control"
@@ -417,7 +419,7 @@ func (p *pane) tell() {
 
 // refuse tells a client that what it asked for is not done, and why.
 func refuse(v *viewer, err error) {
-	why, try := control.Explain(err)
+	why, try := project.Explain(err)
 	v.tell(must(struct {
 		Type   string `json:"type"`
 		Detail string `json:"detail"`

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"github.com/coder/websocket"
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -186,7 +188,7 @@ func (s *source) AgentSeat(_ context.Context, name string) (*control.Seat, error
 	if name == s.seat.Name {
 		return s.seat, nil
 	}
-	return nil, &control.Hint{Err: fmt.Errorf("there is no agent %q", name), Try: "cmux workers list"}
+	return nil, &project.Hint{Err: fmt.Errorf("there is no agent %q", name), Try: "cmux workers list"}
 }
 
 func (s *source) NodeSeat(_ context.Context, _, node string) (*control.Seat, error) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/project"
+
 	"github.com/charmbracelet/bubbles/textarea"
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -113,7 +115,7 @@ func (m model) step(msg tea.Msg) (model, effect) {
 func (m model) took(j judged) (model, effect) {
 	m.busy = false
 	if j.err != nil {
-		text, try := control.Explain(j.err)
+		text, try := project.Explain(j.err)
 		if m.note = text; try != "" {
 			m.note += " (try: " + try + ")"
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/control/project"
+
 	"cmux/agents/control"
 	"cmux/agents/runs/run"
 	"cmux/signals"
@@ -177,7 +179,7 @@ func (p *program) tell(ctx context.Context, s *sight) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			text, _ := control.Explain(err)
+			text, _ := project.Explain(err)
 			p.tea.Send(told{text, true})
 		default:
 			p.tea.Send(made{s.node, work})

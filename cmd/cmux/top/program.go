@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/control/project"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
@@ -181,7 +183,7 @@ func result(o order, said string, err error) tea.Msg {
 		}
 		return did{order: o, said: say.Line(said)}
 	}
-	text, try := control.Explain(err)
+	text, try := project.Explain(err)
 	if said != "" {
 		text += ": " + said
 	}

@@ -1,4 +1,4 @@
-package control
+package project
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"cmux/signals"
 )
 
-// org is the project's organization.
-func (p *Project) org() (*standing.Org, error) {
+// Org is the project's organization.
+func (p *Project) Org() (*standing.Org, error) {
 	org, err := standing.Open(p.Root)
 	if errors.Is(err, run.ErrNoOrganization) {
 		return nil, &Hint{Err: err, Try: "cmux start"}
@@ -21,9 +21,9 @@ func (p *Project) org() (*standing.Org, error) {
 	return org, err
 }
 
-// standingAgent finds a standing agent by its name, display name or id.
-func (p *Project) standingAgent(name string) (*standing.Org, *standing.Agent, error) {
-	org, err := p.org()
+// StandingAgent finds a standing agent by its name, display name or id.
+func (p *Project) StandingAgent(name string) (*standing.Org, *standing.Agent, error) {
+	org, err := p.Org()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,9 +35,9 @@ func (p *Project) standingAgent(name string) (*standing.Org, *standing.Agent, er
 	return org, a, err
 }
 
-// running is the organization of the project, which somebody keeps.
-func (p *Project) running() (*standing.Org, error) {
-	org, err := p.org()
+// Running is the organization of the project, which somebody keeps.
+func (p *Project) Running() (*standing.Org, error) {
+	org, err := p.Org()
 	if err == nil && !org.Run.RunnerLives() {
 		err = &Hint{Err: errors.New("the organization is not running"), Try: "cmux start"}
 	}
@@ -48,10 +48,10 @@ func (p *Project) running() (*standing.Org, error) {
 // stands whatever becomes of who asked.
 const keeperPatience = 90 * time.Second
 
-// askKeeper leaves a request for the monitor and waits for its answer, which is
+// AskKeeper leaves a request for the monitor and waits for its answer, which is
 // read into made.
-func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask standing.Ask, made any) error {
-	org, err := p.running()
+func (p *Project) AskKeeper(ctx context.Context, op run.Op, name string, ask standing.Ask, made any) error {
+	org, err := p.Running()
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask sta
 			return err
 		}
 		if a, ok := org.Answers[q.ID]; ok {
-			if err := refusal(a); err != nil || made == nil || len(a.Made) == 0 {
+			if err := Refusal(a); err != nil || made == nil || len(a.Made) == 0 {
 				return err
 			}
 			return json.Unmarshal(a.Made, made)
@@ -87,7 +87,8 @@ func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask sta
 	}
 }
 
-func refusal(a standing.Answer) error {
+// Refusal is the reason of a refused request as an error; nil: it was carried out.
+func Refusal(a standing.Answer) error {
 	if a.Refused != "" {
 		return errors.New(a.Refused)
 	}

@@ -1,4 +1,4 @@
-package control
+package project
 
 import (
 	"sync"
@@ -20,9 +20,9 @@ type Memory struct {
 	book *task.Book
 }
 
-// withLedger has look see the mailbox as it is now. What look is given is not to be
+// WithLedger has look see the mailbox as it is now. What look is given is not to be
 // kept.
-func (p *Project) withLedger(look func(*mailbox.Ledger, []mailbox.Bad) error) error {
+func (p *Project) WithLedger(look func(*mailbox.Ledger, []mailbox.Bad) error) error {
 	box, err := mail.Box(p.Root)
 	if err != nil {
 		return err
@@ -44,11 +44,8 @@ func (p *Project) withLedger(look func(*mailbox.Ledger, []mailbox.Bad) error) er
 	return look(k.ledger, k.bad)
 }
 
-// TaskList is the tasks of the project, to be read.
-func (p *Project) TaskList() (*task.List, error) { return p.taskList() }
-
-// taskList is the tasks as they are now, to be read.
-func (p *Project) taskList() (*task.List, error) {
+// TaskList is the tasks as they are now, to be read.
+func (p *Project) TaskList() (*task.List, error) {
 	k := p.Memory
 	if k == nil {
 		b, err := task.OpenBook(p.Root, p.Now, false)

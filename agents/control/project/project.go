@@ -1,4 +1,11 @@
-package control
+// Package project is the project that a caller stands in, as all commands need it:
+// its root, who calls, from which process, the organization and its monitor.
+//
+// It knows no command. What the packages above it do to a project begins with a
+// Project of here and ends in an error that a person can act on: see Hint and
+// ErrUsage. Nothing here prints or reads the environment of this process: what a
+// caller has of these stands in Caller.
+package project
 
 import (
 	"bytes"
@@ -79,7 +86,8 @@ func Open(ctx context.Context, c Caller) (*Project, error) {
 	return p, p.untracked(ctx)
 }
 
-func (c Caller) note(line string) {
+// Tell passes a line to Note, if there is one.
+func (c Caller) Tell(line string) {
 	if c.Note != nil {
 		c.Note(line)
 	}
@@ -101,7 +109,7 @@ func (p *Project) untracked(ctx context.Context) error {
 	if worktree.TracksNothing(p.Root, signals.Folder) {
 		return nil
 	}
-	out, err := p.git(ctx, p.Root, "ls-files", "-z", "--", signals.Folder)
+	out, err := p.Git(ctx, p.Root, "ls-files", "-z", "--", signals.Folder)
 	if err != nil {
 		if strings.Contains(err.Error(), "not a git repository") {
 			return nil
@@ -136,9 +144,9 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		return root, nil
 	}
 	ask := []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree"}
-	out, err := c.git(ctx, dir, append(ask, "--show-toplevel")...)
+	out, err := c.Git(ctx, dir, append(ask, "--show-toplevel")...)
 	if err != nil && strings.Contains(err.Error(), "must be run in a work tree") {
-		out, err = c.git(ctx, dir, ask...)
+		out, err = c.Git(ctx, dir, ask...)
 	}
 	if err != nil {
 		var missing *exec.Error
@@ -160,13 +168,13 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 	gitDir, common, bare, inside := facts[0], facts[1], facts[2] == "true", facts[3] == "true"
 	if gitDir == common && inside && len(facts) == 5 {
 		top := facts[4]
-		if isGuard(top) {
+		if IsGuard(top) {
 			return c.root(ctx, filepath.Dir(top)) // called from inside .cmux
 		}
 		return top, nil
 	}
 	if !bare && gitDir != common { // in a linked worktree git calls no repository bare
-		is, err := c.git(ctx, common, "config", "--type=bool", "--default=false", "core.bare")
+		is, err := c.Git(ctx, common, "config", "--type=bool", "--default=false", "core.bare")
 		if err != nil {
 			return "", err
 		}
@@ -179,7 +187,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		return c.bareRoot(ctx, common, facts)
 	}
 	// A submodule's repository lies elsewhere and names its working tree.
-	if tree, err := c.git(ctx, common, "config", "core.worktree"); err == nil {
+	if tree, err := c.Git(ctx, common, "config", "core.worktree"); err == nil {
 		tree = strings.TrimSuffix(tree, "\n")
 		if !filepath.IsAbs(tree) {
 			tree = filepath.Join(common, tree)
@@ -196,15 +204,15 @@ func (c Caller) bareRoot(ctx context.Context, common string, facts []string) (st
 	if kept := worktree.KeptRoot(common); kept != "" {
 		return kept, nil
 	}
-	if len(facts) == 5 && facts[3] == "true" && !isGuard(facts[4]) {
+	if len(facts) == 5 && facts[3] == "true" && !IsGuard(facts[4]) {
 		return facts[4], nil
 	}
-	branch, err := c.git(ctx, common, "symbolic-ref", "--short", "HEAD")
+	branch, err := c.Git(ctx, common, "symbolic-ref", "--short", "HEAD")
 	if err != nil {
 		return "", err
 	}
 	way := worktree.AddTree(common, strings.TrimSpace(branch))
-	out, err := c.git(ctx, common, "worktree", "list", "--porcelain", "-z")
+	out, err := c.Git(ctx, common, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return "", err
 	}
@@ -218,9 +226,9 @@ func (c Caller) bareRoot(ctx context.Context, common string, facts []string) (st
 	return "", &Hint{Err: fmt.Errorf("%s is a bare repository, and you stand in none of its worktrees", common), Try: way}
 }
 
-// isGuard reports whether top is no project but the empty repository that
+// IsGuard reports whether top is no project but the empty repository that
 // keeps git clean out of .cmux (see signals.Init).
-func isGuard(top string) bool {
+func IsGuard(top string) bool {
 	if filepath.Base(top) != signals.Folder && filepath.Base(filepath.Dir(top)) != signals.Folder {
 		return false
 	}
@@ -248,8 +256,8 @@ func (c Caller) Short(path string) string {
 	return path
 }
 
-// git runs git in dir and returns its stdout. The error holds what git said.
-func (c Caller) git(ctx context.Context, dir string, args ...string) (string, error) {
+// Git runs git in dir and returns its stdout. The error holds what git said.
+func (c Caller) Git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := worktree.Git(ctx, dir, c.Env, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -269,21 +277,21 @@ type Choice struct {
 	Stands  string // how it stands, for people
 }
 
-// moment is t for JSON: null for none.
-func moment(t time.Time) *time.Time {
+// Moment is t for JSON: null for none.
+func Moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
 	return &t
 }
 
-// skipped tells of lines that do not count.
-func (p *Project) skipped(all []ledger.Bad) {
+// Skipped tells of lines that do not count.
+func (p *Project) Skipped(all []ledger.Bad) {
 	for i := range all {
-		p.note("skipped a line of " + all[i].String())
+		p.Tell("skipped a line of " + all[i].String())
 	}
 }
 
-// patience is how long an order waits for a live runner to take it up. It
+// Patience is how long an order waits for a live runner to take it up. It
 // stands whatever happens to whoever gave it.
-const patience = 10 * time.Second
+const Patience = 10 * time.Second

@@ -1,4 +1,4 @@
-package control
+package project
 
 import (
 	"path/filepath"
@@ -8,27 +8,27 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// origin is the attempt that an order comes from; nil: it is a person's.
-func (p *Project) origin() (*origin.Attempt, error) {
+// Origin is the attempt that an order comes from; nil: it is a person's.
+func (p *Project) Origin() (*origin.Attempt, error) {
 	if p.Person {
 		return nil, nil
 	}
 	return origin.Of(p.Root)
 }
 
-// orderer is the standing agent that gives an order; empty: a person does.
-func (p *Project) orderer() (string, error) {
-	from, err := p.origin()
+// Orderer is the standing agent that gives an order; empty: a person does.
+func (p *Project) Orderer() (string, error) {
+	from, err := p.Origin()
 	if err != nil || from == nil {
 		return "", err
 	}
 	return from.Node, nil
 }
 
-// caller is who gives an order, as an address: the person, or a node of a run.
+// Sender is who gives an order, as an address: the person, or a node of a run.
 // inside says that its wrapper can be reached, which vouches for it.
-func (p *Project) caller() (from mailbox.Address, inside bool, err error) {
-	a, err := p.origin()
+func (p *Project) Sender() (from mailbox.Address, inside bool, err error) {
+	a, err := p.Origin()
 	if err != nil || a == nil {
 		return mailbox.Address{Kind: mailbox.User}, false, err
 	}
