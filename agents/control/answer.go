@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/kinds/question"
@@ -44,7 +46,7 @@ func (p *Project) Question(ctx context.Context, node string) (*Question, error) 
 	if err := answerable(n); err != nil {
 		return nil, err
 	}
-	if !asks(n) {
+	if !runview.Asks(n) {
 		return nil, &project.Hint{Err: fmt.Errorf("%s asks nothing (%s)", node, n.Status.Label), Try: "cmux agents answer " + node + " TEXT, which tells it something all the same"}
 	}
 	return &Question{Node: node, Text: n.Status.Reason, Question: asked(n), Age: n.Status.Age}, nil
@@ -56,7 +58,7 @@ func answerable(n *run.NodeView) error {
 	if n.Spec.Role != dag.RoleGate {
 		return live(n)
 	}
-	if Succeeded(n) {
+	if runview.Succeeded(n) {
 		return fmt.Errorf("%s is a gate, and done already", name)
 	}
 	return &project.Hint{Err: fmt.Errorf("%s is a gate", name), Try: "cmux agents approve " + name}
@@ -116,7 +118,7 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	if a.Question != nil && *a.Question != n.Asked() {
 		return Answered{}, run.AsksElse(a.Node)
 	}
-	isAsked := asks(n)
+	isAsked := runview.Asks(n)
 	if isAsked {
 		if err := offered(asked(n), a.Text, "cmux agents answer "+a.Node); err != nil {
 			return Answered{}, err

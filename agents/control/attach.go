@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/kinds"
@@ -64,7 +66,7 @@ func (p *Project) Attach(ctx context.Context, o Attach) (*Offer, error) {
 	n, name := &v.Nodes[i], o.Node
 	if n.Spec.Role == dag.RoleGate {
 		err := fmt.Errorf("%s is a gate (%s): nothing runs in it, so it has no pane", name, n.Status.Label)
-		if Succeeded(n) {
+		if runview.Succeeded(n) {
 			return nil, err
 		}
 		return nil, &project.Hint{Err: err, Try: "cmux agents approve " + name}
@@ -93,7 +95,7 @@ func (p *Project) Attach(ctx context.Context, o Attach) (*Offer, error) {
 		}
 		return nil, &project.Hint{Err: fmt.Errorf("%s (%s): %s", name, n.Status.Label, what), Try: try}
 	}
-	c.busy = n.Fact.Phase != dag.Ended && !left(n) && v.Holder != nil
+	c.busy = n.Fact.Phase != dag.Ended && !runview.Left(n) && v.Holder != nil
 	offer.Conversation = c
 	return offer, nil
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/platform/proc"
@@ -56,13 +58,13 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 	if err != nil {
 		return nil, err
 	}
-	if underWay(v) {
+	if runview.UnderWay(v) {
 		return nil, &project.Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, v.Holder.Brief(p.Now())), Try: "cmux agents stop"}
 	}
-	if at := AtWork(v); len(at) > 0 && !Over(v) {
+	if at := runview.AtWork(v); len(at) > 0 && !runview.Over(v) {
 		return nil, &project.Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
 	}
-	c := &Cleanup{view: v, Open: AtWork(v)}
+	c := &Cleanup{view: v, Open: runview.AtWork(v)}
 	if c.Finally = unrun(v); len(c.Finally) > 0 {
 		c.Try = p.InSession("cmux agents resume", r.Plan.Graph.Session)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/org/task"
@@ -118,7 +120,7 @@ func (p *Project) CommentNode(ctx context.Context, node string, c Comments) (*Co
 		return nil, err
 	}
 	out := &Commented{How: CommentsTold, Text: text}
-	if n := &v.Nodes[i]; n.Fact.Live() && !Succeeded(n) {
+	if n := &v.Nodes[i]; n.Fact.Live() && !runview.Succeeded(n) {
 		if !n.Spec.UsesModel() {
 			return nil, fmt.Errorf("%s is not an agent that can read a comment", node)
 		}

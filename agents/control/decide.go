@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/platform/harmless"
@@ -25,11 +27,11 @@ type Decision struct {
 func (p *Project) Approve(ctx context.Context, d Decision) (Taken, error) {
 	return p.decide(ctx, run.OpApprove, d, func(n *run.NodeView) error {
 		switch {
-		case n.Spec.Role != dag.RoleGate && Succeeded(n):
+		case n.Spec.Role != dag.RoleGate && runview.Succeeded(n):
 			return fmt.Errorf("%s is a %s, no gate, and done already", n.Spec.Name, n.Spec.Role)
 		case n.Spec.Role != dag.RoleGate:
 			return &project.Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
-		case Succeeded(n):
+		case runview.Succeeded(n):
 			return fmt.Errorf("%s is done already", n.Spec.Name)
 		}
 		return nil
@@ -39,7 +41,7 @@ func (p *Project) Approve(ctx context.Context, d Decision) (Taken, error) {
 // Override calls a node done, whatever it says itself.
 func (p *Project) Override(ctx context.Context, d Decision) (Taken, error) {
 	return p.decide(ctx, run.OpOverride, d, func(n *run.NodeView) error {
-		if Succeeded(n) {
+		if runview.Succeeded(n) {
 			return fmt.Errorf("%s is done already", n.Spec.Name)
 		}
 		return nil

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/runs/run"
 	"cmux/worktree"
 )
@@ -62,7 +64,7 @@ func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd)
 		return ctx, nil, fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
 	}
 	a := n.Attempt()
-	if a == nil && Succeeded(n) { // overridden before it began
+	if a == nil && runview.Succeeded(n) { // overridden before it began
 		return ctx, nil, fmt.Errorf("%s never ran, so it has no branch (%s)", n.Spec.Name, n.Status.Label)
 	} else if a == nil {
 		return ctx, nil, fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/platform/lease"
@@ -273,7 +275,7 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
 	if v.RunState == dag.RunNoRunner {
 		f.OK, f.Try = false, "cmux agents resume"
 	}
-	if at := AtWork(v); len(at) > 0 && v.Holder == nil {
+	if at := runview.AtWork(v); len(at) > 0 && v.Holder == nil {
 		f.OK = false
 		f.Detail += "; still at work without a runner: " + say.List(at, 10)
 		f.Try = "cmux agents resume, or cmux agents stop to end them"
@@ -287,10 +289,10 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
 	}
 	for _, f := range notice.Failures(r.Dir) {
-		all = append(all, Finding{What: "notify", Detail: say.Line(f.String()), Try: "correct notify." + f.Way + " in " + p.Short(r.Plan.Config) + ", then " + UpdateWay(v)})
+		all = append(all, Finding{What: "notify", Detail: say.Line(f.String()), Try: "correct notify." + f.Way + " in " + p.Short(r.Plan.Config) + ", then " + runview.UpdateWay(v)})
 	}
 	if v.ConfigChanged {
-		all = append(all, Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan of the run", Try: UpdateWay(v)})
+		all = append(all, Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan of the run", Try: runview.UpdateWay(v)})
 	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]

@@ -3,6 +3,8 @@ package control
 import (
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -50,7 +52,7 @@ func Inspect(v *run.View, i int) *Inspection {
 	g := v.Run.Plan.Graph
 	in := &Inspection{
 		Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch, Dir: n.Spec.Dir,
-		Label: n.Status.Label, Reason: n.Status.Reason, Way: wayOut(v, i),
+		Label: n.Status.Label, Reason: n.Status.Reason, Way: runview.WayOut(v, i),
 		After: besides(v, g.Deps(i)), Before: besides(v, g.Dependents(i)),
 		Used: n.Used, Budget: n.Spec.Budget, Orders: fitting(v, i),
 	}
@@ -60,7 +62,7 @@ func Inspect(v *run.View, i int) *Inspection {
 	if n.Status.Age > 0 {
 		in.Since = v.Since(i)
 	}
-	if asks(n) && n.Spec.Role != dag.RoleGate && !left(n) {
+	if runview.Asks(n) && n.Spec.Role != dag.RoleGate && !runview.Left(n) {
 		q := asked(n)
 		in.Question = &q
 	}
@@ -104,15 +106,15 @@ func fitting(v *run.View, i int) (names []string) {
 		name string
 		fits bool
 	}{
-		{"approve", gate && !Succeeded(n)},
-		{"answer", asks(n) && !gate && !left(n) && !asked(n).InPane},
-		{"release", takenOver(n)},
-		{"retry", !gate && (left(n) || again == nil)},
+		{"approve", gate && !runview.Succeeded(n)},
+		{"answer", runview.Asks(n) && !gate && !runview.Left(n) && !asked(n).InPane},
+		{"release", runview.TakenOver(n)},
+		{"retry", !gate && (runview.Left(n) || again == nil)},
 		{"attach", !gate && len(n.Attempts) > 0},
 		{"logs", len(n.Attempts) > 0},
 		{"diff", n.Spec.HasBranch() && len(n.Attempts) > 0},
-		{"answer", !asks(n) && !gate && live(n) == nil},
-		{"override", !gate && !Succeeded(n)},
+		{"answer", !runview.Asks(n) && !gate && live(n) == nil},
+		{"override", !gate && !runview.Succeeded(n)},
 		{"stop", !v.State.Settled(i) || n.Fact.Live()},
 	} {
 		if o.fits {
@@ -126,7 +128,7 @@ func fitting(v *run.View, i int) (names []string) {
 // something.
 func NeedPerson(v *run.View) (nodes []int) {
 	for i := range v.Nodes {
-		if n := &v.Nodes[i]; asks(n) || takenOver(n) || held(n) {
+		if n := &v.Nodes[i]; runview.Asks(n) || runview.TakenOver(n) || runview.Held(n) {
 			nodes = append(nodes, i)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/runs/run"
@@ -40,7 +42,7 @@ func (p *Project) Undo(ctx context.Context, l Launch, tell func(string)) error {
 	if v, err = r.View(ctx, now()); err != nil {
 		return interrupted(r, "was made", err)
 	}
-	if v.Holder != nil || len(AtWork(v)) > 0 {
+	if v.Holder != nil || len(runview.AtWork(v)) > 0 {
 		return StillRunning(r, ended)
 	}
 	return &project.Hint{Err: interrupted(r, "was made and is stopped", ended), Try: "cmux agents resume, or cmux agents start --new"}
@@ -72,7 +74,7 @@ func cameOut(v *run.View, state dag.RunState, brokenOff bool) error {
 	case !brokenOff:
 		return &project.Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
 	}
-	if at := AtWork(v); len(at) > 0 {
+	if at := runview.AtWork(v); len(at) > 0 {
 		return &project.Hint{Err: project.Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), ErrInterrupted), Try: "cmux agents stop"}
 	}
 	return &project.Hint{Err: ErrInterrupted, Try: "cmux agents resume"}

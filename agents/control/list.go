@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/runs/run"
@@ -73,7 +75,7 @@ func pastRunOf(v *run.View) PastRun {
 	for i := range v.Nodes {
 		one.Attempts += len(v.Nodes[i].Attempts)
 		switch {
-		case Succeeded(&v.Nodes[i]):
+		case runview.Succeeded(&v.Nodes[i]):
 			one.Done++
 		case v.Nodes[i].Status.Label.State == dag.NodeFailed:
 			one.Failed++

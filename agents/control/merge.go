@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/platform/say"
@@ -165,7 +167,7 @@ func (p *Project) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.Vi
 		}
 		item := mergeItem{node: n, standing: standings[i], tip: worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip}}
 		switch {
-		case !Succeeded(n):
+		case !runview.Succeeded(n):
 			item.leftOut = n.Status.Label.String()
 		case standings[i].Why != "":
 			item.leftOut = standings[i].Why
@@ -195,11 +197,11 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 	}
 	for _, item := range items {
 		n, s := item.node, item.standing
-		if Succeeded(n) && o.Continue && s.State == ReviewMoved && s.Why != "" {
+		if runview.Succeeded(n) && o.Continue && s.State == ReviewMoved && s.Why != "" {
 			return &project.Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, s.Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
 		}
 		if item.leftOut != "" {
-			reviewed = reviewed || Succeeded(n) && s.Why != ""
+			reviewed = reviewed || runview.Succeeded(n) && s.Why != ""
 			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, item.leftOut))
 			continue
 		}

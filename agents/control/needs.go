@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -94,7 +96,7 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 			n.Run, n.Try = o.ID, p.InSession(n.Try, o.Session)
 			all = append(all, n)
 		}
-		if Over(v) {
+		if runview.Over(v) {
 			q := *p
 			q.Session = o.Session
 			some, err := q.Deliveries(ctx)
@@ -134,7 +136,7 @@ func viewNeeds(v *run.View) (all []Need) {
 			node(i, NeedFailure)
 		}
 	}
-	if !Over(v) {
+	if !runview.Over(v) {
 		for _, l := range v.Limits {
 			label := dag.Label{State: dag.NodeLimited, Until: l.Until}
 			all = append(all, Need{ID: "limit " + id + " " + l.Account, Kind: NeedLimit, Name: l.Account, Since: l.Since, Label: label.String(), Text: l.Said})

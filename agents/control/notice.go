@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/platform/notice"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -26,7 +28,7 @@ func Notices(v *run.View) (all []Notice) {
 		if !wantsLooking(n.Status) {
 			continue
 		}
-		line := n.Spec.Name + ": " + Explained(v, i)
+		line := n.Spec.Name + ": " + runview.Explained(v, i)
 		if end := n.LastEnd(); end != nil && end.Snapshot != "" && !n.Fact.Live() {
 			line += "; its work is saved: cmux snapshots restore " + end.Snapshot
 		}
@@ -55,7 +57,7 @@ func Notices(v *run.View) (all []Notice) {
 	}
 	switch {
 	case v.Full == "":
-	case Over(v):
+	case runview.Over(v):
 		tell("the disk is full: %s (free some space: commands that change the run need some)", v.Full)
 	default:
 		tell("the disk is full: %s (free some space; nodes wait for it and continue by themselves)", v.Full)
@@ -79,11 +81,11 @@ func Notices(v *run.View) (all []Notice) {
 	if v.Halted {
 		tell("a signal has stopped the runner, so nothing here changes: kill -CONT %d", v.Holder.PID)
 	}
-	if at := AtWork(v); len(at) > 0 && v.Holder == nil {
+	if at := runview.AtWork(v); len(at) > 0 && v.Holder == nil {
 		tell("still at work without a runner: %s (cmux agents stop ends them)", strings.Join(at, ", "))
 	}
 	if err := v.RunOverBudget(); err != nil {
-		tell("%v, so no agent is started: raise it in the configuration, then %s", err, UpdateWay(v))
+		tell("%v, so no agent is started: raise it in the configuration, then %s", err, runview.UpdateWay(v))
 	}
 	if n := unreviewed(v); n > 0 {
 		tell("%s to review before a merge: cmux agents review", say.Count(n, "node"))
@@ -95,7 +97,7 @@ func Notices(v *run.View) (all []Notice) {
 		tell("%s of the records not counted: %s", say.Count(len(lines), "line"), say.Line(say.List(lines, 3)))
 	}
 	if v.ConfigChanged {
-		tell("the configuration differs from the plan of this run; to apply it: %s", UpdateWay(v))
+		tell("the configuration differs from the plan of this run; to apply it: %s", runview.UpdateWay(v))
 	}
 	return all
 }
@@ -127,7 +129,7 @@ func stray(v *run.View, file string) string {
 	n := &v.Nodes[i]
 	order := ""
 	switch {
-	case Succeeded(n):
+	case runview.Succeeded(n):
 	case n.Spec.Role == dag.RoleGate:
 		order = " cmux agents approve " + n.Spec.Name
 	default:

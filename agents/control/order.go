@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/platform/say"
@@ -154,7 +156,7 @@ func await(ctx context.Context, r *run.Run, h *run.History, offset int64, id str
 func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken, error) {
 	switch {
 	case p.Start && q.Op != run.OpStop: // which is no reason to start anything
-	case Over(v):
+	case runview.Over(v):
 		return &Taken{Note: "the run has ended: this takes effect at cmux agents resume"}, nil
 	default:
 		return &Taken{Note: "no runner: this takes effect at cmux agents resume"}, nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/org/standing"
@@ -149,7 +151,7 @@ func (p *Project) endRuns(ctx context.Context, s *StoppedOrg, too bool) error {
 			return err
 		}
 		switch {
-		case !underWay(v):
+		case !runview.UnderWay(v):
 		case too:
 			if err := End(ctx, v, p.Now); err != nil {
 				return err

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/kinds/question"
@@ -210,7 +212,7 @@ func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
 		if err != nil {
 			return err
 		}
-		if !Over(v) {
+		if !runview.Over(v) {
 			report.Runs = append(report.Runs, RunBrief{o.ID, o.Session, string(v.RunState), Count(v).Done, len(v.Nodes)})
 		}
 	}

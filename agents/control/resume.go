@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/platform/say"
@@ -39,7 +41,7 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ended && Over(v) && len(v.Pending) == 0 {
+	if ended && runview.Over(v) && len(v.Pending) == 0 {
 		return nil, &project.Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
 			Try: "cmux agents retry NAME, or cmux agents start"}
 	}
@@ -176,7 +178,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 	)
 	if old.Session != g.Session {
 		errs = append(errs, &project.Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
-			Try: sessionWay(v)})
+			Try: runview.SessionWay(v)})
 	}
 	what, err := changedKeys(old, g, "nodes", "session", "included")
 	if err != nil {
@@ -201,7 +203,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 		}
 		then := "at its next attempt"
 		switch {
-		case Succeeded(&v.Nodes[j]):
+		case runview.Succeeded(&v.Nodes[j]):
 			then = "stays done"
 		case v.Nodes[j].Fact.Live():
 			then = "at its next attempt: it runs, and ends as it was"

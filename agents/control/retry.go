@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/runs/run"
@@ -80,7 +82,7 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 	res := &Retried{Unblocked: was(v.State.BlockedBy(i)...)}
 	req := run.Request{Op: run.OpRetry, Node: q.Node, Downstream: q.Downstream, Fresh: q.Fresh, Text: q.Comment}
 	var again []int
-	goesOn := left(&v.Nodes[i])
+	goesOn := runview.Left(&v.Nodes[i])
 	if goesOn {
 		if err := runner.GoesOn(q.Node, q.Fresh); err != nil {
 			return nil, err
@@ -154,7 +156,7 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 	old := v.Run.Plan.Graph
 	j := g.Index(node)
 	if j < 0 {
-		return own{absent: true, way: applyWay(v, g)}, nil
+		return own{absent: true, way: runview.ApplyWay(v, g)}, nil
 	}
 	with, err := old.WithOwn(g, node)
 	if err != nil {
@@ -172,7 +174,7 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 		o.differs = "session" // and the branches that are named after it
 	}
 	if o.differs != "" {
-		o.way = applyWay(v, g)
+		o.way = runview.ApplyWay(v, g)
 	}
 	if o.takes != "" {
 		o.sum, o.graph = run.Sum(src), with
@@ -232,7 +234,7 @@ func (p *Project) retryFailed(ctx context.Context, v *run.View, q Retry, matrix 
 		if matrix != "" && (n.Spec.Matrix == nil || n.Spec.Matrix.Name != matrix) {
 			continue
 		}
-		if n.Status.Label.State == dag.NodeFailed || held(n) {
+		if n.Status.Label.State == dag.NodeFailed || runview.Held(n) {
 			names = append(names, n.Spec.Name)
 		}
 	}

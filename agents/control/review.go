@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/platform/say"
@@ -114,7 +116,7 @@ func reviewable(n *run.NodeView) error {
 		return fmt.Errorf("%s is a %s and leaves no branch to review", name, n.Spec.Role)
 	case n.Fact.Live():
 		return fmt.Errorf("%s is still at work (%s)", name, n.Status.Label)
-	case !Succeeded(n):
+	case !runview.Succeeded(n):
 		return &project.Hint{Err: fmt.Errorf("%s is not done (%s)", name, n.Status.Label), Try: "cmux agents status"}
 	}
 	return nil
@@ -235,7 +237,7 @@ func (p *Project) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
 		return nil, project.Usage("cmux agents review "+j.Node+" --send-back TEXT", "the comment is empty: say what is to change")
 	case !n.Spec.UsesModel():
 		return nil, &project.Hint{Err: fmt.Errorf("%s is not an agent that can read a comment", j.Node), Try: "cmux agents retry " + j.Node + ", or cmux agents review " + j.Node + " --drop"}
-	case left(n):
+	case runview.Left(n):
 		return nil, &project.Hint{Err: fmt.Errorf("%s has not ended yet (%s)", j.Node, n.Status.Label), Try: "cmux agents retry " + j.Node}
 	}
 	res := &Judged{}
@@ -244,7 +246,7 @@ func (p *Project) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
 		return nil, err
 	}
 	for _, d := range behind {
-		if !j.Downstream && Succeeded(&v.Nodes[d]) && v.Nodes[d].Spec.HasBranch() {
+		if !j.Downstream && runview.Succeeded(&v.Nodes[d]) && v.Nodes[d].Spec.HasBranch() {
 			res.Keep = append(res.Keep, v.Nodes[d].Spec.Name)
 		}
 	}

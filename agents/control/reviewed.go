@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -58,11 +60,11 @@ func stand(v *run.View, at func(i int) (start, tip string)) []branchStanding {
 	all := make([]branchStanding, g.Len())
 	for _, i := range g.Order() {
 		n, s := &v.Nodes[i], &all[i]
-		if !Succeeded(n) {
+		if !runview.Succeeded(n) {
 			continue // it contributes nothing
 		}
 		for _, d := range g.Sources(i) {
-			if !Succeeded(&v.Nodes[d]) {
+			if !runview.Succeeded(&v.Nodes[d]) {
 				continue
 			}
 			if all[d].State != "" {
@@ -141,7 +143,7 @@ func unreviewed(v *run.View) (count int) {
 	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
-		if end := n.LastEnd(); n.Spec.HasBranch() && Succeeded(n) && (end == nil || end.Commits > 0) &&
+		if end := n.LastEnd(); n.Spec.HasBranch() && runview.Succeeded(n) && (end == nil || end.Commits > 0) &&
 			(n.Review == nil || n.Review.Verdict == run.VerdictSentBack) {
 			count++
 		}

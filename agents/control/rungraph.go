@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/runs/run"
@@ -302,7 +304,7 @@ func (p *Project) pastDurations(ctx context.Context) (map[string][]time.Duration
 			return nil, err
 		}
 		for i := range v.Nodes {
-			if n := &v.Nodes[i]; Succeeded(n) && len(n.Attempts) > 0 && !n.Fact.Live() {
+			if n := &v.Nodes[i]; runview.Succeeded(n) && len(n.Attempts) > 0 && !n.Fact.Live() {
 				all[n.Spec.Name] = append(all[n.Spec.Name], workedFor(n, p.Now()))
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/kinds/question"
@@ -36,7 +38,7 @@ func Count(v *run.View) (t Tally) {
 			t.Blocked++
 		} else if v.State.Skipped(i) {
 			t.Skipped++
-		} else if Succeeded(&v.Nodes[i]) {
+		} else if runview.Succeeded(&v.Nodes[i]) {
 			t.Done++
 		} else if v.Nodes[i].Fact.Phase == dag.Ended {
 			t.Failed++
@@ -185,7 +187,7 @@ func NewReport(v *run.View) Report {
 		if d := n.Review; d != nil {
 			r.Review = &Decided{d.Verdict, d.Commit, d.Comment, d.At}
 		}
-		if asks(n) && n.Spec.Role != dag.RoleGate && !left(n) {
+		if runview.Asks(n) && n.Spec.Role != dag.RoleGate && !runview.Left(n) {
 			q := asked(n)
 			r.Question = &q
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -66,11 +68,11 @@ func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, at := v.Run.Plan.ID, AtWork(v)
+	id, at := v.Run.Plan.ID, runview.AtWork(v)
 	switch {
-	case len(at) == 0 && (Over(v) || v.Holder == nil && v.RunState == dag.RunStopped):
+	case len(at) == 0 && (runview.Over(v) || v.Holder == nil && v.RunState == dag.RunStopped):
 		return nil, fmt.Errorf("run %s is not running (%s)", id, v.RunState)
-	case Over(v):
+	case runview.Over(v):
 		ended, err := p.endOpen(ctx, v, at)
 		if err != nil {
 			return nil, err
@@ -123,7 +125,7 @@ func End(ctx context.Context, v *run.View, now func() time.Time) error {
 			if err := Follow(ctx, r, now, func(v *run.View) bool { last = v; return v.Holder != nil }); err != nil {
 				return err
 			}
-			if waits := slices.ContainsFunc(last.Pending, func(p run.Request) bool { return p.ID == q.ID }); !waits || Over(last) {
+			if waits := slices.ContainsFunc(last.Pending, func(p run.Request) bool { return p.ID == q.ID }); !waits || runview.Over(last) {
 				return r.Answered(q)
 			}
 		}

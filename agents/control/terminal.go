@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/org/standing"
@@ -135,7 +137,7 @@ func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err er
 		return false, false, err
 	}
 	n := &v.Nodes[i]
-	return takenOver(n), n.Fact.Live() && n.Left == nil, nil
+	return runview.TakenOver(n), n.Fact.Live() && n.Left == nil, nil
 }
 
 // SeatLog writes the log of a seat's program, its last lines first, and goes on

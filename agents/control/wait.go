@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control/project"
 
 	"cmux/agents/runs/run"
@@ -86,7 +88,7 @@ func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 	if node >= 0 {
 		n := &v.Nodes[node]
 		if v.State.Settled(node) {
-			if Succeeded(n) || v.State.Skipped(node) {
+			if runview.Succeeded(n) || v.State.Skipped(node) {
 				return nil, false
 			}
 			return fmt.Errorf("%s: %s: %w", n.Spec.Name, n.Status.Label, ErrUnfinished), false
@@ -124,8 +126,8 @@ type want struct{ node, why string }
 func wanted(v *run.View, needed []int) []want {
 	var all []want
 	for _, i := range needed {
-		if n := &v.Nodes[i]; asks(n) || takenOver(n) || held(n) {
-			all = append(all, want{n.Spec.Name, Explained(v, i)})
+		if n := &v.Nodes[i]; runview.Asks(n) || runview.TakenOver(n) || runview.Held(n) {
+			all = append(all, want{n.Spec.Name, runview.Explained(v, i)})
 		}
 	}
 	return all

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"cmux/agents/control/runview"
+
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
@@ -95,7 +97,7 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 	}
 	if len(u.Changes) == 0 {
 		_, err := fmt.Fprintln(o.Out, "The configuration has not changed: nothing to update.")
-		return v.Holder != nil || control.Over(v), err
+		return v.Holder != nil || runview.Over(v), err
 	}
 	rows := make([][]string, len(u.Changes))
 	for i, c := range u.Changes {

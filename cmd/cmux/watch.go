@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/control/runview"
+
 	"cmux/agents/control"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -80,7 +82,7 @@ func (w *watching) changes(ctx context.Context, views <-chan *run.View) error {
 					return err
 				}
 			}
-			if control.Over(v) {
+			if runview.Over(v) {
 				return nil
 			}
 			if err := control.Halted(v); w.leaves && err != nil {

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runview"
+
 	"cmux/agents/runs/run"
 )
 
@@ -74,7 +75,7 @@ func due(v *run.View, now time.Time) time.Duration {
 			count(now.Sub(n.Fact.At))
 		}
 	}
-	if !v.StartedAt.IsZero() && v.EndedAt.IsZero() && !control.Over(v) {
+	if !v.StartedAt.IsZero() && v.EndedAt.IsZero() && !runview.Over(v) {
 		count(now.Sub(v.StartedAt))
 	}
 	return next

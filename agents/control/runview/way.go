@@ -1,4 +1,4 @@
-package control
+package runview
 
 import (
 	"slices"
@@ -16,15 +16,15 @@ func Explained(v *run.View, i int) string {
 	if s.Reason != "" {
 		text += ": " + say.Line(s.Reason)
 	}
-	if way := wayOut(v, i); way != "" {
+	if way := WayOut(v, i); way != "" {
 		text += " (" + way + ")"
 	}
 	return text
 }
 
-// wayOut is the command a person would call next for node i; empty when its
+// WayOut is the command a person would call next for node i; empty when its
 // reason names one already.
-func wayOut(v *run.View, i int) string {
+func WayOut(v *run.View, i int) string {
 	n := &v.Nodes[i]
 	name, failed := n.Spec.Name, n.Status.Label.State == dag.NodeFailed
 	switch {
@@ -37,13 +37,13 @@ func wayOut(v *run.View, i int) string {
 		return reconcile(v, i) + ", resolve, commit; cmux agents retry " + name
 	case failed:
 		return "cmux agents logs " + name + "; cmux agents retry " + name
-	case left(n):
+	case Left(n):
 		return "cmux agents override " + name + "; cmux agents retry " + name + "; cmux agents attach " + name
-	case asks(n) && v.Run.Plan.Headless:
+	case Asks(n) && v.Run.Plan.Headless:
 		return "cmux agents answer " + name
-	case asks(n):
+	case Asks(n):
 		return "cmux agents attach " + name + "; cmux agents answer " + name
-	case takenOver(n):
+	case TakenOver(n):
 		return "cmux agents release " + name
 	}
 	return ""
@@ -81,17 +81,17 @@ func reconcile(v *run.View, i int) string {
 	return first + "git -C " + say.Word(g.TreePath(v.Run.Plan.Root, in[0])) + " merge " + say.Word(in[1].Branch)
 }
 
-// applyWay is the command that applies the edited configuration g.
-func applyWay(v *run.View, g *dag.Graph) string {
+// ApplyWay is the command that applies the edited configuration g.
+func ApplyWay(v *run.View, g *dag.Graph) string {
 	if v.Run.Plan.Graph.Session != g.Session {
-		return sessionWay(v)
+		return SessionWay(v)
 	}
 	return UpdateWay(v)
 }
 
-// sessionWay is the command that starts the configuration under another session.
-func sessionWay(v *run.View) string {
-	if underWay(v) {
+// SessionWay is the command that starts the configuration under another session.
+func SessionWay(v *run.View) string {
+	if UnderWay(v) {
 		return "cmux agents stop, then cmux agents start --new"
 	}
 	return "cmux agents start --new"
@@ -99,7 +99,7 @@ func sessionWay(v *run.View) string {
 
 // UpdateWay is the command that takes an edited configuration in.
 func UpdateWay(v *run.View) string {
-	if v.Run.Plan.Headless && underWay(v) { // its commands are children of the runner
+	if v.Run.Plan.Headless && UnderWay(v) { // its commands are children of the runner
 		return "cmux agents stop, then cmux agents update"
 	}
 	return "cmux agents update"
