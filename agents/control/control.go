@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"cmux/agents/control/configfile"
 	"cmux/agents/control/project"
 )
 
@@ -17,3 +18,6 @@ func Open(ctx context.Context, c project.Caller) (*Project, error) {
 	}
 	return &Project{*p}, nil
 }
+
+// Configurations opens the configurations that commands read.
+func (p *Project) Configurations() *configfile.Files { return &configfile.Files{Project: p.Project} }

@@ -70,12 +70,12 @@ func Examine(ctx context.Context, c project.Caller) []Finding {
 	repo, err := worktree.Open(ctx, root)
 	add("git", "repository "+root, err, "")
 	add("folder", run.Folder(root)+" can be written", writable(root), "make it writable for you: chmod u+rwx "+run.Folder(root))
-	path := p.Config("")
+	path := p.Configurations().Config("")
 	var graph *dag.Graph
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		add("configuration", "none yet (cmux agents init)", nil, "")
 	} else {
-		g, warnings, err := p.ReadConfig(ctx, path)
+		g, warnings, err := p.Configurations().ReadConfig(ctx, path)
 		detail := ""
 		if err == nil {
 			graph = g

@@ -47,7 +47,7 @@ func GraphSchema() []byte { return dag.Schema() }
 
 // GraphText reads the configuration of agents, which need not be there.
 func (p *Project) GraphText() (*GraphText, error) {
-	path := p.Config("")
+	path := p.Configurations().Config("")
 	src, err := run.ReadConfig(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -82,7 +82,7 @@ func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
 
 // parseGraph reads a text as the configuration of agents.
 func (p *Project) parseGraph(text string) (*dag.Graph, []dag.Warning, error) {
-	return p.parse(p.Config(""), []byte(text))
+	return p.Configurations().Parse(p.Configurations().Config(""), []byte(text))
 }
 
 // WriteGraph writes a text as the configuration of agents, in place of the one that
@@ -118,7 +118,7 @@ func (p *Project) WriteGraph(ctx context.Context, text, sum string) (*GraphText,
 // graphFile is the file that the configuration of agents is written to: where it is a
 // link, what that leads to.
 func (p *Project) graphFile() (string, error) {
-	path := p.Config("")
+	path := p.Configurations().Config("")
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
 		return path, nil

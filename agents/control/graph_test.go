@@ -26,7 +26,7 @@ func TestWriteGraphThroughLinks(t *testing.T) {
 	if err := write("one"); err != nil { // there was none
 		t.Fatal(err)
 	}
-	file := p.Config("")
+	file := p.Configurations().Config("")
 	real := filepath.Join(p.Root, "conf", "agents.yml")
 	err := errors.Join(os.Mkdir(filepath.Dir(real), 0o700), os.Rename(file, real), os.Symlink("conf/agents.yml", file))
 	if err != nil {

@@ -26,22 +26,22 @@ func TestGitEnvPointsNowhereElse(t *testing.T) {
 func TestWriteConfig(t *testing.T) {
 	s := newScratch(t, "")
 	path := filepath.Join(s.Root, "flow.yml")
-	_, err := s.WriteConfig(path, "session: 'a b'\n")
+	_, err := s.Configurations().WriteConfig(path, "session: 'a b'\n")
 	if text, _ := project.Explain(err); !errors.Is(err, project.ErrUsage) || !strings.HasPrefix(text, "these answers make no valid configuration, so nothing was written:\nflow.yml:1:") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it was written: %v", err)
 	}
-	g, err := s.WriteConfig(path, "session: s\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
+	g, err := s.Configurations().WriteConfig(path, "session: s\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
 	if err != nil || g.Len() != 1 {
 		t.Fatal(err)
 	}
-	again, _, err := s.ReadConfig(t.Context(), path)
+	again, _, err := s.Configurations().ReadConfig(t.Context(), path)
 	if err != nil || again.Session != "s" {
 		t.Errorf("%+v, %v", again, err)
 	}
-	if b, err := os.ReadFile(s.Schema()); err != nil || !bytes.Equal(b, dag.Schema()) {
+	if b, err := os.ReadFile(s.Configurations().Schema()); err != nil || !bytes.Equal(b, dag.Schema()) {
 		t.Errorf("the schema: %v", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestIsPersons(t *testing.T) {
 
 func TestLeftovers(t *testing.T) {
 	s := worked(t)
-	s.write(s.Config(""), "session: scratch\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
+	s.write(s.Configurations().Config(""), "session: scratch\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
 	s.begin(runner.StartOptions{Headless: true})
 	tree := func(name string) string { return filepath.Join(filepath.Dir(s.Root), "scratch-"+name) }
 	if f := s.findings()["worktrees"]; f.OK || f.Detail != "worktrees of nodes that are not in the newest run: "+tree("b") || !strings.HasPrefix(f.Try, "look into them") {

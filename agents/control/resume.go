@@ -117,8 +117,8 @@ func (p *Project) PlanUpdate(ctx context.Context, v *run.View) (*Update, error) 
 	src, err := run.ReadConfig(path)
 	switch {
 	case !errors.Is(err, os.ErrNotExist):
-	case path == p.Config(""):
-		return nil, p.NoConfig(ctx, path)
+	case path == p.Configurations().Config(""):
+		return nil, p.Configurations().NoConfig(ctx, path)
 	default: // it was named to start, and has no other name here
 		return nil, project.Usage("", "there is no %s", path)
 	}

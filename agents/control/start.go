@@ -82,18 +82,18 @@ func (n *Planned) Waits() string { return waits(n.DependsOn, n.When, n.Finally, 
 
 // PlanStart reads and checks everything that a start needs.
 func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
-	from, err := p.linked(ctx)
+	from, err := p.Configurations().Linked(ctx)
 	if err != nil {
 		return nil, err
 	}
 	asked := runner.StartOptions{
-		Root: p.Root, From: from, Config: p.Config(o.Config), Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
+		Root: p.Root, From: from, Config: p.Configurations().Config(o.Config), Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
 		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket, By: o.By, Order: o.Order,
 	}
 	l, err := runner.Plan(ctx, asked)
 	var hinted *runner.TryError
-	if _, missing := os.Stat(p.Config(o.Config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
-		return nil, p.NoConfig(ctx, p.Config(o.Config))
+	if _, missing := os.Stat(p.Configurations().Config(o.Config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
+		return nil, p.Configurations().NoConfig(ctx, p.Configurations().Config(o.Config))
 	}
 	if err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func TestExamine(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	s.write(filepath.Join(s.run.Signals(), "wbe.done"), "")
-	s.write(s.Config(""), "session: [")
+	s.write(s.Configurations().Config(""), "session: [")
 	got = s.findings()
 	if f := got["markers"]; f.OK || !strings.Contains(f.Detail, "wbe.done (did you mean web.done?)") {
 		t.Errorf("%+v", f)

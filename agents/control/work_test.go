@@ -245,7 +245,7 @@ func TestUpdate(t *testing.T) {
 	if u, err := plan(); err != nil || len(u.Changes) != 0 {
 		t.Errorf("unchanged: %+v, %v", u, err)
 	}
-	s.write(s.Config(""), `session: scratch
+	s.write(s.Configurations().Config(""), `session: scratch
 max_parallel: 2
 defaults: {agent: command, role: review}
 agents:
@@ -266,7 +266,7 @@ agents:
 		t.Errorf("left for the runner: %q", got)
 	}
 	s.record(started("web"))
-	s.write(s.Config(""), "session: other\nagents:\n  - {name: api, agent: command, task: 'true'}\n")
+	s.write(s.Configurations().Config(""), "session: other\nagents:\n  - {name: api, agent: command, task: 'true'}\n")
 	_, err = plan()
 	text, try := project.Explain(err)
 	if !strings.Contains(text, "the session cannot be changed under a run") || try != "cmux agents start --new" {
@@ -326,12 +326,12 @@ agents:
 
 func TestStartWithoutAConfiguration(t *testing.T) {
 	s := newScratch(t, "")
-	if err := os.Rename(s.Config(""), filepath.Join(s.Root, "flow.yml")); err != nil {
+	if err := os.Rename(s.Configurations().Config(""), filepath.Join(s.Root, "flow.yml")); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.PlanStart(t.Context(), Start{Headless: true})
-	refused(t, err, "there is no "+s.Config(""), "cmux agents init")
-	s.write(s.Config(""), "")
+	refused(t, err, "there is no "+s.Configurations().Config(""), "cmux agents init")
+	s.write(s.Configurations().Config(""), "")
 	_, err = s.PlanStart(t.Context(), Start{Headless: true, Config: "flwo.yml"})
 	refused(t, err, "there is no "+filepath.Join(s.Root, "flwo.yml")+` (did you mean "flow.yml"?)`, "the same with --config flow.yml")
 }
@@ -354,7 +354,7 @@ func TestLinked(t *testing.T) {
 		}
 		return got
 	}
-	if got := planned(tree, Start{}); got.Linked != tree || got.Branch != "feature" || got.Config != s.Config("") {
+	if got := planned(tree, Start{}); got.Linked != tree || got.Branch != "feature" || got.Config != s.Configurations().Config("") {
 		t.Errorf("the main worktree's configuration: %+v", got)
 	}
 	s.gitIn(tree, "commit", "-q", "--allow-empty", "-m", "more")

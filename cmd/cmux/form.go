@@ -167,7 +167,7 @@ func (a *answers) proposed(task, role string) string {
 // agreed shows the file and asks whether it is written as it is. A fault is
 // shown instead, and nothing asked.
 func (o *initOptions) agreed(ctx context.Context, p *control.Project, path string) (bool, error) {
-	rel, err := filepath.Rel(filepath.Dir(path), p.Schema())
+	rel, err := filepath.Rel(filepath.Dir(path), p.Configurations().Schema())
 	if err != nil {
 		return false, err
 	}

@@ -47,7 +47,7 @@ func runGraph(ctx context.Context, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	g, _, err := p.ReadConfig(ctx, p.Config(o.Config))
+	g, _, err := p.Configurations().ReadConfig(ctx, p.Configurations().Config(o.Config))
 	if err != nil {
 		return err
 	}

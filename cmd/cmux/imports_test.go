@@ -83,7 +83,8 @@ var house = []struct {
 
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},
-	{"agents/control", "agents/control/project agents/control/runview agents/kinds agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/recovery agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/incident agents/records/journal agents/records/ledger agents/records/locks agents/records/mail agents/runs/attempt agents/runs/host agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper dag signals signals/mailbox worktree"},
+	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag signals"},
+	{"agents/control", "agents/control/configfile agents/control/project agents/control/runview agents/kinds agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/recovery agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/incident agents/records/journal agents/records/ledger agents/records/locks agents/records/mail agents/runs/attempt agents/runs/host agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper dag signals signals/mailbox worktree"},
 
 	{"web", ""},
 	{"server/watch", "agents/org/watchconfig"},
@@ -104,7 +105,7 @@ var house = []struct {
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/project agents/control/runview agents/kinds/question agents/platform/harmless agents/platform/say agents/runs/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/project agents/platform/harmless agents/platform/say agents/runs/run"},
-	{"cmd/cmux", "agents/control agents/control/project agents/control/runview agents/kinds agents/kinds/agent agents/org/recovery agents/org/schedule agents/org/task agents/org/team agents/org/upkeep agents/platform/harmless agents/platform/say agents/records/event agents/records/incident agents/records/journal agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/top dag docs server server/store signals/mailbox web"},
+	{"cmd/cmux", "agents/control agents/control/configfile agents/control/project agents/control/runview agents/kinds agents/kinds/agent agents/org/recovery agents/org/schedule agents/org/task agents/org/team agents/org/upkeep agents/platform/harmless agents/platform/say agents/records/event agents/records/incident agents/records/journal agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/top dag docs server server/store signals/mailbox web"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

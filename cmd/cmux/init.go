@@ -123,7 +123,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 	if err != nil {
 		return err
 	}
-	path := p.Config(o.config)
+	path := p.Configurations().Config(o.config)
 	switch there, err := os.Lstat(path); {
 	case err != nil:
 	case there.IsDir():
@@ -180,11 +180,11 @@ func runInit(ctx context.Context, o *initOptions) error {
 func (o *initOptions) workIn(p *control.Project) error {
 	if o.dirGiven {
 		o.Dir = path.Clean(filepath.ToSlash(o.Dir))
-		if !p.HasFolder(o.Dir) {
+		if !p.Configurations().HasFolder(o.Dir) {
 			return project.Usage("", "--dir: there is no folder %s in the project", o.Dir)
 		}
 	} else {
-		for o.Dir = p.Below(); o.Dir != "." && len(checksOf(filepath.Join(p.Root, o.Dir))) == 0; {
+		for o.Dir = p.Configurations().Below(); o.Dir != "." && len(checksOf(filepath.Join(p.Root, o.Dir))) == 0; {
 			o.Dir = path.Dir(o.Dir)
 		}
 	}
@@ -198,11 +198,11 @@ func (o *initOptions) workIn(p *control.Project) error {
 
 // write writes what the answers say.
 func (o *initOptions) write(p *control.Project, path string) error {
-	rel, err := filepath.Rel(filepath.Dir(path), p.Schema())
+	rel, err := filepath.Rel(filepath.Dir(path), p.Configurations().Schema())
 	if err != nil {
 		return err
 	}
-	g, err := p.WriteConfig(path, compose(o.answers, filepath.ToSlash(rel)))
+	g, err := p.Configurations().WriteConfig(path, compose(o.answers, filepath.ToSlash(rel)))
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (o *initOptions) write(p *control.Project, path string) error {
 	}
 	fmt.Fprintln(o.Out, "Next: look it over, then")
 	start := "cmux agents start"
-	if path != p.Config("") {
+	if path != p.Configurations().Config("") {
 		start += " --config " + p.Short(path)
 	}
 	_, err = fmt.Fprintf(o.Out, "  %s --dry-run\n  %s\n", start, start)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"cmux/agents/control/configfile"
+
 	"cmux/agents/control/project"
 
 	"github.com/spf13/cobra"
@@ -307,7 +309,7 @@ func launchTable(s *control.Starting, width int, color bool) string {
 	if s.Tokens > 0 {
 		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", say.Short(s.Tokens))
 	}
-	if s.Config != control.DefaultConfig {
+	if s.Config != configfile.DefaultConfig {
 		fmt.Fprintf(&b, "configuration: %s\n", s.Config)
 	}
 	base := fmt.Sprintf("base: %s (%.12s)", s.Base, s.Commit)

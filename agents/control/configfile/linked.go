@@ -1,4 +1,4 @@
-package control
+package configfile
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"cmux/agents/control/project"
 )
 
-// linked returns the root of the linked worktree that the caller stands in. "" means
+// Linked returns the root of the linked worktree that the caller stands in. "" means
 // that they stand in the main worktree or in none, or that CMUX_HOME names the
 // project.
-func (p *Project) linked(ctx context.Context) (string, error) {
+func (p *Files) Linked(ctx context.Context) (string, error) {
 	if p.Getenv("CMUX_HOME") != "" || p.Dir == p.Root {
 		return "", nil
 	}

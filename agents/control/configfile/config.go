@@ -1,4 +1,8 @@
-package control
+// Package configfile finds and reads the configuration that a command works on.
+//
+// It reads files and git, and changes neither: what is wrong with a configuration
+// is an error with its line.
+package configfile
 
 import (
 	"context"
@@ -19,6 +23,9 @@ import (
 	"cmux/signals"
 )
 
+// Files are the configurations of a project, as its caller sees them.
+type Files struct{ project.Project }
+
 // DefaultConfig is the name of a configuration that needs no --config.
 const DefaultConfig = runner.DefaultConfig
 
@@ -26,7 +33,7 @@ const DefaultConfig = runner.DefaultConfig
 // the caller gave. If named is empty, Config takes the nearest DefaultConfig from
 // where the caller stands up to the root of their worktree, else the one at the
 // project's root, which need not exist.
-func (p *Project) Config(named string) string {
+func (p *Files) Config(named string) string {
 	if named != "" {
 		return p.Abs(named)
 	}
@@ -48,7 +55,7 @@ func (p *Project) Config(named string) string {
 
 // Below returns the caller's folder relative to the root of the working tree around it,
 // with slashes. "." means the root, or that there is none.
-func (p *Project) Below() string {
+func (p *Files) Below() string {
 	if top := p.stands(); top != "" {
 		if rel, err := filepath.Rel(top, resolved(p.Dir)); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel)
@@ -58,7 +65,7 @@ func (p *Project) Below() string {
 }
 
 // HasFolder reports whether dir, relative to the project's root, is a folder of it.
-func (p *Project) HasFolder(dir string) bool {
+func (p *Files) HasFolder(dir string) bool {
 	info, err := os.Stat(filepath.Join(p.Root, dir))
 	return err == nil && info.IsDir()
 }
@@ -66,7 +73,7 @@ func (p *Project) HasFolder(dir string) bool {
 // stands returns the root of the working tree around the caller's folder, as the
 // files show it. "" means that there is none, or that CMUX_HOME names a project
 // elsewhere.
-func (p *Project) stands() string {
+func (p *Files) stands() string {
 	for at := resolved(p.Dir); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !project.IsGuard(at) {
 			if p.Getenv("CMUX_HOME") != "" && at != resolved(p.Root) {
@@ -90,7 +97,7 @@ func resolved(path string) string {
 
 // ReadConfig reads and validates the configuration at path. Faults name it as
 // Short does.
-func (p *Project) ReadConfig(ctx context.Context, path string) (*dag.Graph, []dag.Warning, error) {
+func (p *Files) ReadConfig(ctx context.Context, path string) (*dag.Graph, []dag.Warning, error) {
 	src, err := run.ReadConfig(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, p.NoConfig(ctx, path)
@@ -98,12 +105,12 @@ func (p *Project) ReadConfig(ctx context.Context, path string) (*dag.Graph, []da
 	if err != nil {
 		return nil, nil, project.Tag(err, project.ErrUsage)
 	}
-	return p.parse(path, src)
+	return p.Parse(path, src)
 }
 
-// parse reads a text as the configuration at path, with the kinds of agents that start
+// Parse reads a text as the configuration at path, with the kinds of agents that start
 // would take.
-func (p *Project) parse(path string, src []byte) (*dag.Graph, []dag.Warning, error) {
+func (p *Files) Parse(path string, src []byte) (*dag.Graph, []dag.Warning, error) {
 	known := dag.Kinds()
 	for _, name := range slices.Sorted(maps.Keys(p.Kinds)) {
 		if !slices.Contains(known, name) {
@@ -117,7 +124,7 @@ func (p *Project) parse(path string, src []byte) (*dag.Graph, []dag.Warning, err
 
 // NoConfig says that there is no configuration at path. Only where the project
 // has none is a new one the way out: another name was mistyped.
-func (p *Project) NoConfig(ctx context.Context, path string) error {
+func (p *Files) NoConfig(ctx context.Context, path string) error {
 	usual := p.Config("")
 	if _, err := os.Stat(usual); path == usual || errors.Is(err, os.ErrNotExist) {
 		if below := p.configsBelow(ctx); len(below) > 0 && path == usual {
@@ -140,7 +147,7 @@ func (p *Project) NoConfig(ctx context.Context, path string) error {
 
 // configsBelow returns the configurations in subfolders of the caller's worktree, as
 // git knows them: tracked, or untracked and not ignored.
-func (p *Project) configsBelow(ctx context.Context) (all []string) {
+func (p *Files) configsBelow(ctx context.Context) (all []string) {
 	top := p.stands()
 	if top == "" {
 		return nil
@@ -158,7 +165,7 @@ func (p *Project) configsBelow(ctx context.Context) (all []string) {
 	return all
 }
 
-func (p *Project) shorts(paths []string) []string {
+func (p *Files) shorts(paths []string) []string {
 	all := make([]string, len(paths))
 	for i, path := range paths {
 		all[i] = p.Short(path)
@@ -169,7 +176,7 @@ func (p *Project) shorts(paths []string) []string {
 // WriteConfig writes a configuration, and the schema that editors check it with.
 // One that is faulty is not written; one whose schema could not be is, which is
 // noted.
-func (p *Project) WriteConfig(path, text string) (*dag.Graph, error) {
+func (p *Files) WriteConfig(path, text string) (*dag.Graph, error) {
 	g, _, err := dag.Parse(p.Short(path), []byte(text), dag.ParseOptions{})
 	if err != nil {
 		return nil, project.Tag(fmt.Errorf("these answers make no valid configuration, so nothing was written:\n%w", err), project.ErrUsage)
@@ -184,4 +191,4 @@ func (p *Project) WriteConfig(path, text string) (*dag.Graph, error) {
 }
 
 // Schema is the path of the JSON Schema of the configuration.
-func (p *Project) Schema() string { return filepath.Join(p.Root, dag.SchemaPath) }
+func (p *Files) Schema() string { return filepath.Join(p.Root, dag.SchemaPath) }
