@@ -132,7 +132,7 @@ func (a *instance) Start(context.Context) error {
 	if !a.start.Headless && said != "" {
 		file := a.promptFile
 		if said != a.prompt {
-			file = a.resumption(s.Files.N)
+			file = a.freshResumption()
 			if err := signals.PutFile(file, []byte(said), 0o600); err != nil {
 				return err
 			}

@@ -3,11 +3,15 @@ package claude
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/handover"
 	"cmux/agents/kinds/transcript"
 	"cmux/agents/records/mail"
@@ -133,21 +137,37 @@ func (a *instance) unreadBefore() []string {
 	return unread(Transcript(a.stage.Env, before), typed, a.saidBefore)
 }
 
-// resumption is the file of what the agent was told when attempt n took its
-// conversation up again.
-func (a *instance) resumption(n int) string {
-	return a.stage.Files.At(n, "resumption", ".md")
+// resumption returns the file with what cmux told the agent when its program started for
+// the k-th time in attempt n, counted from 1. A program that starts again leaves the
+// earlier files as they are: the transcript names them.
+func resumption(files agent.Files, n, k int) string {
+	name := "resumption"
+	if k > 1 {
+		name += fmt.Sprintf(".%d", k)
+	}
+	return files.At(n, name, ".md")
 }
 
-// saidBefore is text with what the files hold that cmux named in it.
-func (a *instance) saidBefore(text string) string {
-	for n := 1; n < a.stage.Files.N; n++ {
-		file := a.resumption(n)
-		if !strings.Contains(text, handover.Mention(file)) {
-			continue
+// freshResumption returns the first of these files that does not exist yet.
+func (a *instance) freshResumption() string {
+	for k := 1; ; k++ {
+		if _, err := signals.ReadFile(resumption(a.stage.Files, a.stage.Files.N, k), maxResumption); errors.Is(err, fs.ErrNotExist) {
+			return resumption(a.stage.Files, a.stage.Files.N, k)
 		}
-		if said, err := signals.ReadFile(file, maxResumption); err == nil {
-			text += "\n" + string(said)
+	}
+}
+
+// saidBefore returns text and the content of the files that cmux named in it.
+func (a *instance) saidBefore(text string) string {
+	for n := 1; n <= a.stage.Files.N; n++ {
+		for k := 1; ; k++ {
+			said, err := signals.ReadFile(resumption(a.stage.Files, n, k), maxResumption)
+			if errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			if err == nil && strings.Contains(text, handover.Mention(resumption(a.stage.Files, n, k))) {
+				text += "\n" + string(said)
+			}
 		}
 	}
 	return text

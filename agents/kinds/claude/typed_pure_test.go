@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/handover"
+	"cmux/signals"
 )
 
 func TestUnread(t *testing.T) {
@@ -34,5 +38,27 @@ func TestUnread(t *testing.T) {
 				t.Errorf("unread: %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A standing agent's program starts again within one attempt: what it was told at each
+// start counts as said, however often it starts.
+func TestSaidAtEachStart(t *testing.T) {
+	a := &instance{stage: &agent.Stage{Files: agent.Files{Dir: t.TempDir(), N: 1}}}
+	for _, said := range []string{"look left", "", "look right"} {
+		file := a.freshResumption()
+		if err := signals.PutFile(file, []byte("go on, "+said), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.saidBefore(handover.Mention(file)); !strings.Contains(got, said) {
+			t.Errorf("%s is read as %q", file, got)
+		}
+	}
+	all := handover.Mention(resumption(a.stage.Files, 1, 1)) + handover.Mention(resumption(a.stage.Files, 1, 3))
+	if got := a.saidBefore(all); !strings.Contains(got, "look left") || !strings.Contains(got, "look right") {
+		t.Errorf("after three starts: %q", got)
+	}
+	if got := a.saidBefore("nothing"); got != "nothing" {
+		t.Errorf("what was not named: %q", got)
 	}
 }
