@@ -30,7 +30,7 @@ agents/records/incident 4
 agents/records/ledger 6
 agents/records/locks 1
 agents/records/mail 11
-agents/runs/attempt 29
+agents/runs/attempt 26
 agents/runs/host 5
 agents/runs/host/hosttest 3
 agents/runs/prompt 5

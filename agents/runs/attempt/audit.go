@@ -14,7 +14,7 @@ import (
 )
 
 // auditor writes the tool calls of a standing agent into the audit log: of each
-// what was asked for and what came of it.
+// what was asked for and its result.
 type auditor struct {
 	log    audit.Log
 	line   audit.Line // who it is

@@ -98,7 +98,7 @@ func (a *assignment) policy(scopes workspace.Scopes) guard.Policy {
 	return p
 }
 
-// workText is what the agent is told of the work that was begun.
+// workText returns the text of the work that the attempt hands to the agent.
 func (a *assignment) workText() (string, error) {
 	text, err := a.workPrompt()
 	if err != nil {

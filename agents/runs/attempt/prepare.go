@@ -56,9 +56,9 @@ func (a *attempt) prepare() error {
 	return nil
 }
 
-// anew begins a verdict on the work that the attempt is at, and forgets what was of
+// beginVerdict begins a verdict on the work that the attempt is at, and forgets what was of
 // other work.
-func (a *attempt) anew() {
+func (a *attempt) beginVerdict() {
 	a.back = ""
 	a.sender.rest()
 	a.progress.dir, a.progress.patience = "", time.Duration(a.node.IdleTimeout)

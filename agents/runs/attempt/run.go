@@ -107,7 +107,7 @@ func (a *attempt) run() (run.End, error) {
 	a.sender = sender{home: a.job.Home, env: env}
 	a.compaction = compaction{reporter: a.reporter, standing: a.stays(), keep: a.keepState, conversation: func() string { return a.end.Conversation }}
 	a.account = account{reporter: a.reporter, name: a.node.Account, home: a.job.Home, limits: a.limits}
-	a.anew()
+	a.beginVerdict()
 	if a.spec.Said != "" && !a.stays() {
 		a.stage.Resumption, a.stage.Again = prompt.SentBack(a.spec.Said), true
 	}

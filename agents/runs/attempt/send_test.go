@@ -61,7 +61,7 @@ func TestAgentSends(t *testing.T) {
 		}
 	}
 	if id, why := send("secret", &mailbox.Message{Type: mailbox.StatusUpdate, Subject: "writing"}); id == first || why != "" {
-		t.Errorf("what it does, anew: %q, %q", id, why)
+		t.Errorf("after it has begun again: %q, %q", id, why)
 	}
 	f.done("nothing was needed: x")
 	if end, err := wait(); err != nil || end.Outcome != dag.Done {

@@ -169,7 +169,7 @@ func (a *attempt) begin(w *run.Work) error {
 	a.take(w)
 	a.before = a.meter.used
 	a.end = run.End{Conversation: a.end.Conversation}
-	a.anew()
+	a.beginVerdict()
 	if err := a.prepare(); err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 func (a *attempt) putDown() {
 	a.rest()
 	a.end = run.End{Conversation: a.end.Conversation}
-	a.anew()
+	a.beginVerdict()
 	a.guardAnew()
 }
 

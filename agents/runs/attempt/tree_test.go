@@ -327,7 +327,7 @@ func TestCancelWhileMerging(t *testing.T) {
 }
 
 // A quiet program that changes files is not idle: it writes until long after the
-// idle time-out, which only the file changes put off.
+// idle timeout, which only the file changes put off.
 func TestFileChangesAreLife(t *testing.T) {
 	f := inTree(t, dag.Node{
 		Task:        "while [ ! -e stop ]; do echo >> ignored; sleep 0.02; done; rm stop",
@@ -335,7 +335,7 @@ func TestFileChangesAreLife(t *testing.T) {
 	})
 	began := time.Now()
 	wait := f.start(t.Context())
-	eventually(t, "twice the idle time-out is over", func() bool { return time.Since(began) > 4*time.Second })
+	eventually(t, "twice the idle timeout is over", func() bool { return time.Since(began) > 4*time.Second })
 	write(t, filepath.Join(f.job.Spec.Place.Dir, "stop"), "")
 	if end, err := wait(); err != nil || end.Outcome != dag.Done {
 		t.Errorf("end %+v, %v", end, err)
