@@ -110,7 +110,8 @@ func TestAskByTool(t *testing.T) {
 	}
 }
 
-// Headless nobody answers: a question is refused, and being blocked is the end.
+// Headless nobody answers: the tool for questions is not offered, and being blocked is
+// the end.
 func TestAskByToolHeadless(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()
@@ -120,7 +121,7 @@ func TestAskByToolHeadless(t *testing.T) {
 		{mt.Text("never said")},
 	}})
 	f.start()()
-	f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "no key"}, "", []string{"nobody can answer"}, nil)
+	f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "no key"}, "", []string{"No such tool available: mcp__cmux__ask"}, nil)
 	if n := len(f.server.Requests()); n != 2 {
 		t.Errorf("the model was called %d times, not 2", n)
 	}
