@@ -73,7 +73,7 @@ web/src/runs/graph 2
 web/src/tasks 3
 web/src/terminal 8
 web/src/ui 1
-worktree 22
+worktree 21
 '
 
 forms='of which (nothing|none|no )|(is|are|was) (said|told|heard) of|(go|goes|gone|went) on with|what (came|comes|comes out|it came|became) (of|to)|\banew\b|(that|it|which) (is|are) (none|nobody)\b|comes? about\b|brings? about|the same again|(terminal|command|clone) of yours|(is|are) to be (done|told|said|given|assigned|tried|read|shown)|but for the'

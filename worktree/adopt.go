@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/prepare"
+	"cmux/worktree/submodule"
 )
 
 // adopt goes on in a worktree that is there. It returns neither tree nor error
 // when it has taken the worktree away and it must be made again.
 func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, error) {
 	if e.locked && s.Fresh {
-		return nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+		return nil, git.Hintf("git worktree unlock -- "+git.ShellWord(e.path), "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
 	if err := r.relink(ctx, s.Path); err != nil {
 		return nil, err
@@ -22,7 +25,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 		return nil, err
 	}
 	t := &Tree{Path: s.Path, Branch: s.Branch, GitDir: private, Head: e.head, Owner: s.Owner, Adopted: true}
-	record, err := readOwner(private)
+	record, err := git.ReadOwner(private)
 	if err != nil {
 		return nil, err
 	}
@@ -31,17 +34,17 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 		_, err := r.remove(ctx, s.Path, RemoveSpec{Name: snapshotName(s), Reason: "fresh start of " + s.Owner})
 		return nil, err
 	}
-	op := operation(private)
+	op := git.Operation(private)
 	if e.branch != s.Branch && !(ours && op == "rebase" && e.branch == "") {
 		on := e.branch
 		if on == "" {
 			on = "a detached HEAD"
 		}
-		way := "git -C " + shellWord(s.Path) + " switch " + shellWord(s.Branch)
+		way := "git -C " + git.ShellWord(s.Path) + " switch " + git.ShellWord(s.Branch)
 		if s.Branch == "" {
-			way = "git -C " + shellWord(s.Path) + " switch --detach"
+			way = "git -C " + git.ShellWord(s.Path) + " switch --detach"
 		}
-		return nil, hint(way+", or --fresh, which saves what is there first", "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
+		return nil, git.Hintf(way+", or --fresh, which saves what is there first", "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
 	}
 
 	if !ours {
@@ -53,7 +56,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 			return nil, r.dirty(s.Path, d, fmt.Sprintf("left by %s", orUnknown(record.Owner)))
 		}
 	}
-	err = r.follow(ctx, s.Path, func() error {
+	err = submodule.Follow(ctx, &r.Repo, s.Path, func() error {
 		if s.Branch == "" {
 			return r.detachAt(ctx, s, t)
 		}
@@ -63,11 +66,11 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 		return nil, err
 	}
 	if !ours {
-		if err := writeOwner(private, ownerFile, ownerRecord{s.Owner, s.Branch, s.Start}); err != nil {
+		if err := git.WriteOwner(private, git.OwnerFile, git.OwnerRecord{Owner: s.Owner, Branch: s.Branch, Start: s.Start}); err != nil {
 			return nil, err
 		}
 		// What another owner prepared is not what this one asked for.
-		if err := unprepare(private); err != nil {
+		if err := prepare.Unprepare(private); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +108,7 @@ func (r *Repo) freeBranch(ctx context.Context, s LendSpec) error {
 				}
 			}
 		}
-		return hint("git -C "+shellWord(e.path)+" switch --detach, or give the node another branch",
+		return git.Hintf("git -C "+git.ShellWord(e.path)+" switch --detach, or give the node another branch",
 			"%w: %s is checked out in %s", ErrBranchOut, s.Branch, e.path)
 	}
 	return nil
@@ -119,7 +122,7 @@ func (r *Repo) detachAt(ctx context.Context, s LendSpec, t *Tree) error {
 	if err := r.reachable(ctx, s.Path, t.Head); err != nil {
 		return err
 	}
-	if _, err := git(ctx, s.Path, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", s.Start, "--"); err != nil {
+	if _, err := git.Run(ctx, s.Path, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", s.Start, "--"); err != nil {
 		return err
 	}
 	t.Head = s.Start
@@ -138,7 +141,7 @@ func (r *Repo) goOn(ctx context.Context, s LendSpec, t *Tree) error {
 		if err != nil {
 			return err
 		}
-		r.ownBranch(s.Path, head)
+		r.RecordOwnBranch(s.Path, head)
 		if d.Clean() {
 			err = fastForward(ctx, s.Path, head)
 		} else {
@@ -154,8 +157,8 @@ func (r *Repo) goOn(ctx context.Context, s LendSpec, t *Tree) error {
 }
 
 func (r *Repo) dirty(path string, d Dirt, why string) error {
-	return hint("commit it (git -C "+shellWord(path)+" add -A && git -C "+shellWord(path)+" commit), or remove the worktree with cmux agents cleanup, or --fresh; both save it first",
-		"%w: %s (%s: %s; %s)", ErrDirty, path, d, shown(d.Paths), why)
+	return git.Hintf("commit it (git -C "+git.ShellWord(path)+" add -A && git -C "+git.ShellWord(path)+" commit), or remove the worktree with cmux agents cleanup, or --fresh; both save it first",
+		"%w: %s (%s: %s; %s)", ErrDirty, path, d, git.Shown(d.Paths), why)
 }
 
 func orUnknown(owner string) string {
@@ -169,14 +172,14 @@ func orUnknown(owner string) string {
 func (r *Repo) reachable(ctx context.Context, path, commit string) error {
 	held, err := r.held(ctx, commit)
 	if err == nil && !held {
-		err = hint("git -C "+shellWord(path)+" branch NAME, or --fresh, which saves it first", "%w: %s is on commit %.12s, which no branch holds", ErrDirty, path, commit)
+		err = git.Hintf("git -C "+git.ShellWord(path)+" branch NAME, or --fresh, which saves it first", "%w: %s is on commit %.12s, which no branch holds", ErrDirty, path, commit)
 	}
 	return err
 }
 
 // held tells whether some ref holds the commit.
 func (r *Repo) held(ctx context.Context, commit string) (bool, error) {
-	out, err := git(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--contains", commit)
+	out, err := git.Run(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--contains", commit)
 	return out != "", err
 }
 

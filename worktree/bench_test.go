@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 // bigRepo is a repository of n small files in folders of a hundred.
@@ -18,7 +20,7 @@ func bigRepo(t testing.TB, n int) *Repo {
 		content := fmt.Sprintf("file %d\n", i)
 		fmt.Fprintf(&in, "M 100644 inline d%d/f%d.txt\ndata %d\n%s\n", i/100, i, len(content), content)
 	}
-	if _, err := (command{dir: r.Root, args: []string{"fast-import", "--quiet"}, stdin: []byte(in.String())}).run(t.Context()); err != nil {
+	if _, err := (git.Command{Dir: r.Root, Args: []string{"fast-import", "--quiet"}, Stdin: []byte(in.String())}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	sh(t, r.Root, "reset", "-q", "--hard")

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
 )
 
 // touch makes git look into a file again.
@@ -93,12 +96,12 @@ func TestWhatACheckoutMakesIsInNobodysWay(t *testing.T) {
 	lend(t, r, spec)
 	touchAll()
 	tip := branchWith(t, r, "more", "main", "win/res.rc", "new\r\n")
-	spec.Contributions = []Tip{tip}
+	spec.Contributions = []merge.Tip{tip}
 	if tree = lend(t, r, spec); read(t, tree.Path, "win/res.rc") != "new\r\n" {
 		t.Errorf("%q", read(t, tree.Path, "win/res.rc"))
 	}
 	touchAll()
-	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: tree.Path, Branches: []Tip{branchWith(t, r, "third", "w", "key.id", "third $Id$\n")}}); err != nil {
+	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: tree.Path, Branches: []merge.Tip{branchWith(t, r, "third", "w", "key.id", "third $Id$\n")}}); err != nil {
 		t.Error(err)
 	}
 	touchAll()
@@ -117,14 +120,14 @@ func TestBaseline(t *testing.T) {
 	r := newRepo(t)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	write(t, tree.Path, "a.txt", "of another file, whose name differs in case alone\n")
-	if err := baseline(t.Context(), tree); err != nil {
+	if err := prepare.Baseline(t.Context(), tree.Path, tree.GitDir); err != nil {
 		t.Fatal(err)
 	}
 	touch(t, tree.Path, "a.txt")
 	if d := must[Dirt](t)(r.Uncommitted(t.Context(), tree.Path)); !d.Clean() {
 		t.Errorf("uncommitted: %v", d)
 	}
-	if err := r.Prepare(t.Context(), tree, PrepareSpec{Setup: []string{"echo x > made"}}); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Setup: []string{"echo x > made"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := must[[]string](t)(r.ChangedFiles(t.Context(), tree.Path, tree.Head)); len(got) > 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/worktree/merge"
 )
 
 func TestClash(t *testing.T) {
@@ -25,7 +27,7 @@ func TestClash(t *testing.T) {
 	objects := sh(t, r.Root, "count-objects")
 	for _, c := range []struct {
 		name             string
-		a, b             Tip
+		a, b             merge.Tip
 		files, conflicts string
 	}{
 		{"both wrote", left, right, "a.txt", "a.txt"},
@@ -40,16 +42,16 @@ func TestClash(t *testing.T) {
 			if swap {
 				a, b = b, a
 			}
-			known := func(tip Tip) Known {
-				k := Known{Commit: tip.Commit, From: base}
+			known := func(tip merge.Tip) merge.Known {
+				k := merge.Known{Commit: tip.Commit, From: base}
 				k.Files = must[[]string](t)(r.Touched(t.Context(), base, tip.Commit))
 				return k
 			}
-			got := must[Clash](t)(r.Clash(t.Context(), known(a), known(b), true))
+			got := must[merge.Clash](t)(r.Clash(t.Context(), known(a), known(b), true))
 			if f, x := strings.Join(got.Files, " "), strings.Join(got.Conflicts, " "); f != c.files || x != c.conflicts {
 				t.Errorf("%s (swapped: %t): files %q, conflicts %q; want %q, %q", c.name, swap, f, x, c.files, c.conflicts)
 			}
-			got = must[Clash](t)(r.Clash(t.Context(), known(a), known(b), false))
+			got = must[merge.Clash](t)(r.Clash(t.Context(), known(a), known(b), false))
 			if f := strings.Join(got.Files, " "); f != c.files || got.Conflicts != nil {
 				t.Errorf("%s, without a merge: %+v", c.name, got)
 			}

@@ -1,6 +1,10 @@
 package worktree
 
-import "testing"
+import (
+	"testing"
+
+	"cmux/worktree/git"
+)
 
 // A commit that comes after the worktree was taken off its branch does not land
 // there, and what is not committed stays where it is.
@@ -13,11 +17,11 @@ func TestDetach(t *testing.T) {
 	write(t, tree.Path, "made.txt", "changed\n")
 	before := sh(t, tree.Path, "status", "--porcelain")
 
-	if err := Detach(t.Context(), tree.Path, "another"); err != nil || sh(t, tree.Path, "symbolic-ref", "--short", "HEAD") != "task/1" {
+	if err := git.Detach(t.Context(), tree.Path, "another"); err != nil || sh(t, tree.Path, "symbolic-ref", "--short", "HEAD") != "task/1" {
 		t.Fatalf("on another branch: %v", err)
 	}
 	for range 2 { // again, by one that was killed in between
-		if err := Detach(t.Context(), tree.Path, "task/1"); err != nil {
+		if err := git.Detach(t.Context(), tree.Path, "task/1"); err != nil {
 			t.Fatal(err)
 		}
 	}

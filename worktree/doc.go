@@ -10,8 +10,6 @@
 // Snapshot saves all that a removal would lose as one commit under
 // refs/cmux/snapshots, and Restore brings it back byte for byte.
 //
-// git (2.38 or newer) is run as a program, never through a shell, with a fixed
-// environment and with the repository's hooks, fsmonitor and automatic
-// maintenance off. Errors a person can act on are a *Hint: what happened, and
-// what to do next. It imports no other room.
+// Package git, below, runs git. Errors a person can act on are a *git.Hint: what
+// happened, and what to do next. It imports no other room.
 package worktree

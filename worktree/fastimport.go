@@ -15,17 +15,20 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"cmux/worktree/git"
+	"cmux/worktree/submodule"
 )
 
 // importCommits feeds git fast-import: one process for any number of files,
 // whose bytes go in unfiltered.
 func (w *snapshotter) importCommits(ctx context.Context, ref string, holds []string) (commit string, err error) {
 	// fast-import takes ids or names of commits, not tree expressions.
-	out, err := git(ctx, w.root, "rev-parse", "--verify", "--end-of-options", w.indexTree)
+	out, err := git.Run(ctx, w.root, "rev-parse", "--verify", "--end-of-options", w.indexTree)
 	if err != nil {
 		return "", err
 	}
-	w.indexTree = line(out)
+	w.indexTree = git.Line(out)
 	pr, pw := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
@@ -34,24 +37,20 @@ func (w *snapshotter) importCommits(ctx context.Context, ref string, holds []str
 		pw.CloseWithError(err)
 		written <- err
 	}()
-	out, err = command{dir: w.root, input: pr, config: []string{"core.fsync=objects,reference"},
-		args: []string{"fast-import", "--done", "--quiet", "--date-format=raw"}}.run(ctx)
+	out, err = git.Command{Dir: w.root, Input: pr, Config: []string{"core.fsync=objects,reference"},
+		Args: []string{"fast-import", "--done", "--quiet", "--date-format=raw"}}.Run(ctx)
 	pr.CloseWithError(io.ErrClosedPipe) // git may have ended before it read everything
 	if werr := <-written; werr != nil && !errors.Is(werr, io.ErrClosedPipe) {
 		err = werr
 	}
 	if err != nil {
-		crash, _ := filepath.Glob(filepath.Join(escapeGlob(w.private), "fast_import_crash_*"))
+		crash, _ := filepath.Glob(filepath.Join(git.EscapeGlob(w.private), "fast_import_crash_*"))
 		for _, name := range crash {
 			os.Remove(name)
 		}
 		return "", fmt.Errorf("snapshot of %s: %w", w.root, err)
 	}
-	return line(out), nil
-}
-
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+	return git.Line(out), nil
 }
 
 // stream writes fast-import commands; the first error sticks in its writer.
@@ -82,7 +81,7 @@ func (w *snapshotter) files(s *stream) (modes []byte, err error) {
 		s.printf("D %s\n", quotePath(name))
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.pointers)) {
-		s.printf("M %s %s %s\n", gitlink, w.pointers[name], quotePath(name))
+		s.printf("M %s %s %s\n", submodule.Gitlink, w.pointers[name], quotePath(name))
 	}
 	slices.Sort(w.put)
 	for _, name := range slices.Compact(w.put) {
@@ -109,7 +108,7 @@ func (w *snapshotter) files(s *stream) (modes []byte, err error) {
 		// It may have become a pipe or a link since it was looked at.
 		f, err := os.OpenFile(full, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 		if errors.Is(err, fs.ErrPermission) {
-			return nil, hint("chmod u+r "+shellWord(full), "%w: %w", ErrUnsavable, err)
+			return nil, git.Hintf("chmod u+r "+git.ShellWord(full), "%w: %w", ErrUnsavable, err)
 		} else if err != nil {
 			return nil, changing(full, err)
 		}
@@ -129,7 +128,7 @@ func (w *snapshotter) files(s *stream) (modes []byte, err error) {
 }
 
 func changing(name string, err error) error {
-	return hint("again, once nothing writes into the worktree", "%s changed while it was saved: %w", name, err)
+	return git.Hintf("again, once nothing writes into the worktree", "%s changed while it was saved: %w", name, err)
 }
 
 // state writes the private files of the unended operation.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"cmux/worktree/git"
 )
 
 // How says what became of a file.
@@ -36,7 +38,7 @@ type FileChange struct {
 func ReadChanges(out string) ([]FileChange, error) {
 	var all []FileChange
 	at := make(map[string]int)
-	left := fields(out)
+	left := git.Fields(out)
 	next := func() (f string) {
 		if len(left) > 0 {
 			f, left = left[0], left[1:]

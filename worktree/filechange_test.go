@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmux/agents/testkit/agenttest/fuzzing"
+	"cmux/worktree/git"
 )
 
 // What git says of a tree in which everything happens that can happen to a file.
@@ -46,7 +47,7 @@ func TestReadChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, dir, "add", "-A")
-	out, err := git(t.Context(), dir, "diff", "-z", "--raw", "--numstat", "--find-renames", "HEAD", "--")
+	out, err := git.Run(t.Context(), dir, "diff", "-z", "--raw", "--numstat", "--find-renames", "HEAD", "--")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"cmux/worktree/git"
 )
 
 // A Folder is a folder of a working tree in which several work at once: what
@@ -30,16 +32,16 @@ func OpenFolder(ctx context.Context, dir string) (*Folder, error) {
 		return nil, err
 	}
 	f := &Folder{Dir: dir}
-	out, err := git(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD")
-	if err != nil && exitCode(err) != 1 {
+	out, err := git.Run(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil && git.ExitCode(err) != 1 {
 		return nil, err
 	}
-	f.Branch = line(out)
-	out, err = git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil && exitCode(err) != 1 {
+	f.Branch = git.Line(out)
+	out, err = git.Run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil && git.ExitCode(err) != 1 {
 		return nil, err
 	}
-	f.Commit = line(out)
+	f.Commit = git.Line(out)
 	return f, nil
 }
 
@@ -50,17 +52,17 @@ func (f *Folder) Prints(ctx context.Context, since string) (map[string]string, e
 	prints := make(map[string]string)
 	var paths []string
 	if since != "" {
-		out, err := git(ctx, f.Dir, "diff", "--name-only", "--relative", "-z", "--no-renames", "--no-ext-diff", "--end-of-options", since, "--")
+		out, err := git.Run(ctx, f.Dir, "diff", "--name-only", "--relative", "-z", "--no-renames", "--no-ext-diff", "--end-of-options", since, "--")
 		if err != nil {
 			return nil, err
 		}
-		paths = fields(out)
+		paths = git.Fields(out)
 	}
-	out, err := git(ctx, f.Dir, "ls-files", "--others", "--exclude-standard", "-z")
+	out, err := git.Run(ctx, f.Dir, "ls-files", "--others", "--exclude-standard", "-z")
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range append(paths, fields(out)...) {
+	for _, path := range append(paths, git.Fields(out)...) {
 		if prints[path], err = printOf(filepath.Join(f.Dir, path)); err != nil {
 			return nil, err
 		}
@@ -92,15 +94,15 @@ func (f *Folder) Changed(ctx context.Context, since string, before map[string]st
 
 // Since returns how many commits are checked out that the commit since does not
 // hold, and what they change.
-func (f *Folder) Since(ctx context.Context, since string) (commits int, stat DiffStat, err error) {
-	out, err := git(ctx, f.Dir, "rev-list", "--count", "--end-of-options", since+"..HEAD")
+func (f *Folder) Since(ctx context.Context, since string) (commits int, stat git.DiffStat, err error) {
+	out, err := git.Run(ctx, f.Dir, "rev-list", "--count", "--end-of-options", since+"..HEAD")
 	if err != nil {
 		return 0, stat, err
 	}
-	if commits, err = strconv.Atoi(line(out)); err != nil {
+	if commits, err = strconv.Atoi(git.Line(out)); err != nil {
 		return 0, stat, err
 	}
-	stat, err = (&Repo{Root: f.Dir}).DiffStat(ctx, since, f.Commit)
+	stat, err = (&git.Repo{Root: f.Dir}).DiffStat(ctx, since, f.Commit)
 	return commits, stat, err
 }
 

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // Every git of cmux's own is made by Git; the tools of benchmarks and tests aside.
@@ -86,11 +89,11 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	os.Unsetenv("GIT_CONFIG_COUNT")
 	sh(t, r.Root, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "replace", second, first)
 	write(t, r.GitDir, "info/grafts", second+"\n")
-	all := must[[]Commit](t)(r.Commits(t.Context(), first, second))
+	all := must[[]git.Commit](t)(r.Commits(t.Context(), first, second))
 	if len(all) != 1 || all[0].Subject != "second" {
 		t.Errorf("commits %v, through a replace object or a graft", all)
 	}
-	if d := must[DiffStat](t)(r.DiffStat(t.Context(), first, second)); d.Files != 2 {
+	if d := must[git.DiffStat](t)(r.DiffStat(t.Context(), first, second)); d.Files != 2 {
 		t.Errorf("%+v, through a replace object", d)
 	}
 }
@@ -128,17 +131,17 @@ func TestSettingsOfAPerson(t *testing.T) {
 		t.Errorf("changed %q", got)
 	}
 	id := must[string](t)(r.CommitAll(t.Context(), tree.Path, "é"))
-	if all := must[[]Commit](t)(r.Commits(t.Context(), start, id)); len(all) != 1 || all[0].Subject != "é" {
+	if all := must[[]git.Commit](t)(r.Commits(t.Context(), start, id)); len(all) != 1 || all[0].Subject != "é" {
 		t.Errorf("%+v", all)
 	}
-	if got := must[[]FileStat](t)(r.FileStats(t.Context(), start, id)); len(got) != 2 || got[0].Added != 1 {
+	if got := must[[]git.FileStat](t)(r.FileStats(t.Context(), start, id)); len(got) != 2 || got[0].Added != 1 {
 		t.Errorf("%+v", got)
 	}
-	tree = lend(t, r, LendSpec{Path: tree.Path, Branch: "w", Owner: "o", Contributions: []Tip{other}})
+	tree = lend(t, r, LendSpec{Path: tree.Path, Branch: "w", Owner: "o", Contributions: []merge.Tip{other}})
 	if n := sh(t, tree.Path, "diff-index", "HEAD"); n != "" || read(t, tree.Path, "o.txt") != "o\n" {
 		t.Errorf("after a contribution: %q", n)
 	}
-	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s"), Branches: []Tip{{Name: "w"}}}); err != nil {
+	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s"), Branches: []merge.Tip{{Name: "w"}}}); err != nil {
 		t.Error(err)
 	}
 	if n := sh(t, r.Root, "rev-list", "--count", "w..main"); n != "0" || read(t, r.Root, "o.txt") != "o\n" {

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
 )
 
@@ -16,7 +19,7 @@ import (
 // they can be saved and gone on with. What leads to another repository is
 // refused and named: it may be somebody's only copy.
 func (r *Repo) relink(ctx context.Context, path string) error {
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err != nil {
 		return err
 	}
@@ -24,14 +27,14 @@ func (r *Repo) relink(ctx context.Context, path string) error {
 	info, err := os.Lstat(link)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
-		return hint("mv "+shellWord(path)+" "+shellWord(path+".found"), "%w: %s is no folder", ErrOccupied, path)
+		return git.Hintf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s is no folder", ErrOccupied, path)
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	case info.IsDir():
-		return hint("mv "+shellWord(link)+" "+shellWord(path+".git"), "%w: %s is a repository of its own in place of the worktree's .git file", ErrUnsavable, link)
+		return git.Hintf("mv "+git.ShellWord(link)+" "+git.ShellWord(path+".git"), "%w: %s is a repository of its own in place of the worktree's .git file", ErrUnsavable, link)
 	case !info.Mode().IsRegular():
-		return hint("rm "+shellWord(link), "%w: %s is no file", ErrOccupied, link)
+		return git.Hintf("rm "+git.ShellWord(link), "%w: %s is no file", ErrOccupied, link)
 	default:
 		to, err := gitfile.Private(path)
 		if err == nil && to == private {
@@ -39,25 +42,75 @@ func (r *Repo) relink(ctx context.Context, path string) error {
 		}
 		if err == nil {
 			if _, serr := os.Stat(to); serr == nil {
-				return hint("git worktree list", "%w: %s belongs to another repository (%s)", ErrOccupied, path, to)
+				return git.Hintf("git worktree list", "%w: %s belongs to another repository (%s)", ErrOccupied, path, to)
 			}
 		} else if info.Size() > maxGitFile {
-			return hint("mv "+shellWord(link)+" "+shellWord(path+".git"), "%w: %s is no git file", ErrOccupied, link)
+			return git.Hintf("mv "+git.ShellWord(link)+" "+git.ShellWord(path+".git"), "%w: %s is no git file", ErrOccupied, link)
 		}
 	}
-	record, err := readOwner(private)
+	record, err := git.ReadOwner(private)
 	if err != nil {
 		return err
 	}
 	if record.Owner == "" {
-		return hint("git worktree repair -- "+shellWord(path)+", or git worktree prune", "%w: %s has lost its .git file", ErrOccupied, path)
+		return git.Hintf("git worktree repair -- "+git.ShellWord(path)+", or git worktree prune", "%w: %s has lost its .git file", ErrOccupied, path)
 	}
-	if err := writeFile(link, []byte("gitdir: "+private+"\n")); err != nil {
+	if err := git.WriteFile(link, []byte("gitdir: "+private+"\n")); err != nil {
 		return err
 	}
-	Note(ctx, "gave %s its .git file back, which was gone", path)
+	git.Note(ctx, "gave %s its .git file back, which was gone", path)
 	return nil
 }
 
 // maxGitFile is more than any git file holds.
 const maxGitFile = 16 << 10
+
+// Mend puts the .git file of the worktree back where it is gone or another, and
+// with it what says which repository it is of, and reports whether it had to. It fails where the worktree itself is gone.
+func (r *Repo) Mend(t *Tree) (mended bool, err error) {
+	mended, err = r.mendCommon(t)
+	if err != nil {
+		return false, err
+	}
+	name := filepath.Join(t.Path, ".git")
+	private, err := gitfile.Private(t.Path)
+	if err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
+		return mended, nil
+	}
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return false, err // which says nothing about the file
+	}
+	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {
+		return false, git.Hintf("cmux agents retry NAME", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
+	}
+	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
+		return false, err
+	}
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return false, git.Hintf("move it away", "%w: %s is no file of git's", ErrUnsavable, name)
+	}
+	return true, git.WriteFile(name, []byte("gitdir: "+t.GitDir+"\n"))
+}
+
+// mendCommon has the worktree's own part of the repository belong to this
+// repository again.
+func (r *Repo) mendCommon(t *Tree) (mended bool, err error) {
+	name := filepath.Join(t.GitDir, "commondir")
+	if b, err := os.ReadFile(name); err == nil {
+		common := git.Line(string(b))
+		if !filepath.IsAbs(common) {
+			common = filepath.Join(t.GitDir, common)
+		}
+		is, err := os.Stat(common)
+		ours, err2 := os.Stat(r.GitDir)
+		if err == nil && err2 == nil && os.SameFile(is, ours) {
+			return false, nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
+		return false, err
+	}
+	return true, git.WriteFile(name, []byte(r.GitDir+"\n"))
+}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cmux/worktree/git"
 )
 
 // A tree that has lost its .git file is saved and removed, or gone on with;
@@ -52,7 +54,7 @@ func TestBrokenWorktree(t *testing.T) {
 			c.wreck(t, r, tree)
 			s, err := r.Remove(t.Context(), tree.Path, RemoveSpec{Name: "n"})
 			if c.err != nil {
-				var h *Hint
+				var h *git.Hint
 				if !errors.Is(err, c.err) || !errors.As(err, &h) || !strings.Contains(err.Error(), tree.Path) {
 					t.Fatalf("removed: %v, want %v with a way out", err, c.err)
 				}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 // A removal that fails half-way says how the work comes back, and so does the
@@ -38,7 +40,7 @@ func TestRemoveThatFailsHalfWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told []string
-		ctx := WithNotes(t.Context(), func(s string) { told = append(told, s) })
+		ctx := git.WithNotes(t.Context(), func(s string) { told = append(told, s) })
 		if changed {
 			write(t, tree.Path, "new", "new")
 			later := time.Now().Add(time.Hour) // however coarse the clock of files is
@@ -72,7 +74,7 @@ func TestLendAfterAHalfRemoval(t *testing.T) {
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	write(t, tree.Path, "x", "x")
 	later := time.Now().Add(time.Hour)
-	if err := errors.Join(os.WriteFile(filepath.Join(tree.GitDir, removingFile), nil, 0o666), os.Chtimes(filepath.Join(tree.Path, "x"), later, later)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(tree.GitDir, git.RemovingFile), nil, 0o666), os.Chtimes(filepath.Join(tree.Path, "x"), later, later)); err != nil {
 		t.Fatal(err)
 	}
 	tree = lend(t, r, LendSpec{Path: tree.Path, Branch: "w", Owner: "o"})

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 func TestJoin(t *testing.T) {
@@ -24,7 +27,7 @@ func TestJoin(t *testing.T) {
 	// A conflict names the files and changes nothing.
 	other := branchWith(t, r, "other", into.Commit, "p", "other")
 	_, _, err = r.Join(t.Context(), "into", other)
-	var conflict *ConflictError
+	var conflict *merge.ConflictError
 	if !errors.As(err, &conflict) || conflict.Into != "into" || strings.Join(conflict.Files, " ") != "p" || sh(t, r.Root, "rev-parse", "into") != at {
 		t.Errorf("a conflict: %v", err)
 	}
@@ -48,7 +51,7 @@ func TestJoin(t *testing.T) {
 	if err := r.DropBranch(t.Context(), "part", part.Commit); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.Tip(t.Context(), "part"); !errors.Is(err, ErrBadRef) {
+	if _, err := r.Tip(t.Context(), "part"); !errors.Is(err, git.ErrBadRef) {
 		t.Errorf("the branch stays: %v", err)
 	}
 }

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // unfitError is a conflict with work that is not committed.
-type unfitError struct{ *ConflictError }
+type unfitError struct{ *merge.ConflictError }
 
 func (e *unfitError) Unwrap() []error { return []error{e.ConflictError, ErrDirty} }
 
@@ -18,12 +21,12 @@ func (e *unfitError) Unwrap() []error { return []error{e.ConflictError, ErrDirty
 // checkout leaves out: nobody has removed them.
 func whole(ctx context.Context, treePath string, saved *Snapshot) (string, error) {
 	work := saved.Commit + "^3^{tree}"
-	out, err := git(ctx, treePath, "ls-files", "-t", "-s", "-z")
+	out, err := git.Run(ctx, treePath, "ls-files", "-t", "-s", "-z")
 	if err != nil {
 		return "", err
 	}
 	var absent strings.Builder
-	for _, l := range fields(out) { // LETTER MODE ID STAGE\tPATH
+	for _, l := range git.Fields(out) { // LETTER MODE ID STAGE\tPATH
 		meta, name, _ := strings.Cut(l, "\t")
 		if _, err := os.Lstat(filepath.Join(treePath, name)); err != nil && strings.HasPrefix(meta, "S ") {
 			absent.WriteString(meta[2:] + "\t" + name + "\x00")
@@ -37,17 +40,17 @@ func whole(ctx context.Context, treePath string, saved *Snapshot) (string, error
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	c := command{dir: treePath, env: []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}, args: []string{"read-tree", work}}
-	if _, err := c.run(ctx); err != nil {
+	c := git.Command{Dir: treePath, Env: []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}, Args: []string{"read-tree", work}}
+	if _, err := c.Run(ctx); err != nil {
 		return "", err
 	}
-	c.args, c.stdin = []string{"update-index", "-z", "--index-info"}, []byte(absent.String())
-	if _, err := c.run(ctx); err != nil {
+	c.Args, c.Stdin = []string{"update-index", "-z", "--index-info"}, []byte(absent.String())
+	if _, err := c.Run(ctx); err != nil {
 		return "", err
 	}
-	c.args, c.stdin = []string{"write-tree"}, nil
-	out, err = c.run(ctx)
-	return line(out), err
+	c.Args, c.Stdin = []string{"write-tree"}, nil
+	out, err = c.Run(ctx)
+	return git.Line(out), err
 }
 
 // carry moves a worktree with unfinished work on from the commit it is at to
@@ -56,8 +59,8 @@ func whole(ctx context.Context, treePath string, saved *Snapshot) (string, error
 // changed: a *ConflictError, which is also ErrDirty, names the files. ErrUnsavable
 // and ErrDirty alone say that the work cannot be moved.
 func (r *Repo) carry(ctx context.Context, s LendSpec, private, from, to string) error {
-	if op := operation(private); op != "" {
-		return hint("end it (git -C "+shellWord(s.Path)+" "+op+" --continue) and commit", "%w: %s is in the middle of a %s", ErrDirty, s.Path, op)
+	if op := git.Operation(private); op != "" {
+		return git.Hintf("end it (git -C "+git.ShellWord(s.Path)+" "+op+" --continue) and commit", "%w: %s is in the middle of a %s", ErrDirty, s.Path, op)
 	}
 	saved, err := r.Snapshot(ctx, s.Path, SnapshotSpec{Name: snapshotName(s), Reason: "new work of dependencies comes under it"})
 	if err != nil {
@@ -70,25 +73,21 @@ func (r *Repo) carry(ctx context.Context, s LendSpec, private, from, to string) 
 		if err != nil {
 			return err
 		}
-		m := merger{r: r, date: time.Now().Unix(), heads: []Tip{{Name: s.Branch + "'s unfinished work"}, {Commit: to}}}
-		if m.heads[0].Commit, err = m.commit(ctx, tree, "Unfinished\n", []Tip{{Commit: from}}); err != nil {
+		name := s.Branch + "'s unfinished work"
+		work, err := r.CommitTree(ctx, tree, "Unfinished\n", []merge.Tip{{Commit: from}}, time.Now().Unix())
+		if err != nil {
 			return err
 		}
-		_, files, err := r.mergeTree(ctx, to, m.heads[0].Commit, "the new work", m.heads[0].Name)
+		_, files, err := r.MergeTree(ctx, to, work, "the new work", name)
 		if err != nil {
 			return err
 		}
 		if len(files) > 0 {
-			e := &ConflictError{Files: files, Tips: []string{m.heads[0].Name}}
-			for _, t := range s.Contributions {
-				only := merger{r: r, heads: []Tip{t}}
-				err := only.conflict(ctx, "", m.heads[0].Commit, 0, 1, 1, files)
-				var one *ConflictError
-				if !errors.As(err, &one) {
-					return err
-				}
-				e.Tips = append(e.Tips, one.Tips...)
+			touching, err := r.Touching(ctx, s.Contributions, work, files)
+			if err != nil {
+				return err
 			}
+			e := &merge.ConflictError{Files: files, Tips: append([]string{name}, touching...)}
 			return &unfitError{e}
 		}
 	}

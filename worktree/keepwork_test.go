@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/worktree/merge"
 )
 
 // A contribution that is missing comes under unfinished work, which is saved
 // first; where the two do not fit nothing is changed and the files are named.
 func TestLendCarriesUnfinishedWork(t *testing.T) {
-	setup := func(t *testing.T) (r *Repo, tree *Tree, base string, lendWith func(Tip) (*Tree, error)) {
+	setup := func(t *testing.T) (r *Repo, tree *Tree, base string, lendWith func(merge.Tip) (*Tree, error)) {
 		r = newRepo(t)
 		base = commit(t, r.Root, "lines", "f.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "gone.txt", "x\n")
 		tree = lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "feature", Start: base, Owner: "o"})
@@ -19,8 +21,8 @@ func TestLendCarriesUnfinishedWork(t *testing.T) {
 		write(t, tree.Path, "staged.txt", "staged")
 		sh(t, tree.Path, "add", "staged.txt")
 		sh(t, tree.Path, "rm", "-q", "gone.txt")
-		return r, tree, base, func(tip Tip) (*Tree, error) {
-			return r.Lend(t.Context(), LendSpec{Path: tree.Path, Branch: "feature", Start: tip.Commit, Contributions: []Tip{tip}, Owner: "o"})
+		return r, tree, base, func(tip merge.Tip) (*Tree, error) {
+			return r.Lend(t.Context(), LendSpec{Path: tree.Path, Branch: "feature", Start: tip.Commit, Contributions: []merge.Tip{tip}, Owner: "o"})
 		}
 	}
 	unfinished := func(t *testing.T, tree *Tree) {
@@ -60,7 +62,7 @@ func TestLendCarriesUnfinishedWork(t *testing.T) {
 			before := sh(t, tree.Path, "status", "--porcelain")
 			dep := branchWith(t, r, "dep", base, files[0], files[1])
 			_, err := lendWith(dep)
-			var conflict *ConflictError
+			var conflict *merge.ConflictError
 			if !errors.As(err, &conflict) || !errors.Is(err, ErrDirty) || !slices.Equal(conflict.Files, files[:1]) || !slices.Contains(conflict.Tips, "dep") {
 				t.Fatalf("got %v, want a conflict with dep in %s", err, files[0])
 			}

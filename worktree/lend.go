@@ -9,6 +9,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
+	"cmux/worktree/submodule"
 )
 
 // LendSpec says which worktree is wanted.
@@ -18,7 +23,7 @@ type LendSpec struct {
 	Start  string // commit at which a new branch, a fresh one and a detached HEAD begin
 	// Contributions must be in the branch. Start holds them already; those
 	// that a continued branch lacks are merged into it.
-	Contributions []Tip
+	Contributions []merge.Tip
 	Fresh         bool   // snapshot what is there and begin again at Start
 	Owner         string // session/run/node: who may go on in a dirty tree
 }
@@ -39,14 +44,6 @@ type Tree struct {
 	Unfinished bool // of Tree: an interrupted Lend left it, or an interrupted Remove; nobody works in it
 }
 
-// names of cmux's own files in a worktree's private git directory.
-const (
-	lendingFile  = "cmux-lending"  // an owner record whose checkout has not ended
-	ownerFile    = "cmux-owner"    // an owner record
-	preparedFile = "cmux-prepared" // see Prepare
-	removingFile = "cmux-removing" // the snapshot is taken, the rest may go
-)
-
 // Lend makes the worktree, or takes over what is already there:
 //
 //   - a branch that exists is continued at its tip, with those of the
@@ -63,7 +60,7 @@ const (
 // interrupted is completed by the next. Submodules that the main worktree has
 // are checked out from its objects.
 func (r *Repo) Lend(ctx context.Context, s LendSpec) (*Tree, error) {
-	path, err := realPath(s.Path)
+	path, err := git.RealPath(s.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -76,40 +73,19 @@ func (r *Repo) Lend(ctx context.Context, s LendSpec) (*Tree, error) {
 	return r.lend(ctx, s)
 }
 
-// realPath is path made absolute with the links of its existing parents
-// resolved, as git records it.
-func realPath(path string) (string, error) {
-	if path == "" {
-		return "", errors.New("a worktree needs a path")
-	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return real, err
-	}
-	parent, err := realPath(filepath.Dir(path))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(parent, filepath.Base(path)), nil
-}
-
 func (r *Repo) lend(ctx context.Context, s LendSpec) (*Tree, error) {
 	// Nearly always nothing is there: try, and look closer only when it fails.
 	if free, err := absentOrEmpty(s.Path); err != nil {
 		return nil, err
 	} else if free && !s.Fresh {
-		if t, err := r.create(ctx, s, ""); err == nil || ctx.Err() != nil || errors.Is(err, ErrSubmodule) || errors.Is(err, errCheckout) {
+		if t, err := r.create(ctx, s, ""); err == nil || ctx.Err() != nil || errors.Is(err, submodule.ErrCheckout) || errors.Is(err, errCheckout) {
 			return t, err
 		}
 	}
 
 	if s.Branch != "" {
-		if _, err := git(ctx, r.Root, "check-ref-format", "refs/heads/"+s.Branch); err != nil {
-			if exitCode(err) > 0 {
+		if _, err := git.Run(ctx, r.Root, "check-ref-format", "refs/heads/"+s.Branch); err != nil {
+			if git.ExitCode(err) > 0 {
 				err = fmt.Errorf("git does not allow the branch name %q", s.Branch)
 			}
 			return nil, err
@@ -132,7 +108,7 @@ func (r *Repo) lend(ctx context.Context, s LendSpec) (*Tree, error) {
 		return nil, err
 	}
 	old, err := r.Tip(ctx, s.Branch)
-	if errors.Is(err, ErrBadRef) {
+	if errors.Is(err, git.ErrBadRef) {
 		return r.create(ctx, s, "")
 	} else if err != nil {
 		return nil, err
@@ -168,7 +144,7 @@ func (r *Repo) create(ctx context.Context, s LendSpec, old string) (*Tree, error
 		}
 		undo = func(ctx context.Context) error {
 			if old == "" {
-				return r.deleteRef(ctx, ref, t.Head)
+				return r.DeleteRef(ctx, ref, t.Head)
 			}
 			return r.UpdateRef(ctx, ref, old, t.Head)
 		}
@@ -195,24 +171,24 @@ func (r *Repo) add(ctx context.Context, s LendSpec, t *Tree) error {
 	if err != nil {
 		return err
 	}
-	_, err = git(ctx, r.Root, append(args, "--", t.Path, commitish)...)
+	_, err = git.Run(ctx, r.Root, append(args, "--", t.Path, commitish)...)
 	unlock()
 	if err != nil {
 		return err
 	}
-	if t.GitDir, err = privateDir(ctx, t.Path); err == nil {
-		err = writeOwner(t.GitDir, lendingFile, ownerRecord{s.Owner, s.Branch, s.Start})
+	if t.GitDir, err = git.PrivateDir(ctx, t.Path); err == nil {
+		err = git.WriteOwner(t.GitDir, git.LendingFile, git.OwnerRecord{Owner: s.Owner, Branch: s.Branch, Start: s.Start})
 	}
 	if err == nil {
-		err = r.follow(ctx, t.Path, func() error {
-			if _, err := git(ctx, t.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules"); err != nil {
+		err = submodule.Follow(ctx, &r.Repo, t.Path, func() error {
+			if _, err := git.Run(ctx, t.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules"); err != nil {
 				return err
 			}
-			return baseline(ctx, t)
+			return prepare.Baseline(ctx, t.Path, t.GitDir)
 		})
 	}
 	if err == nil {
-		err = os.Rename(filepath.Join(t.GitDir, lendingFile), filepath.Join(t.GitDir, ownerFile))
+		err = os.Rename(filepath.Join(t.GitDir, git.LendingFile), filepath.Join(t.GitDir, git.OwnerFile))
 	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -223,12 +199,12 @@ func (r *Repo) add(ctx context.Context, s LendSpec, t *Tree) error {
 }
 
 // mergeInto is the commit a branch with this tip goes on from.
-func (r *Repo) mergeInto(ctx context.Context, branch, tip string, tips []Tip) (string, error) {
+func (r *Repo) mergeInto(ctx context.Context, branch, tip string, tips []merge.Tip) (string, error) {
 	if len(tips) == 0 {
 		return tip, nil
 	}
 	head, err := r.Merge(ctx, tip, tips)
-	var conflict *ConflictError
+	var conflict *merge.ConflictError
 	if errors.As(err, &conflict) {
 		conflict.Into = branch
 	}
@@ -239,20 +215,20 @@ func (r *Repo) count(ctx context.Context, from, to string) (int, error) {
 	if from == to {
 		return 0, nil
 	}
-	out, err := git(ctx, r.Root, "rev-list", "--count", "--end-of-options", from+".."+to)
+	out, err := git.Run(ctx, r.Root, "rev-list", "--count", "--end-of-options", from+".."+to)
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(line(out))
+	return strconv.Atoi(git.Line(out))
 }
 
 // Tree is the worktree at path, as Lend left it and with its present commit. A
 // link in its place is ErrLinked: what it leads to is another's.
 func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, hint("rm "+shellWord(path), "%w: %s", ErrLinked, path)
+		return nil, git.Hintf("rm "+git.ShellWord(path), "%w: %s", ErrLinked, path)
 	}
-	path, err := realPath(path)
+	path, err := git.RealPath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -264,18 +240,18 @@ func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 		if e.path != path {
 			continue
 		}
-		private := r.privateOf(path)
+		private := r.PrivateOf(path)
 		if path != r.Root {
 			// By the registration: the tree may have lost its .git file.
-			if private, err = r.findPrivate(path); err != nil {
+			if private, err = r.FindPrivate(path); err != nil {
 				return nil, err
 			}
 		}
-		rec, err := readOwner(private)
+		rec, err := git.ReadOwner(private)
 		return &Tree{
 			Path: path, Branch: e.branch, GitDir: private, Head: e.head, Owner: rec.Owner, Adopted: true,
-			Unfinished: path != r.Root && r.unfinished(path), Torn: torn(private),
+			Unfinished: path != r.Root && r.unfinished(path), Torn: git.Torn(private),
 		}, err
 	}
-	return nil, hint("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
+	return nil, git.Hintf("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
 }

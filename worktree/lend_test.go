@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 func TestLendMakesBranchAtStart(t *testing.T) {
@@ -68,8 +71,8 @@ func TestLendContinuesBranch(t *testing.T) {
 	dep := branchWith(t, r, "dep", base, "dep.txt", "dep")
 	bad := branchWith(t, r, "bad", base, "f.txt", "other")
 
-	_, err := r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "feature", Start: base, Contributions: []Tip{bad}, Owner: "o"})
-	var conflict *ConflictError
+	_, err := r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "feature", Start: base, Contributions: []merge.Tip{bad}, Owner: "o"})
+	var conflict *merge.ConflictError
 	if !errors.As(err, &conflict) || conflict.Into != "feature" || strings.Join(conflict.Files, " ") != "f.txt" {
 		t.Fatalf("got %v, want a conflict in f.txt", err)
 	}
@@ -90,7 +93,7 @@ func TestLendContinuesBranch(t *testing.T) {
 		t.Errorf("the same owner goes on in its dirty tree: %+v", again)
 	}
 	commit(t, tree.Path, "half")
-	merged := lend(t, r, LendSpec{Path: tree.Path, Branch: "feature", Start: dep.Commit, Contributions: []Tip{dep}, Owner: "o"})
+	merged := lend(t, r, LendSpec{Path: tree.Path, Branch: "feature", Start: dep.Commit, Contributions: []merge.Tip{dep}, Owner: "o"})
 	if read(t, merged.Path, "dep.txt") != "dep" || sh(t, merged.Path, "status", "--porcelain") != "" {
 		t.Error("the contribution did not arrive in the adopted tree")
 	}
@@ -136,7 +139,7 @@ func TestLendRefuses(t *testing.T) {
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s on %s: %v; want %v saying %q", c.branch, c.path, err, c.want, c.says)
 		}
-		var h *Hint
+		var h *git.Hint
 		if c.want != nil && !errors.As(err, &h) {
 			t.Errorf("%v: no way out", err)
 		}
@@ -198,7 +201,7 @@ func TestLendCompletesAnInterruptedOne(t *testing.T) {
 	}
 	unfinished(false)
 	// The checkout was under way.
-	if err := os.Rename(filepath.Join(tree.GitDir, ownerFile), filepath.Join(tree.GitDir, lendingFile)); err != nil {
+	if err := os.Rename(filepath.Join(tree.GitDir, git.OwnerFile), filepath.Join(tree.GitDir, git.LendingFile)); err != nil {
 		t.Fatal(err)
 	}
 	os.Remove(filepath.Join(tree.Path, "a.txt"))

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 // holding starts git in dir such that it holds a lock, and returns once it does.
@@ -54,7 +55,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 }
 
 func noting(ctx context.Context, into *[]string) context.Context {
-	return WithNotes(ctx, func(s string) { *into = append(*into, s) })
+	return git.WithNotes(ctx, func(s string) { *into = append(*into, s) })
 }
 
 func TestLockOfAKilledGit(t *testing.T) {
@@ -65,7 +66,7 @@ func TestLockOfAKilledGit(t *testing.T) {
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "b"})
 	write(t, tree.Path, "a.txt", "new\n")
 	lock := filepath.Join(tree.GitDir, "index.lock")
-	git := holding(t, tree.Path, "", "commit", "-a")
+	held := holding(t, tree.Path, "", "commit", "-a")
 	if _, err := os.Lstat(lock); err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +74,12 @@ func TestLockOfAKilledGit(t *testing.T) {
 	var notes []string
 	ctx := noting(t.Context(), &notes)
 	_, err := r.CommitAll(ctx, tree.Path, "work")
-	var h *Hint
+	var h *git.Hint
 	if !errors.As(err, &h) || !strings.Contains(err.Error(), lock) || !strings.Contains(err.Error(), "git (pid") || len(notes) > 0 {
 		t.Errorf("while a git holds it: %v, notes %q", err, notes)
 	}
 
-	kill(t, git)
+	kill(t, held)
 	if _, err := os.Lstat(lock); err != nil {
 		t.Fatal("the kill left no lock:", err)
 	}
@@ -116,7 +117,7 @@ func TestSharedLockOfAKilledGit(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "rm ") || len(notes) > 0 {
 		t.Fatalf("a younger one: %v, notes %q", err, notes)
 	}
-	old := started.Add(-time.Minute)
+	old := git.Started.Add(-time.Minute)
 	if err := os.Chtimes(lock, old, old); err != nil {
 		t.Fatal(err)
 	}
@@ -125,61 +126,5 @@ func TestSharedLockOfAKilledGit(t *testing.T) {
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], lock) {
 		t.Errorf("notes %q", notes)
-	}
-
-	// The main worktree's index is its person's.
-	lock = filepath.Join(r.GitDir, "index.lock")
-	write(t, r.GitDir, "index.lock", "")
-	if err := os.Chtimes(lock, old, old); err != nil {
-		t.Fatal(err)
-	}
-	if removed, _ := breakLock(ctx, lock, time.Now()); removed {
-		t.Error("the main worktree's index lock was removed")
-	}
-}
-
-func TestLockPath(t *testing.T) {
-	for _, c := range []struct{ stderr, want string }{
-		{"fatal: Unable to create '/r/.git/worktrees/w/index.lock': File exists.\n\nAnother git process", "/r/.git/worktrees/w/index.lock"},
-		{"fatal: update_ref failed for ref 'HEAD': cannot lock ref 'HEAD': Unable to create '/r/.git/HEAD.lock': File exists.", "/r/.git/HEAD.lock"},
-		{"error: could not lock config file .git/config: File exists", "/d/.git/config.lock"},
-		{"error: could not lock config file .git/config: Permission denied", ""},
-		{"fatal: Unable to create '/r/.git/index': File exists.", ""},
-		{"nothing of the kind", ""},
-	} {
-		if got := lockPath(c.stderr, "/d"); got != c.want {
-			t.Errorf("%q: %q, want %q", c.stderr, got, c.want)
-		}
-	}
-}
-
-// gone is a writer that takes nothing before the process whose pipe it has has
-// ended.
-type gone struct {
-	bytes.Buffer
-	end, ours *os.File
-}
-
-func (w *gone) Write(b []byte) (int, error) {
-	w.ours.Close() // the process has its own
-	if _, err := io.Copy(io.Discard, w.end); err != nil {
-		return 0, err
-	}
-	return w.Buffer.Write(b)
-}
-
-// A reader that is slower than git is no failure, however long it takes.
-func TestSlowReader(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	cmd := Git(t.Context(), t.TempDir(), os.Environ(), "version")
-	cmd.WaitDelay = time.Nanosecond
-	cmd.ExtraFiles = []*os.File{w}
-	slow := &gone{end: r, ours: w}
-	if err := drain(t.Context(), cmd, slow); err != nil || !strings.HasPrefix(slow.String(), "git version") {
-		t.Errorf("%q, %v", slow.String(), err)
 	}
 }

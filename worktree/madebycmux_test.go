@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/worktree/prepare"
 )
 
 // What was brought is nobody's until it changes: by what it holds, not by when
@@ -15,7 +17,7 @@ import (
 func TestBrought(t *testing.T) {
 	r := newRepo(t)
 	write(t, r.Root, "secret.local", "secret")
-	spec := PrepareSpec{Copy: []string{"secret.local"}, Setup: []string{"mkdir -p gen && echo one > gen/one && echo two > gen/two && echo more >> dir/b.txt && ln -s gen way"}}
+	spec := prepare.Spec{Copy: []string{"secret.local"}, Setup: []string{"mkdir -p gen && echo one > gen/one && echo two > gen/two && echo more >> dir/b.txt && ln -s gen way"}}
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	start := sh(t, tree.Path, "rev-parse", "HEAD")
 	changed := func(want ...string) {
@@ -28,7 +30,7 @@ func TestBrought(t *testing.T) {
 			t.Errorf("uncommitted: %v, %v", d, err)
 		}
 	}
-	if err := r.Prepare(t.Context(), tree, spec); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, spec); err != nil {
 		t.Fatal(err)
 	}
 	changed()
@@ -42,7 +44,7 @@ func TestBrought(t *testing.T) {
 	}
 	changed() // written again with the same content
 	tree = lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
-	if err := r.Prepare(t.Context(), tree, spec); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, spec); err != nil {
 		t.Fatal(err)
 	}
 	changed()
@@ -82,9 +84,9 @@ func TestManyFilesAreBrought(t *testing.T) {
 	r := newRepo(t)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	const n = 5_000
-	spec := PrepareSpec{Setup: []string{fmt.Sprintf("mkdir many && cd many && seq 1 %d | xargs touch", n)}}
+	spec := prepare.Spec{Setup: []string{fmt.Sprintf("mkdir many && cd many && seq 1 %d | xargs touch", n)}}
 	began := time.Now()
-	if err := r.Prepare(t.Context(), tree, spec); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, spec); err != nil {
 		t.Fatal(err)
 	}
 	prepared := time.Now()
@@ -108,7 +110,7 @@ func TestReveal(t *testing.T) {
 	r := newRepo(t)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	start := sh(t, tree.Path, "rev-parse", "HEAD")
-	if err := r.Prepare(t.Context(), tree, PrepareSpec{Setup: []string{"echo local >> dir/b.txt && git update-index --skip-worktree dir/b.txt"}}); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Setup: []string{"echo local >> dir/b.txt && git update-index --skip-worktree dir/b.txt"}}); err != nil {
 		t.Fatal(err)
 	}
 	reveal := func(want ...string) {

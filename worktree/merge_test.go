@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 func TestMergeOfADiamondIsOneCommit(t *testing.T) {
@@ -14,14 +17,14 @@ func TestMergeOfADiamondIsOneCommit(t *testing.T) {
 	a := branchWith(t, r, "a", base, "a1", "a")
 	b := branchWith(t, r, "b", a.Commit, "b1", "b")
 	c := branchWith(t, r, "c", a.Commit, "c1", "c")
-	got := must[string](t)(r.Merge(t.Context(), base, []Tip{a, b, c}))
+	got := must[string](t)(r.Merge(t.Context(), base, []merge.Tip{a, b, c}))
 	if n := sh(t, r.Root, "rev-list", "--count", got, "^"+b.Commit, "^"+c.Commit); n != "1" {
 		t.Errorf("%s commits beside the contributions, want 1", n)
 	}
 	if got := sh(t, r.Root, "log", "-1", "--format=%P|%an <%ae>|%s", got); got != b.Commit+" "+c.Commit+"|cmux <cmux@localhost>|Merge b, c" {
 		t.Error(got)
 	}
-	for _, again := range [][]Tip{{b, c}, {b, a, c}, {b, c, c}, {b, {Name: "alias", Commit: b.Commit}, c, a}} {
+	for _, again := range [][]merge.Tip{{b, c}, {b, a, c}, {b, c, c}, {b, {Name: "alias", Commit: b.Commit}, c, a}} {
 		if id := must[string](t)(r.Merge(t.Context(), base, again)); id != got {
 			t.Errorf("%v gives %s, want the same commit %s", again, id, got)
 		}
@@ -39,19 +42,19 @@ func TestMergeFastForwards(t *testing.T) {
 	moved := commit(t, r.Root, "moved", "m", "m")
 	for _, c := range []struct {
 		name, base, want string
-		tips             []Tip
+		tips             []merge.Tip
 	}{
 		{"nothing", base, base, nil},
-		{"one on an unmoved base", base, a.Commit, []Tip{a}},
-		{"a chain", base, b.Commit, []Tip{a, b}},
-		{"contained in base", moved, moved, []Tip{{Name: "old", Commit: base}}},
-		{"base itself", base, base, []Tip{{Name: "same", Commit: base}}},
+		{"one on an unmoved base", base, a.Commit, []merge.Tip{a}},
+		{"a chain", base, b.Commit, []merge.Tip{a, b}},
+		{"contained in base", moved, moved, []merge.Tip{{Name: "old", Commit: base}}},
+		{"base itself", base, base, []merge.Tip{{Name: "same", Commit: base}}},
 	} {
 		if got := must[string](t)(r.Merge(t.Context(), c.base, c.tips)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	m := must[string](t)(r.Merge(t.Context(), moved, []Tip{a}))
+	m := must[string](t)(r.Merge(t.Context(), moved, []merge.Tip{a}))
 	if p := sh(t, r.Root, "log", "-1", "--format=%P", m); p != moved+" "+a.Commit {
 		t.Errorf("a moved base is the first parent: %s", p)
 	}
@@ -60,14 +63,14 @@ func TestMergeFastForwards(t *testing.T) {
 func TestMergeConflictNamesFilesAndTips(t *testing.T) {
 	r := newRepo(t)
 	base := head(t, r)
-	var tips []Tip
+	var tips []merge.Tip
 	for i := range 6 {
 		tips = append(tips, branchWith(t, r, fmt.Sprint("n", i), base, fmt.Sprint("f", i), "x"))
 	}
 	tips[1] = branchWith(t, r, "left", base, "a.txt", "left\n", "new\nline", "l")
 	tips[4] = branchWith(t, r, "right", base, "a.txt", "right\n", "new\nline", "r")
 	_, err := r.Merge(t.Context(), base, tips)
-	var e *ConflictError
+	var e *merge.ConflictError
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
@@ -90,20 +93,20 @@ func TestMergeOctopus(t *testing.T) {
 }
 
 // manyTips makes n commits on HEAD, each with a file of its own.
-func manyTips(t testing.TB, r *Repo, n int) []Tip {
+func manyTips(t testing.TB, r *Repo, n int) []merge.Tip {
 	t.Helper()
 	var in strings.Builder
 	base := head(t, r)
 	for i := range n {
 		fmt.Fprintf(&in, "commit refs/heads/many/%d\ncommitter A <a@b> %d +0000\ndata 1\nx\nfrom %s\nM 100644 inline many/%d\ndata 1\nx\n\n", i, 1700000000+i, base, i)
 	}
-	if _, err := (command{dir: r.Root, args: []string{"fast-import", "--quiet"}, stdin: []byte(in.String())}).run(t.Context()); err != nil {
+	if _, err := (git.Command{Dir: r.Root, Args: []string{"fast-import", "--quiet"}, Stdin: []byte(in.String())}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var tips []Tip
+	var tips []merge.Tip
 	for l := range strings.Lines(sh(t, r.Root, "for-each-ref", "--sort=committerdate", "--format=%(refname:short) %(objectname)", "refs/heads/many/") + "\n") {
 		f := strings.Fields(l)
-		tips = append(tips, Tip{f[0], f[1]})
+		tips = append(tips, merge.Tip{Name: f[0], Commit: f[1]})
 	}
 	return tips
 }
@@ -134,8 +137,8 @@ func TestMergeDriversThatDropASide(t *testing.T) {
 	a := branchWith(t, r, "a", base, "t.cat", "a\n", "t.dog", "a\n", "t.log", "1\na\n", "u.log", "1\n3\n", "v.log", "1\n3\n", "plain", "a\n2\n3\n4\n5\n", "alone.cat", "a\n")
 	b := branchWith(t, r, "b", base, "t.cat", "b\n", "t.dog", "b\n", "t.log", "1\nb\n", "u.log", "1\n2 b\n3\n", "v.log", "1\n2\n3\nb\n", "plain", "1\n2\n3\n4\nb\n")
 	var notes []string
-	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
-	must[string](t)(r.Merge(ctx, base, []Tip{a, b}))
+	ctx := git.WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	must[string](t)(r.Merge(ctx, base, []merge.Tip{a, b}))
 	want := []string{
 		"merge=ours in git's attributes drops one side of t.cat: the merge of a and b leaves out what b changed there",
 		"merge=theirs in git's attributes drops one side of t.dog: the merge of a and b leaves out what a changed there",
@@ -144,7 +147,7 @@ func TestMergeDriversThatDropASide(t *testing.T) {
 	if !slices.Equal(notes, want) {
 		t.Errorf("%q", notes)
 	}
-	clash := must[Clash](t)(r.Clash(t.Context(), Known{Commit: a.Commit}, Known{Commit: b.Commit}, true))
+	clash := must[merge.Clash](t)(r.Clash(t.Context(), merge.Known{Commit: a.Commit}, merge.Known{Commit: b.Commit}, true))
 	if len(clash.Conflicts) > 0 || clash.Drops() != "merge=ours in git's attributes drops one side of t.cat, merge=theirs in git's attributes drops one side of t.dog, merge=union in git's attributes keeps the lines of both sides of u.log" {
 		t.Errorf("%+v: %s", clash, clash.Drops())
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cmux/worktree/git"
 )
 
 // unmounted refuses to remove a folder across a mount: what is mounted lies
@@ -20,9 +22,9 @@ func unmounted(dirs ...string) error {
 		if len(mounts) > 0 {
 			words := make([]string, len(mounts))
 			for i, m := range mounts {
-				words[i] = "umount " + shellWord(m)
+				words[i] = "umount " + git.ShellWord(m)
 			}
-			return hint(strings.Join(words, " && "), "%w: %s", ErrMounted, shown(mounts))
+			return git.Hintf(strings.Join(words, " && "), "%w: %s", ErrMounted, git.Shown(mounts))
 		}
 	}
 	return nil

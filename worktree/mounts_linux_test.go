@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cmux/worktree/git"
 )
 
 // A removal does not cross a mount, not even one of the same device, and says
@@ -49,7 +51,7 @@ func TestRemoveStopsAtAMount(t *testing.T) {
 		t.Cleanup(func() { syscall.Unmount(at, syscall.MNT_DETACH) }) // before the folders go
 	}
 	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
-	var h *Hint
+	var h *git.Hint
 	if !errors.Is(err, ErrMounted) || !errors.As(err, &h) || !strings.Contains(err.Error(), "/a folder") {
 		t.Fatal(err)
 	}

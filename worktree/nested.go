@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/submodule"
 )
 
 // repository is one that goes with a worktree: a submodule's, checked out or
@@ -41,7 +43,7 @@ func modulesIn(gitDir, under string) (all []*repository, err error) {
 		} else if err != nil || !d.IsDir() {
 			return err
 		}
-		if !isGitDir(full) {
+		if !submodule.IsGitDir(full) {
 			return nil
 		}
 		rel, err := filepath.Rel(base, full)
@@ -58,15 +60,6 @@ func modulesIn(gitDir, under string) (all []*repository, err error) {
 		return fs.SkipDir
 	})
 	return all, err
-}
-
-func isGitDir(dir string) bool {
-	for _, name := range []string{"HEAD", "objects"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // nested refuses to lose a repository that goes with the tree: each that is no
@@ -107,8 +100,8 @@ func (w *snapshotter) nested(ctx context.Context) error {
 	}
 	for rel := range w.gitlinks {
 		dir := filepath.Join(w.root, rel)
-		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && !isRepository(dir) {
-			return hint("move them out of the worktree", "%w: git sees none of the files in %s, as the submodule is not checked out", ErrUnsavable, dir)
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && !submodule.IsRepository(dir) {
+			return git.Hintf("move them out of the worktree", "%w: git sees none of the files in %s, as the submodule is not checked out", ErrUnsavable, dir)
 		}
 	}
 	for _, dir := range files {
@@ -147,7 +140,7 @@ func (r *Repo) repositoriesHeld(ctx context.Context, root string, repos []*repos
 			refs = append(refs, k.ID+":refs/cmux/kept/"+k.ID)
 			said = append(said, k.ID[:12]+" ("+k.From+")")
 		}
-		return hint("git --git-dir="+shellWord(n.git)+" --work-tree=. push "+shellWord(r.Root)+" "+strings.Join(refs, " "), "%w: the submodule %s holds what exists nowhere else: %s", ErrUnsavable, n.shown(), shown(said))
+		return git.Hintf("git --git-dir="+git.ShellWord(n.git)+" --work-tree=. push "+git.ShellWord(r.Root)+" "+strings.Join(refs, " "), "%w: the submodule %s holds what exists nowhere else: %s", ErrUnsavable, n.shown(), git.Shown(said))
 	}
 	return nil
 }
@@ -170,38 +163,33 @@ func (r *Repo) keepOf(ctx context.Context, root string, n *repository, lost []Ke
 		ids = append(ids, k.ID)
 		said = append(said, k.ID[:12]+" ("+k.From+")")
 	}
-	if err := bring(ctx, command{dir: r.Root, args: []string{"--git-dir=" + home, "--work-tree=" + home}}, n.git, ids...); err != nil {
+	if err := submodule.FetchInto(ctx, git.Command{Dir: r.Root, Args: []string{"--git-dir=" + home, "--work-tree=" + home}}, n.git, ids...); err != nil {
 		return err
 	}
 	slices.Sort(said)
-	Note(ctx, "the submodule %s held commits that exist nowhere else; %s keeps them as refs/cmux/kept/ID: %s", n.shown(), home, shown(said))
+	git.Note(ctx, "the submodule %s held commits that exist nowhere else; %s keeps them as refs/cmux/kept/ID: %s", n.shown(), home, git.Shown(said))
 	return nil
 }
 
 // makeModule makes the git directory of a submodule that the main worktree has
 // not, with the remote of another.
 func (r *Repo) makeModule(ctx context.Context, from, home string) error {
-	if _, err := git(ctx, r.Root, "init", "--quiet", "--bare", "--template=", "--", home); err != nil {
+	if _, err := git.Run(ctx, r.Root, "init", "--quiet", "--bare", "--template=", "--", home); err != nil {
 		return err
 	}
 	settings := [][2]string{{"core.bare", "false"}}
-	url, err := bare(from, r.Root, "", "config", "--get", "remote.origin.url").run(ctx)
+	url, err := submodule.InGitDir(from, r.Root, "", "config", "--get", "remote.origin.url").Run(ctx)
 	if err == nil {
-		settings = append(settings, [2]string{"remote.origin.url", line(url)}, [2]string{"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"})
-	} else if exitCode(err) != 1 {
+		settings = append(settings, [2]string{"remote.origin.url", git.Line(url)}, [2]string{"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"})
+	} else if git.ExitCode(err) != 1 {
 		return err
 	}
 	for _, s := range settings {
-		if _, err := git(ctx, r.Root, "config", "--file", filepath.Join(home, "config"), s[0], s[1]); err != nil {
+		if _, err := git.Run(ctx, r.Root, "config", "--file", filepath.Join(home, "config"), s[0], s[1]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// bare is git in a git directory whose working tree may be gone.
-func bare(gitDir, dir string, stdin string, args ...string) command {
-	return command{dir: dir, stdin: []byte(stdin), args: append([]string{"--git-dir=" + gitDir, "--work-tree=" + gitDir}, args...)}
 }
 
 // lost is what a repository names and nothing else vouches for: neither the
@@ -253,7 +241,7 @@ func (r *Repo) lost(ctx context.Context, root string, n *repository) ([]Kept, er
 // counterparts are the git directories of the same submodule in the main
 // worktree.
 func (r *Repo) counterparts(root string, n *repository) (all []string) {
-	if n.name != "" && isGitDir(filepath.Join(r.GitDir, n.name)) {
+	if n.name != "" && submodule.IsGitDir(filepath.Join(r.GitDir, n.name)) {
 		all = append(all, filepath.Join(r.GitDir, n.name))
 	}
 	rel, err := filepath.Rel(root, n.tree)
@@ -265,7 +253,7 @@ func (r *Repo) counterparts(root string, n *repository) (all []string) {
 	if to, err := gitfile.Private(at); err == nil {
 		dir = to
 	}
-	if isGitDir(dir) && !slices.Contains(all, dir) {
+	if submodule.IsGitDir(dir) && !slices.Contains(all, dir) {
 		all = append(all, dir)
 	}
 	return all
@@ -282,17 +270,17 @@ func (r *Repo) oddLost(ctx context.Context, gitDir string, named, others naming)
 	if ask.Len() == 0 {
 		return nil, nil
 	}
-	out, err := bare(gitDir, r.Root, ask.String(), "cat-file", "--batch-check=%(objecttype) %(objectname)").run(ctx)
+	out, err := submodule.InGitDir(gitDir, r.Root, ask.String(), "cat-file", "--batch-check=%(objecttype) %(objectname)").Run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for l := range strings.Lines(out) {
-		kind, id, _ := strings.Cut(line(l), " ")
+		kind, id, _ := strings.Cut(git.Line(l), " ")
 		if kind != "tag" && kind != "tree" && kind != "blob" {
 			continue
 		}
-		holder, err := git(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--points-at", id)
-		if err != nil && exitCode(err) <= 0 {
+		holder, err := git.Run(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--points-at", id)
+		if err != nil && git.ExitCode(err) <= 0 {
 			return nil, err
 		}
 		if holder == "" {
@@ -335,9 +323,9 @@ func (n *repository) history(ctx context.Context, dir string, of, without []stri
 	for _, id := range without {
 		in += "^" + id + "\n"
 	}
-	out, err := bare(n.git, dir, in, "rev-list", "--ignore-missing", "--stdin", "--parents").run(ctx)
+	out, err := submodule.InGitDir(n.git, dir, in, "rev-list", "--ignore-missing", "--stdin", "--parents").Run(ctx)
 	if err != nil {
-		return nil, hint("git --git-dir="+shellWord(n.git)+" fsck --connectivity-only, and fix what it names",
+		return nil, git.Hintf("git --git-dir="+git.ShellWord(n.git)+" fsck --connectivity-only, and fix what it names",
 			"%w: what the submodule %s holds cannot be told: %w", ErrUnsavable, n.shown(), err)
 	}
 	h := history{}
@@ -355,13 +343,13 @@ func (h history) heldIn(ctx context.Context, dir, gitDir, refs string) error {
 	if len(h) == 0 {
 		return nil
 	}
-	out, err := bare(gitDir, dir, h.list(), "cat-file", "--batch-check=%(objecttype) %(objectname)").run(ctx)
+	out, err := submodule.InGitDir(gitDir, dir, h.list(), "cat-file", "--batch-check=%(objecttype) %(objectname)").Run(ctx)
 	if err != nil {
 		return err
 	}
 	var there strings.Builder
 	for l := range strings.Lines(out) {
-		if id, ok := strings.CutPrefix(line(l), "commit "); ok {
+		if id, ok := strings.CutPrefix(git.Line(l), "commit "); ok {
 			there.WriteString(id + "\n")
 		}
 	}
@@ -380,13 +368,13 @@ func (h history) heldIn(ctx context.Context, dir, gitDir, refs string) error {
 	} else {
 		args = append(args, "--not", refs, "HEAD")
 	}
-	loose, err := bare(gitDir, dir, in, args...).run(ctx)
+	loose, err := submodule.InGitDir(gitDir, dir, in, args...).Run(ctx)
 	if err != nil {
 		return err
 	}
 	for id := range strings.Lines(there.String()) {
 		if !strings.Contains(loose, id) {
-			delete(h, line(id))
+			delete(h, git.Line(id))
 		}
 	}
 	return nil
@@ -399,18 +387,18 @@ const remoteWait = 30 * time.Second
 // by address, in the main worktree, so that nothing of this repository's
 // configuration runs; one inside the worktree goes with it.
 func (n *repository) unpushed(ctx context.Context, dir, root string, h history) (history, error) {
-	out, err := bare(n.git, dir, "", "config", "-z", "--get-regexp", `^remote\..*\.url$`).run(ctx)
-	if err != nil && exitCode(err) != 1 {
+	out, err := submodule.InGitDir(n.git, dir, "", "config", "-z", "--get-regexp", `^remote\..*\.url$`).Run(ctx)
+	if err != nil && git.ExitCode(err) != 1 {
 		return nil, err
 	}
 	var has []string
-	for _, f := range fields(out) {
+	for _, f := range git.Fields(out) {
 		_, address, _ := strings.Cut(f, "\n")
 		if address == "" || within(root, address) || within(n.git, address) {
 			continue
 		}
 		asked, cancel := context.WithTimeout(ctx, remoteWait)
-		said, err := git(asked, dir, "ls-remote", "--quiet", "--", address)
+		said, err := git.Run(asked, dir, "ls-remote", "--quiet", "--", address)
 		cancel()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

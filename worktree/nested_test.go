@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/submodule"
 )
 
 // withNested adds the submodule "lib/sub", which has a submodule "in" itself,
@@ -107,7 +110,7 @@ func TestRemoveKeepsWhatOnlyASubmoduleHolds(t *testing.T) {
 			r, dir, sub := withNested(t)
 			id := c.lose(t, r, dir, sub)
 			var notes []string
-			ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+			ctx := git.WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
 			if _, err := r.Remove(ctx, dir, RemoveSpec{}); err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +120,7 @@ func TestRemoveKeepsWhatOnlyASubmoduleHolds(t *testing.T) {
 			kept := 0
 			modules := must[[]*repository](t)(modulesIn(r.GitDir, ""))
 			for _, n := range append(modules, &repository{git: r.GitDir}) {
-				out, err := bare(n.git, r.Root, "", "for-each-ref", "--format=%(objectname)", "refs/cmux/kept").run(t.Context())
+				out, err := submodule.InGitDir(n.git, r.Root, "", "for-each-ref", "--format=%(objectname)", "refs/cmux/kept").Run(t.Context())
 				if err != nil {
 					t.Error(err)
 				}
@@ -193,7 +196,7 @@ func TestBrokenSubmoduleIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.Remove(t.Context(), dir, RemoveSpec{})
-	var h *Hint
+	var h *git.Hint
 	if !errors.Is(err, ErrUnsavable) || !errors.As(err, &h) || !strings.Contains(h.Try, "fsck") {
 		t.Fatal(err)
 	}

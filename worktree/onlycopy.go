@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"cmux/worktree/git"
 )
 
 // Kept is a commit, or a tag, tree or blob, that nothing but the removed
@@ -134,15 +136,15 @@ func (r *Repo) only(ctx context.Context, private string) (only, error) {
 	}
 	// In the main worktree, where the tree's own refs do not count. What is
 	// gone already is passed over.
-	out, err := command{dir: r.Root, stdin: []byte(in.String()),
-		args: []string{"rev-list", "--ignore-missing", "--stdin", "--no-commit-header", "--format=%H %P%x00%ce", "--not", "--glob=refs/*", "HEAD"}}.run(ctx)
+	out, err := git.Command{Dir: r.Root, Stdin: []byte(in.String()),
+		Args: []string{"rev-list", "--ignore-missing", "--stdin", "--no-commit-header", "--format=%H %P%x00%ce", "--not", "--glob=refs/*", "HEAD"}}.Run(ctx)
 	if err != nil {
 		return o, fmt.Errorf("what only %s holds: %w", private, err)
 	}
 	var ids []string
 	parents := map[string]bool{}
 	for l := range strings.Lines(out) {
-		list, who, _ := strings.Cut(line(l), "\x00")
+		list, who, _ := strings.Cut(git.Line(l), "\x00")
 		f := strings.Fields(list)
 		if len(f) == 0 {
 			continue
@@ -163,17 +165,17 @@ func (r *Repo) only(ctx context.Context, private string) (only, error) {
 	if odd.Len() == 0 {
 		return o, nil
 	}
-	out, err = command{dir: r.Root, args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, stdin: []byte(odd.String())}.run(ctx)
+	out, err = git.Command{Dir: r.Root, Args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, Stdin: []byte(odd.String())}.Run(ctx)
 	if err != nil {
 		return o, err
 	}
 	for l := range strings.Lines(out) {
-		kind, id, _ := strings.Cut(line(l), " ")
+		kind, id, _ := strings.Cut(git.Line(l), " ")
 		from := named[id]
 		if kind != "tag" && (kind != "tree" && kind != "blob" || from == "AUTO_MERGE") {
 			continue
 		}
-		holder, err := git(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--points-at", id)
+		holder, err := git.Run(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--points-at", id)
 		if err != nil {
 			return o, err
 		}
@@ -182,7 +184,7 @@ func (r *Repo) only(ctx context.Context, private string) (only, error) {
 		}
 		k := Kept{ID: id, From: from, Kind: kind}
 		if kind == "tag" {
-			if k.text, err = git(ctx, r.Root, "cat-file", "tag", id); err != nil {
+			if k.text, err = git.Run(ctx, r.Root, "cat-file", "tag", id); err != nil {
 				return o, err
 			}
 		}
@@ -209,11 +211,11 @@ func fromOf(named naming, id string) string {
 func (r *Repo) saveOnly(ctx context.Context, private, branch, path string, o only, s SnapshotSpec) (*Snapshot, error) {
 	w := &snapshotter{repo: r, root: r.Root, private: private, kept: o}
 	w.rec = snapshotRecord{Version: 1, Name: s.Name, Reason: s.Reason, Path: path, Branch: branch, Bare: true, Kept: o.all()}
-	head, err := git(ctx, r.Root, "--git-dir="+private, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil && exitCode(err) <= 0 {
+	head, err := git.Run(ctx, r.Root, "--git-dir="+private, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil && git.ExitCode(err) <= 0 {
 		return nil, err
 	}
-	if w.rec.Head = line(head); w.rec.Head == "" {
+	if w.rec.Head = git.Line(head); w.rec.Head == "" {
 		if len(o.tips) > 0 {
 			w.rec.Head = o.tips[0].ID
 		} else if w.rec.Head, err = r.Resolve(ctx, "HEAD"); err != nil {
@@ -236,7 +238,7 @@ func (r *Repo) saveGone(ctx context.Context, private, path, why string) (*Snapsh
 	}
 	o, err := r.only(ctx, private)
 	if err != nil && ctx.Err() == nil {
-		return nil, hint("git --git-dir="+shellWord(private)+" reflog expire --expire=now HEAD, or fix what git -C "+shellWord(r.Root)+" fsck --connectivity-only names",
+		return nil, git.Hintf("git --git-dir="+git.ShellWord(private)+" reflog expire --expire=now HEAD, or fix what git -C "+git.ShellWord(r.Root)+" fsck --connectivity-only names",
 			"%w: some history that only the worktree %s names is broken: %w", ErrUnsavable, path, err)
 	}
 	if err != nil || o.none() {
@@ -246,7 +248,7 @@ func (r *Repo) saveGone(ctx context.Context, private, path, why string) (*Snapsh
 	if err != nil {
 		return nil, err
 	}
-	branch, on := strings.CutPrefix(line(string(head)), "ref: refs/heads/")
+	branch, on := strings.CutPrefix(git.Line(string(head)), "ref: refs/heads/")
 	name := branch
 	if !on {
 		branch, name = "", filepath.Base(path)
@@ -260,11 +262,11 @@ func (r *Repo) unkeep(ctx context.Context, s *Snapshot) error {
 		if k.Kind != "tag" {
 			continue
 		}
-		text, err := git(ctx, r.Root, "cat-file", "blob", s.Commit+":"+snapKept+"/"+k.ID)
+		text, err := git.Run(ctx, r.Root, "cat-file", "blob", s.Commit+":"+snapKept+"/"+k.ID)
 		if err != nil {
 			return err
 		}
-		if _, err := (command{dir: r.Root, args: []string{"hash-object", "-t", "tag", "-w", "--stdin"}, stdin: []byte(text)}).run(ctx); err != nil {
+		if _, err := (git.Command{Dir: r.Root, Args: []string{"hash-object", "-t", "tag", "-w", "--stdin"}, Stdin: []byte(text)}).Run(ctx); err != nil {
 			return err
 		}
 	}

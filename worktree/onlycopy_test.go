@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // aside commits on a detached HEAD and goes back.
@@ -159,7 +162,7 @@ func TestAbortedMergeKeepsAPersonsCommits(t *testing.T) {
 		base := head(t, r)
 		commit(t, r.Root, "ours", "a.txt", "ours\n")
 		spec := MergeSpec{Path: beside(r, "scratch"), Target: "main", StateFile: beside(r, "state.json"),
-			Branches: []Tip{branchWith(t, r, "b", base, "b.txt", "b\n"), branchWith(t, r, "c", base, "a.txt", "c\n")}}
+			Branches: []merge.Tip{branchWith(t, r, "b", base, "b.txt", "b\n"), branchWith(t, r, "c", base, "a.txt", "c\n")}}
 		if _, err := r.MergeInto(t.Context(), spec); err == nil {
 			t.Fatal("no conflict")
 		}
@@ -195,7 +198,7 @@ func TestBrokenHistoryIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
-	var h *Hint
+	var h *git.Hint
 	if !errors.As(err, &h) || !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), gone) {
 		t.Fatal(err)
 	}

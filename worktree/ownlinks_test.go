@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/prepare"
 )
 
 func symlink(t *testing.T, dir, name, target string) {
@@ -38,7 +41,7 @@ func TestLinkedFoldersLeadToTheWorktree(t *testing.T) {
 	write(t, r.Root, "plain/x", "x\n")
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	var out bytes.Buffer
-	if err := r.Prepare(t.Context(), tree, PrepareSpec{Link: []string{"node_modules", "packages/*/node_modules", "vendor", "plain"}, Output: &out}); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Link: []string{"node_modules", "packages/*/node_modules", "vendor", "plain"}, Output: &out}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, tree.Path, "packages/core/index.js", "of the agent\n")
@@ -87,16 +90,16 @@ func TestLinkedFoldersThatLoadTheMainCheckout(t *testing.T) {
 			write(t, r.Root, name, strings.ReplaceAll(content, "ROOT", r.Root))
 			tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 			top, _, _ := strings.Cut(name, "/")
-			err := r.Prepare(t.Context(), tree, PrepareSpec{Link: []string{top}})
+			err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Link: []string{top}})
 			fine := strings.Contains(name, "ok.pth") || strings.Contains(name, "real") || strings.Contains(name, "distutils")
-			var h *Hint
-			if fine && err != nil || !fine && (!errors.Is(err, ErrSetup) || !errors.As(err, &h) || !strings.Contains(h.Try, "in place of link: ["+top+"]")) {
+			var h *git.Hint
+			if fine && err != nil || !fine && (!errors.Is(err, prepare.ErrSetup) || !errors.As(err, &h) || !strings.Contains(h.Try, "in place of link: ["+top+"]")) {
 				t.Errorf("%v", err)
 			}
 			if h == nil || !strings.HasPrefix(h.Try, "copy: ["+top+"]") {
 				return
 			}
-			if err := r.Prepare(t.Context(), tree, PrepareSpec{Copy: []string{top}}); err != nil {
+			if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Copy: []string{top}}); err != nil {
 				t.Errorf("%s: %v", h.Try, err)
 			}
 			if got := read(t, tree.Path, name); got != content {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"cmux/worktree/git"
 )
 
 // PlainRoot says what git says, or nothing.
@@ -36,7 +38,7 @@ func TestPlainRoot(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range c.do {
-				if _, err := git(t.Context(), root, args...); err != nil {
+				if _, err := git.Run(t.Context(), root, args...); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -44,10 +46,10 @@ func TestPlainRoot(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			got, want := PlainRoot(dir, c.env), ""
+			got, want := git.PlainRoot(dir, c.env), ""
 			if c.want {
 				want = root
-				if top, err := git(t.Context(), dir, "rev-parse", "--show-toplevel"); err != nil || line(top) != root {
+				if top, err := git.Run(t.Context(), dir, "rev-parse", "--show-toplevel"); err != nil || git.Line(top) != root {
 					t.Errorf("git says %q, %v", top, err)
 				}
 			}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/worktree/git"
+	"cmux/worktree/prepare"
 )
 
 func TestPrepare(t *testing.T) {
@@ -24,13 +27,13 @@ func TestPrepare(t *testing.T) {
 	}
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	var out bytes.Buffer
-	spec := PrepareSpec{
+	spec := prepare.Spec{
 		Copy: []string{"*.ign", "dir/**", "none*"}, Link: []string{"ignored/"},
 		Setup:  []string{"echo hello; echo $VALUE > made.ign; echo tracked > new.txt", "mkdir x.ign; echo y > x.ign/y"},
 		Env:    append(os.Environ(), "VALUE=42"),
 		Output: &out,
 	}
-	if err := r.Prepare(t.Context(), tree, spec); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, spec); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"a.ign": "a", "cfg/b.ign": "b", "dir/c.ign": "c", "dir/b.txt": "b\n", "ignored/lib/x": "lib", "made.ign": "42\n"} {
@@ -51,7 +54,7 @@ func TestPrepare(t *testing.T) {
 	}
 	// Once only.
 	spec.Setup = []string{"exit 1"}
-	if err := r.Prepare(t.Context(), tree, spec); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, spec); err != nil {
 		t.Errorf("ran twice: %v", err)
 	}
 	// A snapshot has what setup left for git to see, and none of what was given...
@@ -71,17 +74,17 @@ func TestPrepare(t *testing.T) {
 func TestPrepareAgainAfterFailure(t *testing.T) {
 	r := newRepo(t)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
-	spec := PrepareSpec{Setup: []string{"echo why >&2; echo x > x.ign; test -e ok && touch went"}}
-	err := r.Prepare(t.Context(), tree, spec)
-	if !errors.Is(err, ErrSetup) || !strings.Contains(err.Error(), "why") {
+	spec := prepare.Spec{Setup: []string{"echo why >&2; echo x > x.ign; test -e ok && touch went"}}
+	err := r.Prepare(t.Context(), tree.Path, tree.GitDir, spec)
+	if !errors.Is(err, prepare.ErrSetup) || !strings.Contains(err.Error(), "why") {
 		t.Fatalf("%v", err)
 	}
 	write(t, tree.Path, "ok", "")
-	if err := r.Prepare(t.Context(), tree, spec); err != nil {
+	if err := r.Prepare(t.Context(), tree.Path, tree.GitDir, spec); err != nil {
 		t.Fatal(err)
 	}
 	read(t, tree.Path, "went")
-	p := must[*prepared](t)(readPrepared(tree.GitDir))
+	p := must[*prepare.Record](t)(prepare.ReadRecord(tree.GitDir))
 	if !p.Done || len(p.Given) != 1 || string(p.Given[0].Path) != "x.ign" {
 		t.Errorf("%+v", p)
 	}
@@ -96,13 +99,13 @@ func TestPrepareStaysInside(t *testing.T) {
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	for _, pattern := range []string{"../secret/s", "/etc/passwd", "out/s", "[", "x/../../secret/s"} {
 		var out bytes.Buffer
-		err := r.Prepare(t.Context(), tree, PrepareSpec{Copy: []string{pattern}, Output: &out})
+		err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Copy: []string{pattern}, Output: &out})
 		if err == nil && !strings.Contains(out.String(), "warning") {
 			t.Errorf("%q: neither error nor warning", pattern)
 		}
-		os.Remove(filepath.Join(tree.GitDir, preparedFile))
+		os.Remove(filepath.Join(tree.GitDir, git.PreparedFile))
 	}
-	found, err := filepath.Glob(filepath.Join(escapeGlob(tree.Path), "*/s"))
+	found, err := filepath.Glob(filepath.Join(git.EscapeGlob(tree.Path), "*/s"))
 	if len(found) > 0 || err != nil {
 		t.Errorf("%v, %v", found, err)
 	}
@@ -114,13 +117,13 @@ func TestSetupTimeoutEndsTheGroup(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	started := time.Now()
 	// The grandchild holds the output: Run returns early only when it dies too.
-	err := r.Prepare(t.Context(), tree, PrepareSpec{Setup: []string{"mkfifo '" + fifo + "'; sh -c 'cat \"$0\"' '" + fifo + "'; true"}, SetupTimeout: 200 * time.Millisecond})
-	if !errors.Is(err, ErrSetup) || !strings.Contains(err.Error(), "longer than 200ms") {
+	err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Setup: []string{"mkfifo '" + fifo + "'; sh -c 'cat \"$0\"' '" + fifo + "'; true"}, SetupTimeout: 200 * time.Millisecond})
+	if !errors.Is(err, prepare.ErrSetup) || !strings.Contains(err.Error(), "longer than 200ms") {
 		t.Fatalf("after %v: %v", time.Since(started), err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Prepare(ctx, tree, PrepareSpec{Setup: []string{"true"}}); !errors.Is(err, context.Canceled) {
+	if err := r.Prepare(ctx, tree.Path, tree.GitDir, prepare.Spec{Setup: []string{"true"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

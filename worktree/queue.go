@@ -11,6 +11,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
+	"cmux/worktree/submodule"
 )
 
 // MergeSpec says what is brought together and where.
@@ -22,7 +27,7 @@ type MergeSpec struct {
 	Target string // branch to move, at the very end and only by fast-forward; it may be checked out anywhere
 	// Branches are merged in this order. One without a Commit means the local
 	// branch of that name, at its tip of that moment.
-	Branches []Tip
+	Branches []merge.Tip
 	// Verify judges the tree after each merge; nil: every merge is good. A check
 	// that never passed was not broken by a merge: where it fails after the first
 	// merge, the tree before it is judged, with no branch. If that fails too, merging
@@ -89,7 +94,7 @@ func ReadMergeState(file string) (*MergeState, error) {
 	}
 	st := new(MergeState)
 	if err := json.Unmarshal(b, st); err != nil {
-		return nil, hint("remove it", "%s is damaged: %w", file, err)
+		return nil, git.Hintf("remove it", "%s is damaged: %w", file, err)
 	}
 	return st, nil
 }
@@ -185,14 +190,14 @@ type queue struct {
 
 // openQueue reads or begins the state and makes sure that the tree is there.
 func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (_ *queue, err error) {
-	if s.Path, err = realPath(s.Path); err != nil {
+	if s.Path, err = git.RealPath(s.Path); err != nil {
 		return nil, err
 	}
 	if s.StateFile == "" {
 		if s.Target != "" {
 			return nil, errors.New("a merge into a branch needs a state file")
 		}
-		private, err := privateDir(ctx, s.Path)
+		private, err := git.PrivateDir(ctx, s.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +215,7 @@ func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (_ *queue, err error
 	st, err := ReadMergeState(s.StateFile)
 	switch {
 	case err == nil && (st.Path != s.Path || st.Target != s.Target):
-		return nil, hint("continue or abort that one first", "%w: a merge into %s in %s has not ended", ErrOccupied, orTree(st.Target), st.Path)
+		return nil, git.Hintf("continue or abort that one first", "%w: a merge into %s in %s has not ended", ErrOccupied, orTree(st.Target), st.Path)
 	case err == nil:
 		q.state, q.found = *st, true
 	case errors.Is(err, ErrNoMerge):
@@ -246,11 +251,11 @@ func orTree(target string) string {
 	return target
 }
 
-func (q *queue) save() error { return writeJSON(q.s.StateFile, q.state) }
+func (q *queue) save() error { return git.WriteJSON(q.s.StateFile, q.state) }
 
 func (q *queue) head(ctx context.Context) (string, error) {
-	out, err := git(ctx, q.s.Path, "rev-parse", "--verify", "HEAD^{commit}")
-	return line(out), err
+	out, err := git.Run(ctx, q.s.Path, "rev-parse", "--verify", "HEAD^{commit}")
+	return git.Line(out), err
 }
 
 // settle brings the tree to the last good commit.
@@ -274,7 +279,7 @@ func (q *queue) settle(ctx context.Context) error {
 	switch {
 	case d.Clean():
 	case q.s.Target != "":
-		return fmt.Errorf("%w: %s (%s: %s; merging needs a clean tree)", ErrDirty, q.s.Path, d, shown(d.Paths))
+		return fmt.Errorf("%w: %s (%s: %s; merging needs a clean tree)", ErrDirty, q.s.Path, d, git.Shown(d.Paths))
 	default:
 		return q.r.dirty(q.s.Path, d, "merging needs a clean tree")
 	}
@@ -283,7 +288,7 @@ func (q *queue) settle(ctx context.Context) error {
 		if n, err := q.r.count(ctx, head, q.state.Good); err != nil {
 			return err
 		} else if n > 0 {
-			return hint("abort the merge, or git -C "+shellWord(q.s.Path)+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
+			return git.Hintf("abort the merge, or git -C "+git.ShellWord(q.s.Path)+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
 		}
 		if err := q.mended(ctx, head); err != nil {
 			return err
@@ -308,7 +313,7 @@ func (q *queue) mended(ctx context.Context, head string) error {
 	}
 	if commit == "" {
 		var err error
-		if commit, err = q.r.Tip(ctx, name); errors.Is(err, ErrBadRef) {
+		if commit, err = q.r.Tip(ctx, name); errors.Is(err, git.ErrBadRef) {
 			return nil
 		} else if err != nil {
 			return err
@@ -333,14 +338,14 @@ func (q *queue) mended(ctx context.Context, head string) error {
 }
 
 // bring merges one branch and has it verified; false when it was contained.
-func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
+func (q *queue) bring(ctx context.Context, b merge.Tip) (bool, error) {
 	into := q.s.Target
 	if into == "" {
 		into = "the branch of " + q.s.Path
 	}
 	q.state.Branch = b.Name
-	commit, err := q.r.Merge(ctx, q.state.Good, []Tip{b})
-	var conflict *ConflictError
+	commit, err := q.r.Merge(ctx, q.state.Good, []merge.Tip{b})
+	var conflict *merge.ConflictError
 	if errors.As(err, &conflict) {
 		conflict.Into = into
 		if err := q.blame(ctx, b, conflict); err != nil {
@@ -360,8 +365,8 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 	if err := q.save(); err != nil {
 		return false, err
 	}
-	q.r.ownBranch(q.s.Path, commit)
-	if err := q.r.follow(ctx, q.s.Path, func() error { return fastForward(ctx, q.s.Path, commit) }); err != nil {
+	q.r.RecordOwnBranch(q.s.Path, commit)
+	if err := submodule.Follow(ctx, &q.r.Repo, q.s.Path, func() error { return fastForward(ctx, q.s.Path, commit) }); err != nil {
 		return false, err
 	}
 	if q.s.Verify != nil {
@@ -440,7 +445,7 @@ func (q *queue) prove(ctx context.Context) error {
 }
 
 // blame names, beside the branch, those merged before that touch the files.
-func (q *queue) blame(ctx context.Context, b Tip, e *ConflictError) error {
+func (q *queue) blame(ctx context.Context, b merge.Tip, e *merge.ConflictError) error {
 	e.Tips = []string{b.Name}
 	for _, other := range q.s.Branches {
 		if other.Name == b.Name {
@@ -452,14 +457,14 @@ func (q *queue) blame(ctx context.Context, b Tip, e *ConflictError) error {
 				return err
 			}
 		}
-		base, err := git(ctx, q.r.Root, "merge-base", other.Commit, b.Commit)
-		if exitCode(err) == 1 {
+		base, err := git.Run(ctx, q.r.Root, "merge-base", other.Commit, b.Commit)
+		if git.ExitCode(err) == 1 {
 			continue
 		} else if err != nil {
 			return err
 		}
-		args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", line(base), other.Commit, "--"}, e.Files...)
-		if _, err := git(ctx, q.r.Root, args...); exitCode(err) == 1 {
+		args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", git.Line(base), other.Commit, "--"}, e.Files...)
+		if _, err := git.Run(ctx, q.r.Root, args...); git.ExitCode(err) == 1 {
 			e.Tips = append(e.Tips, other.Name)
 		} else if err != nil {
 			return err
@@ -470,34 +475,34 @@ func (q *queue) blame(ctx context.Context, b Tip, e *ConflictError) error {
 
 // fetchSubmodules has the submodules of the merge's tree that conflict hold the
 // commits that the other side has of them, so that they can be merged there.
-func (q *queue) fetchSubmodules(ctx context.Context, commit string, conflict *ConflictError) error {
-	subs, err := submodulesNamed(ctx, q.s.Path)
+func (q *queue) fetchSubmodules(ctx context.Context, commit string, conflict *merge.ConflictError) error {
+	subs, err := submodule.Named(ctx, q.s.Path)
 	if err != nil {
 		return err
 	}
-	f := follower{r: q.r, root: q.s.Path}
+	f := submodule.Follower{Repo: &q.r.Repo, Root: q.s.Path}
 	for _, s := range subs {
-		at := filepath.Join(q.s.Path, s.path)
-		if !slices.Contains(conflict.Files, s.path) || !isRepository(at) {
+		at := filepath.Join(q.s.Path, s.Path)
+		if !slices.Contains(conflict.Files, s.Path) || !submodule.IsRepository(at) {
 			continue
 		}
-		out, err := git(ctx, q.s.Path, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", s.path)
+		out, err := git.Run(ctx, q.s.Path, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", s.Path)
 		if err != nil {
 			return err
 		}
 		meta, _, _ := strings.Cut(out, "\t")
 		part := strings.Fields(meta) // MODE TYPE ID
-		if len(part) != 3 || part[0] != gitlink {
+		if len(part) != 3 || part[0] != submodule.Gitlink {
 			continue
 		}
-		s.commit = part[2]
-		if err := f.fetch(ctx, at, q.r.copies(s.path, filepath.Join("modules", s.name)), s); ctx.Err() != nil {
+		s.Commit = part[2]
+		if err := f.Fetch(ctx, at, f.Copies(s.Path, filepath.Join("modules", s.Name)), s); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
-			Note(ctx, "the submodule %s cannot be merged there: %v", at, err)
+			git.Note(ctx, "the submodule %s cannot be merged there: %v", at, err)
 			continue
 		}
-		conflict.Submodules = append(conflict.Submodules, SubmoduleConflict{s.path, s.commit})
+		conflict.Submodules = append(conflict.Submodules, merge.SubmoduleConflict{Path: s.Path, Commit: s.Commit})
 	}
 	return nil
 }
@@ -507,32 +512,32 @@ func (q *queue) fetchSubmodules(ctx context.Context, commit string, conflict *Co
 func fastForward(ctx context.Context, dir, commit string, options ...string) error {
 	args := []string{"merge", "--ff-only", "--quiet", "--no-autostash", "--no-squash", "--no-verify-signatures", "--no-overwrite-ignore"}
 	args = append(append(args, options...), "--end-of-options", commit)
-	_, err := git(ctx, dir, args...)
-	var ge *GitError
+	_, err := git.Run(ctx, dir, args...)
+	var ge *git.Error
 	if err == nil || !errors.As(err, &ge) || !strings.Contains(ge.Stderr, "overwritten") {
 		return err
 	}
-	free, serr := unmakeFor(ctx, dir, commit, ge.Stderr)
+	free, serr := submodule.UnmakeFor(ctx, dir, commit, ge.Stderr)
 	if serr != nil {
 		return errors.Join(err, serr)
 	}
 	if free {
-		_, err = git(ctx, dir, args...)
+		_, err = git.Run(ctx, dir, args...)
 		return err
 	}
-	entries, serr := status(ctx, dir, "--untracked-files=no", "--ignored=no")
+	entries, serr := git.Status(ctx, dir, "--untracked-files=no", "--ignored=no")
 	if serr != nil {
 		return errors.Join(err, serr)
 	}
-	_, rest, serr := unwritten(ctx, dir, entries)
+	_, rest, serr := prepare.Unwritten(ctx, dir, entries)
 	if serr != nil || len(rest) == 0 {
 		return errors.Join(err, serr)
 	}
-	back, serr := setAside(ctx, dir, rest)
+	back, serr := prepare.SetAside(ctx, dir, rest)
 	if serr != nil {
 		return errors.Join(err, serr)
 	}
-	_, err = git(ctx, dir, args...)
+	_, err = git.Run(ctx, dir, args...)
 	return errors.Join(err, back())
 }
 
@@ -554,13 +559,13 @@ func (q *queue) reset(ctx context.Context, commit, why string) error {
 			return err
 		}
 	}
-	q.r.ownBranch(q.s.Path, commit)
-	f := follower{r: q.r, root: q.s.Path, force: true}
-	return f.run(ctx, func() error {
-		if _, err := git(ctx, q.s.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, "--"); err != nil {
+	q.r.RecordOwnBranch(q.s.Path, commit)
+	f := submodule.Follower{Repo: &q.r.Repo, Root: q.s.Path, Force: true}
+	return f.Run(ctx, func() error {
+		if _, err := git.Run(ctx, q.s.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, "--"); err != nil {
 			return err
 		}
-		_, err := git(ctx, q.s.Path, "clean", "-d", "--force", "--quiet")
+		_, err := git.Run(ctx, q.s.Path, "clean", "-d", "--force", "--quiet")
 		return err
 	})
 }
@@ -597,7 +602,7 @@ func (q *queue) deliver(ctx context.Context) error {
 			return nil
 		}
 		// The target may have got commits of its own since.
-		merged, err := q.bring(ctx, Tip{Name: q.s.Target, Commit: tip})
+		merged, err := q.bring(ctx, merge.Tip{Name: q.s.Target, Commit: tip})
 		if err != nil {
 			return err
 		}
@@ -623,7 +628,7 @@ func (q *queue) dropScratch(ctx context.Context) error {
 		}
 		return err
 	}
-	private, err := q.r.findPrivate(q.s.Path)
+	private, err := q.r.FindPrivate(q.s.Path)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // clean fails unless the tree is clean at the commit.
@@ -34,7 +37,7 @@ func TestMergeQueueInALentTree(t *testing.T) {
 	var verified []string
 	broken := errors.New("broken")
 	fail := "b"
-	s := MergeSpec{Path: tree.Path, Branches: []Tip{a, b, {Name: "c"}}, Verify: func(_ context.Context, dir, branch string) error {
+	s := MergeSpec{Path: tree.Path, Branches: []merge.Tip{a, b, {Name: "c"}}, Verify: func(_ context.Context, dir, branch string) error {
 		verified = append(verified, branch)
 		write(t, dir, "dropping", "x")
 		write(t, dir, "a.txt", "changed by verify")
@@ -52,7 +55,7 @@ func TestMergeQueueInALentTree(t *testing.T) {
 
 	fail = ""
 	_, err = r.MergeInto(t.Context(), s)
-	var conflict *ConflictError
+	var conflict *merge.ConflictError
 	if !errors.As(err, &conflict) || strings.Join(conflict.Files, " ") != "shared.txt" || strings.Join(conflict.Tips, " ") != "c a" {
 		t.Fatalf("%v", err)
 	}
@@ -190,7 +193,7 @@ func TestMergeQueueInterruptedAndAborted(t *testing.T) {
 	b := branchWith(t, r, "b", base, "b1", "b")
 	tree := lend(t, r, LendSpec{Path: beside(r, "m"), Branch: "m", Owner: "o"})
 	ctx, cancel := context.WithCancel(t.Context())
-	s := MergeSpec{Path: tree.Path, Branches: []Tip{a, b}, Verify: func(ctx context.Context, _, branch string) error {
+	s := MergeSpec{Path: tree.Path, Branches: []merge.Tip{a, b}, Verify: func(ctx context.Context, _, branch string) error {
 		if branch == "b" {
 			cancel() // as a killed process: no verdict
 		}
@@ -228,7 +231,7 @@ func TestMergeQueueIntoABranchCheckedOutAtTheRoot(t *testing.T) {
 	write(t, r.Root, "dir/b.txt", "the person's\n")
 	write(t, r.Root, "a.txt", "the person's, in nobody's way\n")
 	fail := true
-	s := MergeSpec{Path: beside(r, "scratch"), Target: "main", Branches: []Tip{a, b}, StateFile: filepath.Join(t.TempDir(), "merge.json"),
+	s := MergeSpec{Path: beside(r, "scratch"), Target: "main", Branches: []merge.Tip{a, b}, StateFile: filepath.Join(t.TempDir(), "merge.json"),
 		Verify: func(_ context.Context, dir, branch string) error {
 			if dir != beside(r, "scratch") {
 				t.Errorf("verified in %s", dir)
@@ -281,8 +284,8 @@ func TestMergeQueueAbortOfATarget(t *testing.T) {
 	sh(t, r.Root, "branch", "release")
 	a := branchWith(t, r, "a", base, "a1", "a")
 	b := branchWith(t, r, "b", base, "a1", "b")
-	s := MergeSpec{Path: beside(r, "scratch"), Target: "release", Branches: []Tip{a, b}, StateFile: filepath.Join(t.TempDir(), "merge.json")}
-	var conflict *ConflictError
+	s := MergeSpec{Path: beside(r, "scratch"), Target: "release", Branches: []merge.Tip{a, b}, StateFile: filepath.Join(t.TempDir(), "merge.json")}
+	var conflict *merge.ConflictError
 	if _, err := r.MergeInto(t.Context(), s); !errors.As(err, &conflict) || conflict.Into != "release" {
 		t.Fatal(err)
 	}
@@ -296,14 +299,14 @@ func TestMergeQueueAbortOfATarget(t *testing.T) {
 		{Path: s.Path, Target: "mian", StateFile: s.StateFile},
 		{Path: s.Path, Target: base, StateFile: s.StateFile}, // a commit is no branch
 	} {
-		if _, err := r.MergeInto(t.Context(), gone); !errors.Is(err, ErrBadRef) {
+		if _, err := r.MergeInto(t.Context(), gone); !errors.Is(err, git.ErrBadRef) {
 			t.Errorf("merging into %s: %v", gone.Target, err)
 		}
-		if err := r.AbortMerge(t.Context(), gone); !errors.Is(err, ErrBadRef) {
+		if err := r.AbortMerge(t.Context(), gone); !errors.Is(err, git.ErrBadRef) {
 			t.Errorf("aborting a merge into %s: %v", gone.Target, err)
 		}
 	}
-	s.Branches = []Tip{b}
+	s.Branches = []merge.Tip{b}
 	if res := must[*MergeResult](t)(r.MergeInto(t.Context(), s)); res.Commit != b.Commit || must[string](t)(r.Tip(t.Context(), "release")) != b.Commit {
 		t.Errorf("%+v", res)
 	}

@@ -3,13 +3,13 @@ package worktree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
 )
 
@@ -23,7 +23,7 @@ type registration struct {
 
 // registrations lists the linked and the main worktree (the first).
 func (r *Repo) registrations(ctx context.Context) ([]registration, error) {
-	list := func() (string, error) { return git(ctx, r.Root, "worktree", "list", "--porcelain", "-z") }
+	list := func() (string, error) { return git.Run(ctx, r.Root, "worktree", "list", "--porcelain", "-z") }
 	out, err := list()
 	if err != nil && r.dropHalfMade(ctx) {
 		out, err = list()
@@ -66,7 +66,7 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 		return nil, err
 	}
 	if s.Path == r.Root {
-		return nil, hint("set worktree_base to another folder", "%w: %s is the repository's main worktree", ErrOccupied, s.Path)
+		return nil, git.Hintf("set worktree_base to another folder", "%w: %s is the repository's main worktree", ErrOccupied, s.Path)
 	}
 	for _, e := range all {
 		if e.path != s.Path {
@@ -97,26 +97,26 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 		return nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(s.Path, ".git")); err != nil {
-		return nil, hint("move it away, or set worktree_base to another folder", "%w: %s exists and is no worktree", ErrOccupied, s.Path)
+		return nil, git.Hintf("move it away, or set worktree_base to another folder", "%w: %s exists and is no worktree", ErrOccupied, s.Path)
 	}
-	common, err := git(ctx, s.Path, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	common, err := git.Run(ctx, s.Path, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	switch {
 	case err != nil:
-		return nil, hint("move it away, or git worktree repair -- "+s.Path, "%w: %s was a worktree whose registration is gone", ErrOccupied, s.Path)
-	case line(common) == r.GitDir:
-		return nil, hint("git worktree repair -- "+shellWord(s.Path), "%w: %s is a worktree of this repository that was moved or copied", ErrOccupied, s.Path)
+		return nil, git.Hintf("move it away, or git worktree repair -- "+s.Path, "%w: %s was a worktree whose registration is gone", ErrOccupied, s.Path)
+	case git.Line(common) == r.GitDir:
+		return nil, git.Hintf("git worktree repair -- "+git.ShellWord(s.Path), "%w: %s is a worktree of this repository that was moved or copied", ErrOccupied, s.Path)
 	}
-	return nil, hint("set another session name or worktree_base", "%w: %s belongs to another repository (%s)", ErrOccupied, s.Path, line(common))
+	return nil, git.Hintf("set another session name or worktree_base", "%w: %s belongs to another repository (%s)", ErrOccupied, s.Path, git.Line(common))
 }
 
 // unfinished tells the worktree of an interrupted Lend, which nobody was given,
 // or of an interrupted Remove, whose content is saved.
 func (r *Repo) unfinished(path string) bool {
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err != nil {
 		return false
 	}
-	for _, name := range []string{lendingFile, removingFile} {
+	for _, name := range []string{git.LendingFile, git.RemovingFile} {
 		if _, err := os.Lstat(filepath.Join(private, name)); err == nil {
 			return true
 		}
@@ -133,28 +133,28 @@ func (r *Repo) unfinished(path string) bool {
 // what it alone holds is saved.
 func (r *Repo) revive(ctx context.Context, e registration, why string) (*registration, *Snapshot, error) {
 	if e.locked && e.reason != initializing {
-		return nil, nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+		return nil, nil, git.Hintf("git worktree unlock -- "+git.ShellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
-	private, err := r.findPrivate(e.path)
+	private, err := r.FindPrivate(e.path)
 	if err != nil {
 		return nil, nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(private, "index")); err == nil {
-		at := command{dir: r.Root, args: []string{"diff-index", "--cached", "--quiet", "HEAD", "--"}, env: []string{"GIT_DIR=" + private}}
-		_, err := at.run(ctx)
-		if exitCode(err) > 1 { // a branch without commits, or one whose ref is gone
-			if _, verr := git(ctx, r.Root, "--git-dir="+private, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); exitCode(verr) != 1 {
+		at := git.Command{Dir: r.Root, Args: []string{"diff-index", "--cached", "--quiet", "HEAD", "--"}, Env: []string{"GIT_DIR=" + private}}
+		_, err := at.Run(ctx)
+		if git.ExitCode(err) > 1 { // a branch without commits, or one whose ref is gone
+			if _, verr := git.Run(ctx, r.Root, "--git-dir="+private, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); git.ExitCode(verr) != 1 {
 				return nil, nil, err
 			}
 		}
-		if exitCode(err) >= 1 || operation(private) != "" {
+		if git.ExitCode(err) >= 1 || git.Operation(private) != "" {
 			if err := os.MkdirAll(e.path, 0o777); err != nil {
 				return nil, nil, err
 			}
 			if err := os.WriteFile(filepath.Join(e.path, ".git"), []byte("gitdir: "+private+"\n"), 0o666); err != nil {
 				return nil, nil, err
 			}
-			_, err := git(ctx, e.path, "checkout-index", "--all", "--quiet")
+			_, err := git.Run(ctx, e.path, "checkout-index", "--all", "--quiet")
 			return &e, nil, err
 		} else if err != nil {
 			return nil, nil, err
@@ -170,41 +170,12 @@ func (r *Repo) revive(ctx context.Context, e registration, why string) (*registr
 // Registered tells whether the repository knows a worktree at path, be its
 // folder there or not.
 func (r *Repo) Registered(path string) bool {
-	path, err := realPath(path)
+	path, err := git.RealPath(path)
 	if err != nil {
 		return false
 	}
-	_, err = r.findPrivate(path)
+	_, err = r.FindPrivate(path)
 	return err == nil
-}
-
-// findPrivate finds the private git directory registered for a path.
-func (r *Repo) findPrivate(path string) (string, error) {
-	base := filepath.Join(r.GitDir, "worktrees")
-	entries, err := os.ReadDir(base)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range entries {
-		private := filepath.Join(base, e.Name())
-		b, err := os.ReadFile(filepath.Join(private, "gitdir"))
-		if err == nil && strings.TrimSuffix(line(string(b)), "/.git") == path {
-			return private, nil
-		}
-	}
-	return "", fmt.Errorf("no registration for the worktree %s in %s", path, base)
-}
-
-// privateDir is the private git directory of the worktree whose root is dir.
-func privateDir(ctx context.Context, dir string) (string, error) {
-	if private, err := gitfile.Private(dir); err == nil {
-		return private, nil
-	}
-	if ownGitDir(dir) {
-		return filepath.EvalSymlinks(filepath.Join(dir, ".git"))
-	}
-	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir")
-	return line(out), err
 }
 
 // forgetCopied drops the registration of a worktree that belongs to another
@@ -212,10 +183,10 @@ func privateDir(ctx context.Context, dir string) (string, error) {
 // one, with its registrations. The worktree itself is not touched.
 func (r *Repo) forgetCopied(ctx context.Context, path string) (bool, error) {
 	theirs, err := gitfile.Private(path)
-	if err != nil || !exists(theirs) || !r.Foreign(path) {
+	if err != nil || !git.There(theirs) || !r.Foreign(path) {
 		return false, nil
 	}
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err != nil {
 		return false, err
 	}
@@ -230,19 +201,19 @@ func (r *Repo) forgetCopied(ctx context.Context, path string) (bool, error) {
 	if err := os.RemoveAll(private); err != nil {
 		return false, err
 	}
-	Note(ctx, "forgot %s, a worktree of %s: this repository is a copy of it", path, gitfile.Common(theirs))
+	git.Note(ctx, "forgot %s, a worktree of %s: this repository is a copy of it", path, gitfile.Common(theirs))
 	return true, nil
 }
 
 // deregister removes a worktree together with its directory, whatever it
 // holds. It works on one that an interruption has left without its .git file.
 func (r *Repo) deregister(ctx context.Context, path string) error {
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err == nil {
 		err = unmounted(path, private)
 	}
 	if err == nil && !isRemoving(private) {
-		err = writeFile(filepath.Join(private, removingFile), nil)
+		err = git.WriteFile(filepath.Join(private, git.RemovingFile), nil)
 	}
 	if err != nil {
 		return err
@@ -255,7 +226,7 @@ func (r *Repo) deregister(ctx context.Context, path string) error {
 		return err
 	}
 	defer unlock()
-	_, err = git(ctx, r.Root, "worktree", "remove", "--force", "--force", "--", path)
+	_, err = git.Run(ctx, r.Root, "worktree", "remove", "--force", "--force", "--", path)
 	return err
 }
 
@@ -293,7 +264,7 @@ func absentOrEmpty(path string) (bool, error) {
 func (r *Repo) Foreign(path string) bool {
 	private, err := gitfile.Private(path)
 	if errors.Is(err, gitfile.ErrNone) { // a folder: a repository of its own
-		return exists(filepath.Join(path, ".git", "HEAD"))
+		return git.There(filepath.Join(path, ".git", "HEAD"))
 	}
 	if err != nil {
 		return false

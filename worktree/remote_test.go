@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"cmux/worktree/common"
 )
 
 func TestPushRemote(t *testing.T) {
@@ -21,13 +23,13 @@ func TestPushRemote(t *testing.T) {
 		{"a URL", "remote.pushdefault=https://example.com/x.git", "https://example.com/x.git", ""},
 		{"a name with dots", "remote.my.host.url=u", "my.host", ""},
 	} {
-		s := new(Shared)
+		s := new(common.State)
 		for kv := range strings.FieldsSeq(c.config) {
 			key, value, _ := strings.Cut(kv, "=")
-			s.Config = append(s.Config, Setting{Scope: "local", Key: key, Value: value})
+			s.Config = append(s.Config, common.Setting{Scope: "local", Key: key, Value: value})
 		}
 		got, err := s.PushRemote("s/x", "main")
-		if got != c.want || (err != nil) != (c.says != "") || err != nil && (!errors.Is(err, ErrNoRemote) || !strings.Contains(err.Error(), c.says)) {
+		if got != c.want || (err != nil) != (c.says != "") || err != nil && (!errors.Is(err, common.ErrNoRemote) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %q, %v; want %q, an error with %q", c.name, got, err, c.want, c.says)
 		}
 	}

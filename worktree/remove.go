@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
 )
 
@@ -27,7 +28,7 @@ type RemoveSpec struct {
 // call ends the work and returns the snapshot of the first; a tree that is gone
 // already is no error.
 func (r *Repo) Remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot, error) {
-	path, err := realPath(path)
+	path, err := git.RealPath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	case e == nil:
 		return nil, r.removeRest(path)
 	case e.locked && e.reason != initializing:
-		return nil, hint("git worktree unlock -- "+shellWord(path), "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
+		return nil, git.Hintf("git worktree unlock -- "+git.ShellWord(path), "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
 	}
 	if err := unmounted(path); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	if err != nil {
 		return nil, err
 	}
-	if private, perr := r.findPrivate(path); free && perr == nil && isRemoving(private) {
+	if private, perr := r.FindPrivate(path); free && perr == nil && isRemoving(private) {
 		return r.finish(ctx, path)
 	}
 	if free {
@@ -81,15 +82,15 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	if first, err := r.savedBy(ctx, path); err != nil {
 		return nil, err
 	} else if first != nil {
-		Note(ctx, "%s has changed since its removal failed; what was in it then is saved: %s", path, first.RestoreCommand())
+		git.Note(ctx, "%s has changed since its removal failed; what was in it then is saved: %s", path, first.RestoreCommand())
 	}
 	if !s.Force {
-		users, err := processesIn(path)
+		users, err := git.ProcessesIn(path)
 		if err != nil {
 			return nil, err
 		}
 		if len(users) > 0 {
-			return nil, hint("end it (kill PID), or stop the node", "%w: %s: %s", ErrInUse, path, strings.Join(users, ", "))
+			return nil, git.Hintf("end it (kill PID), or stop the node", "%w: %s: %s", ErrInUse, path, strings.Join(users, ", "))
 		}
 	}
 	if s.Name == "" {
@@ -98,7 +99,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 		}
 	}
 	snap, err := r.Snapshot(ctx, path, SnapshotSpec{Name: s.Name, Reason: s.Reason, leaving: true})
-	var ge *GitError
+	var ge *git.Error
 	if err != nil && errors.As(err, &ge) && ge.Code == 128 && !errors.Is(err, ErrUnsavable) {
 		err = r.brokenError(ctx, path, err)
 	}
@@ -118,12 +119,12 @@ func (r *Repo) removeSaved(ctx context.Context, path string, snap *Snapshot) err
 	if snap == nil {
 		return r.deregister(ctx, path)
 	}
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err == nil {
 		err = unmounted(path, private)
 	}
 	if err == nil {
-		err = writeFile(filepath.Join(private, removingFile), []byte(snap.ID+"\n"))
+		err = git.WriteFile(filepath.Join(private, git.RemovingFile), []byte(snap.ID+"\n"))
 	}
 	if err == nil {
 		err = r.deregister(ctx, path)
@@ -136,11 +137,11 @@ func (r *Repo) removeSaved(ctx context.Context, path string, snap *Snapshot) err
 
 func halfRemoved(path string, snap *Snapshot, err error) error {
 	try := "fix that, then run the same command again"
-	var h *Hint
+	var h *git.Hint
 	if errors.As(err, &h) {
 		try = h.Try
 	}
-	return hint(try, "%s could not be removed whole; its work is saved: %s: %w", path, snap.RestoreCommand(), err)
+	return git.Hintf(try, "%s could not be removed whole; its work is saved: %s: %w", path, snap.RestoreCommand(), err)
 }
 
 // finish ends a removal that was interrupted, and returns the snapshot that it
@@ -162,12 +163,12 @@ func (r *Repo) finish(ctx context.Context, path string) (*Snapshot, error) {
 // savedBy is the snapshot that an interrupted removal of the worktree took; nil
 // when it took none.
 func (r *Repo) savedBy(ctx context.Context, path string) (*Snapshot, error) {
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(filepath.Join(private, removingFile))
-	if id := line(string(b)); err == nil && id != "" {
+	b, err := os.ReadFile(filepath.Join(private, git.RemovingFile))
+	if id := git.Line(string(b)); err == nil && id != "" {
 		all, err := r.Snapshots(ctx)
 		if err != nil {
 			return nil, err
@@ -184,18 +185,18 @@ func (r *Repo) savedBy(ctx context.Context, path string) (*Snapshot, error) {
 }
 
 func isRemoving(private string) bool {
-	_, err := os.Lstat(filepath.Join(private, removingFile))
+	_, err := os.Lstat(filepath.Join(private, git.RemovingFile))
 	return err == nil
 }
 
 // changedSince reports whether somebody wrote into what an interrupted removal
 // left: that is in no snapshot.
 func (r *Repo) changedSince(path string) bool {
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err != nil {
 		return false
 	}
-	began, err := os.Lstat(filepath.Join(private, removingFile))
+	began, err := os.Lstat(filepath.Join(private, git.RemovingFile))
 	if err != nil {
 		return false
 	}
@@ -216,11 +217,11 @@ func (r *Repo) changedSince(path string) bool {
 // readable verifies what holds the work of the tree once it is gone: the
 // snapshot, or the commit it is on. A snapshot that cannot be read is none.
 func (r *Repo) readable(ctx context.Context, e registration, snap *Snapshot) error {
-	private, err := r.findPrivate(e.path)
+	private, err := r.FindPrivate(e.path)
 	if err != nil {
 		return err
 	}
-	owner, err := readOwner(private)
+	owner, err := git.ReadOwner(private)
 	if err != nil {
 		return err
 	}
@@ -236,7 +237,7 @@ func (r *Repo) readable(ctx context.Context, e registration, snap *Snapshot) err
 		err = r.verify(ctx, e.path, snap.Head, snap.Head) // what is loose of its tree
 	}
 	if err != nil && snap != nil && ctx.Err() == nil {
-		err = errors.Join(err, r.deleteRef(ctx, snap.Ref, snap.Commit))
+		err = errors.Join(err, r.DeleteRef(ctx, snap.Ref, snap.Commit))
 	}
 	return err
 }
@@ -253,7 +254,7 @@ func (r *Repo) removeRest(path string) error {
 		return err
 	}
 	if !free {
-		return hint("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
+		return git.Hintf("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -267,7 +268,7 @@ func (r *Repo) Lost(path string) error {
 	if err := r.moved(path); err != nil {
 		return err
 	}
-	path, err := realPath(path) // as git records it
+	path, err := git.RealPath(path) // as git records it
 	if err != nil {
 		return nil
 	}
@@ -276,18 +277,18 @@ func (r *Repo) Lost(path string) error {
 		return nil
 	}
 	if _, err := os.Lstat(private); err != nil {
-		return hint("mv "+shellWord(path)+" "+shellWord(path+".found"), "%w: %s was a worktree of %s, which no longer knows it; its files are there, its commits on its branch", ErrLost, path, r.Root)
+		return git.Hintf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s was a worktree of %s, which no longer knows it; its files are there, its commits on its branch", ErrLost, path, r.Root)
 	}
 	b, err := os.ReadFile(filepath.Join(private, "gitdir"))
-	if at := strings.TrimSuffix(line(string(b)), "/.git"); err == nil && filepath.IsAbs(at) {
+	if at := strings.TrimSuffix(git.Line(string(b)), "/.git"); err == nil && filepath.IsAbs(at) {
 		if at == path {
 			return nil
 		}
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return hint("mv "+shellWord(path)+" "+shellWord(path+".found"), "%w: %s is a copy of the worktree %s", ErrLost, path, at)
+			return git.Hintf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s is a copy of the worktree %s", ErrLost, path, at)
 		}
 	}
-	return hint("git -C "+shellWord(r.Root)+" worktree repair -- "+shellWord(path), "%w: %s is a worktree of %s, whose note of where it is (%s) is damaged", ErrLost, path, r.Root, filepath.Join(private, "gitdir"))
+	return git.Hintf("git -C "+git.ShellWord(r.Root)+" worktree repair -- "+git.ShellWord(path), "%w: %s is a worktree of %s, whose note of where it is (%s) is damaged", ErrLost, path, r.Root, filepath.Join(private, "gitdir"))
 }
 
 // moved is ErrLost when cmux lent a worktree at path that has been moved since.
@@ -303,16 +304,16 @@ func (r *Repo) moved(path string) error {
 	for _, e := range entries {
 		private := filepath.Join(base, e.Name())
 		b, err := os.ReadFile(filepath.Join(private, "gitdir"))
-		at := strings.TrimSuffix(line(string(b)), "/.git")
+		at := strings.TrimSuffix(git.Line(string(b)), "/.git")
 		// git names the registration after the folder that it was made for.
 		if err != nil || e.Name() != filepath.Base(path) || at == path || !filepath.IsAbs(at) {
 			continue
 		}
-		if owner, err := readOwner(private); err != nil || owner.Owner == "" {
+		if owner, err := git.ReadOwner(private); err != nil || owner.Owner == "" {
 			continue
 		}
 		if _, err := os.Lstat(at); err == nil {
-			return hint("git -C "+shellWord(r.Root)+" worktree move "+shellWord(at)+" "+shellWord(path), "%w: the worktree %s was moved to %s", ErrLost, path, at)
+			return git.Hintf("git -C "+git.ShellWord(r.Root)+" worktree move "+git.ShellWord(at)+" "+git.ShellWord(path), "%w: the worktree %s was moved to %s", ErrLost, path, at)
 		}
 	}
 	return nil

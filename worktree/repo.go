@@ -10,17 +10,19 @@ import (
 	"strings"
 	"sync"
 
+	"cmux/worktree/common"
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
 )
 
 // What errors.Is can tell apart. Each comes wrapped in a *Hint that names the
 // path and the way out.
 var (
-	ErrGit           = errors.New("unusable git")
 	ErrNotRepository = errors.New("not a git repository")
 	ErrBare          = errors.New("bare repository")
 	ErrNoCommits     = errors.New("repository without commits")
-	ErrBadRef        = errors.New("not a commit")
 
 	ErrDirty     = errors.New("uncommitted work in the way")     // Lend, Restore: nothing was changed
 	ErrOccupied  = errors.New("path is taken")                   // something else is at the path
@@ -30,14 +32,17 @@ var (
 	ErrLocked    = errors.New("worktree is locked")              // by git worktree lock
 	ErrInUse     = errors.New("worktree is in use by a process") // Remove
 	ErrMounted   = errors.New("something is mounted in the worktree")
-	ErrUnsavable = errors.New("a snapshot cannot hold this")        // nested repository, large file
-	ErrSubmodule = errors.New("submodule could not be checked out") // Lend
+	ErrUnsavable = errors.New("a snapshot cannot hold this") // nested repository, large file
 )
 
-// Repo is one git repository. Its methods may be called concurrently.
+// Repo is one git repository and the worktrees that are lent of it. Its methods may be
+// called concurrently.
 type Repo struct {
-	Root   string // the main worktree, or of a bare repository the one that keeps .cmux; absolute, links resolved
-	GitDir string // the common git directory, absolute
+	git.Repo                // its refs and commits
+	merge.Merger            // merges without a checkout
+	Shared       common.Dir // what all its worktrees share
+
+	*prepare.Preparer // what lent worktrees need, and what in them is nobody's work
 
 	registry chan struct{} // held while worktrees are added or removed
 
@@ -54,7 +59,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	version := make(chan error, 1)
-	go func() { version <- checkVersion(ctx) }() // beside what is asked here
+	go func() { version <- git.CheckVersion(ctx) }() // beside what is asked here
 	r, err := find(ctx, dir)
 	if err := <-version; err != nil {
 		return nil, err
@@ -67,21 +72,21 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 	if r := plain(ctx, dir); r != nil {
 		return r, nil
 	}
-	common, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	common, err := git.Run(ctx, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
-		var ge *GitError
+		var ge *git.Error
 		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "not a git repository") {
-			return nil, hint("cd into a repository, or: git init && git add -A && git commit --allow-empty -m 'first commit'",
+			return nil, git.Hintf("cd into a repository, or: git init && git add -A && git commit --allow-empty -m 'first commit'",
 				"%w: %s", ErrNotRepository, dir)
 		}
 		return nil, err // for example git's own "dubious ownership", which says what to do
 	}
-	r := repoAt("", filepath.Clean(line(common)))
+	r := repoAt("", filepath.Clean(git.Line(common)))
 	if r.Root, err = mainRoot(ctx, dir, r.GitDir); err != nil {
 		return nil, err
 	}
-	if _, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); exitCode(err) == 1 {
-		return nil, hint("git add -A && git commit --allow-empty -m 'first commit'", "%w: %s (a worktree starts at a commit)", ErrNoCommits, r.Root)
+	if _, err := git.Run(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); git.ExitCode(err) == 1 {
+		return nil, git.Hintf("git add -A && git commit --allow-empty -m 'first commit'", "%w: %s (a worktree starts at a commit)", ErrNoCommits, r.Root)
 	} else if err != nil {
 		return nil, err
 	}
@@ -89,15 +94,17 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 }
 
 func repoAt(root, gitDir string) *Repo {
-	return &Repo{Root: root, GitDir: gitDir, registry: make(chan struct{}, 1), busy: map[string]bool{}}
+	r := &Repo{Repo: git.Repo{Root: root, GitDir: gitDir}, registry: make(chan struct{}, 1), busy: map[string]bool{}}
+	r.Shared, r.Merger, r.Preparer = common.Of(&r.Repo), merge.In(&r.Repo), prepare.Of(&r.Repo)
+	return r
 }
 
 // plain is the repository of dir where dir is in its main worktree, with its git
 // directory in there, and it has a commit: as most are, and found by a single
 // call of git. nil: it is to be looked at closely.
 func plain(ctx context.Context, dir string) *Repo {
-	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree", "HEAD^{commit}", "--git-dir", "--git-common-dir")
-	facts := strings.SplitN(line(out), "\n", 4)
+	out, err := git.Run(ctx, dir, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree", "HEAD^{commit}", "--git-dir", "--git-common-dir")
+	facts := strings.SplitN(git.Line(out), "\n", 4)
 	if err != nil || len(facts) != 4 || facts[0] != "false" || facts[1] != "true" {
 		return nil
 	}
@@ -115,43 +122,43 @@ func plain(ctx context.Context, dir string) *Repo {
 // AddTree is the command that gives the bare repository at common, in which the
 // caller stands, a worktree of a branch beside it.
 func AddTree(common, branch string) string {
-	path := shellWord(filepath.Join(filepath.Dir(common), filepath.FromSlash(branch)))
-	return "git worktree add " + path + " " + shellWord(branch) + " && cd " + path
+	path := git.ShellWord(filepath.Join(filepath.Dir(common), filepath.FromSlash(branch)))
+	return "git worktree add " + path + " " + git.ShellWord(branch) + " && cd " + path
 }
 
 // mainRoot is the main worktree's root of the repository with the given common
 // git directory.
 func mainRoot(ctx context.Context, dir, common string) (string, error) {
-	bare, err := git(ctx, dir, "--git-dir="+common, "config", "--type=bool", "--default=false", "core.bare")
+	bare, err := git.Run(ctx, dir, "--git-dir="+common, "config", "--type=bool", "--default=false", "core.bare")
 	if err != nil {
 		return "", err
 	}
-	if line(bare) == "true" {
-		top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if git.Line(bare) == "true" {
+		top, err := git.Run(ctx, dir, "rev-parse", "--show-toplevel")
 		if err != nil {
-			branch, herr := git(ctx, dir, "--git-dir="+common, "symbolic-ref", "--short", "HEAD")
+			branch, herr := git.Run(ctx, dir, "--git-dir="+common, "symbolic-ref", "--short", "HEAD")
 			if herr != nil {
 				return "", herr
 			}
-			return "", hint(AddTree(common, line(branch)), "%w: %s is in no worktree of %s", ErrBare, dir, common)
+			return "", git.Hintf(AddTree(common, git.Line(branch)), "%w: %s is in no worktree of %s", ErrBare, dir, common)
 		}
-		return filepath.EvalSymlinks(line(top))
+		return filepath.EvalSymlinks(git.Line(top))
 	}
 	root := strings.TrimSuffix(common, "/.git")
 	if root == common { // --separate-git-dir, or a submodule: the main worktree itself knows
-		own, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir")
+		own, err := git.Run(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir")
 		if err != nil {
 			return "", err
 		}
-		if filepath.Clean(line(own)) != common {
-			return "", hint("start in the main worktree",
+		if filepath.Clean(git.Line(own)) != common {
+			return "", git.Hintf("start in the main worktree",
 				"the main worktree of %s is not known from the linked worktree %s", common, dir)
 		}
-		top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+		top, err := git.Run(ctx, dir, "rev-parse", "--show-toplevel")
 		if err != nil {
 			return "", err
 		}
-		root = line(top)
+		root = git.Line(top)
 	}
 	return filepath.EvalSymlinks(root)
 }
@@ -166,7 +173,7 @@ func (r *Repo) KeepRoot() error {
 	if err != nil || filepath.Clean(gitfile.Common(private)) == filepath.Clean(private) || KeptRoot(r.GitDir) == r.Root {
 		return nil // a main worktree, a submodule, or known
 	}
-	return writeFile(filepath.Join(r.GitDir, rootFile), []byte(r.Root+"\n"))
+	return git.WriteFile(filepath.Join(r.GitDir, rootFile), []byte(r.Root+"\n"))
 }
 
 // KeptRoot returns the worktree that a bare repository remembers; "" if it remembers
@@ -176,7 +183,7 @@ func KeptRoot(common string) string {
 	if err != nil {
 		return ""
 	}
-	root := line(string(b))
+	root := git.Line(string(b))
 	private, err := gitfile.Private(root)
 	if err != nil {
 		return ""
@@ -187,14 +194,6 @@ func KeptRoot(common string) string {
 		return ""
 	}
 	return root
-}
-
-// privateOf returns the private git directory of a worktree of r.
-func (r *Repo) privateOf(path string) string {
-	if private, err := gitfile.Private(path); err == nil {
-		return private
-	}
-	return r.GitDir
 }
 
 // lock takes the registry: git worktree add and remove look at every
@@ -221,72 +220,6 @@ func (r *Repo) claim(path string) (release func(), err error) {
 		defer r.mu.Unlock()
 		delete(r.busy, path)
 	}, nil
-}
-
-// Resolve is the full id of the commit that ref names; ErrBadRef when none.
-func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
-	return resolve(ctx, r.Root, ref)
-}
-
-func resolve(ctx context.Context, dir, ref string) (string, error) {
-	out, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
-	if exitCode(err) > 0 {
-		return "", hint("git branch --all, git tag", "%w: %q in %s", ErrBadRef, ref, dir)
-	}
-	return line(out), err
-}
-
-// LacksFolder reports whether a checkout of commit has no folder dir, as far as the
-// commit tells: what a submodule holds it does not.
-func (r *Repo) LacksFolder(ctx context.Context, commit, dir string) (bool, error) {
-	ask := commit + ":.gitmodules\n" + commit + ":" + dir + "\n"
-	out, err := command{dir: r.Root, args: []string{"cat-file", "--batch-check=%(objecttype)", "--follow-symlinks"}, stdin: []byte(ask)}.run(ctx)
-	modules, rest, _ := strings.Cut(out, "\n")
-	return err == nil && modules != "blob" && line(rest) != "tree", err
-}
-
-// Base is what a run starts from.
-type Base struct {
-	Ref    string // as asked for; HEAD by default
-	Commit string
-	Branch string // short name; empty when Ref is no local branch (tag, id, detached HEAD)
-}
-
-// Base resolves ref at the main worktree's root; see BaseIn.
-func (r *Repo) Base(ctx context.Context, ref string) (Base, error) {
-	return r.BaseIn(ctx, r.Root, ref)
-}
-
-// BaseIn resolves ref, by default HEAD, as git does in the worktree at dir. HEAD may
-// be detached.
-func (r *Repo) BaseIn(ctx context.Context, dir, ref string) (Base, error) {
-	if ref == "" {
-		ref = "HEAD"
-	}
-	if ref == "HEAD" { // both at once, and as they are at one moment
-		out, err := git(ctx, dir, "rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name", "HEAD")
-		if commit, full, ok := strings.Cut(line(out), "\n"); err == nil && ok {
-			return Base{Ref: ref, Commit: commit, Branch: localBranch(full)}, nil
-		}
-	}
-	commit, err := resolve(ctx, dir, ref)
-	if err != nil {
-		return Base{}, err
-	}
-	b := Base{Ref: ref, Commit: commit}
-	full, err := git(ctx, dir, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
-	if err == nil {
-		b.Branch = localBranch(line(full))
-	}
-	return b, ctx.Err()
-}
-
-// localBranch is the short name of a local branch; empty for every other ref.
-func localBranch(full string) string {
-	if branch, ok := strings.CutPrefix(full, "refs/heads/"); ok {
-		return branch
-	}
-	return ""
 }
 
 // Dirt is what a working tree holds beside its HEAD commit.
@@ -324,12 +257,12 @@ func (d Dirt) String() string {
 // Here returns what is uncommitted and untracked in the worktree at dir, and its
 // HEAD, both as they are at one moment. dir is the main worktree's root or that of
 // a linked one. An untracked directory counts once.
-func (r *Repo) Here(ctx context.Context, dir string) (Dirt, Base, error) {
-	lines, err := statusLines(ctx, dir, "--branch", "--no-ahead-behind", "--untracked-files=normal", "--ignored=no")
+func (r *Repo) Here(ctx context.Context, dir string) (Dirt, git.Base, error) {
+	lines, err := git.StatusLines(ctx, dir, "--branch", "--no-ahead-behind", "--untracked-files=normal", "--ignored=no")
 	if err != nil {
-		return Dirt{}, Base{}, err
+		return Dirt{}, git.Base{}, err
 	}
-	b := Base{Ref: "HEAD"}
+	b := git.Base{Ref: "HEAD"}
 	for _, l := range lines {
 		if commit, ok := strings.CutPrefix(l, "# branch.oid "); ok {
 			b.Commit = commit
@@ -338,18 +271,18 @@ func (r *Repo) Here(ctx context.Context, dir string) (Dirt, Base, error) {
 		}
 	}
 	if b.Commit == "(initial)" {
-		at := "git -C " + shellWord(dir)
-		return Dirt{}, Base{}, hint(at+" add -A && "+at+" commit --allow-empty -m 'first commit', or --base BRANCH",
+		at := "git -C " + git.ShellWord(dir)
+		return Dirt{}, git.Base{}, git.Hintf(at+" add -A && "+at+" commit --allow-empty -m 'first commit', or --base BRANCH",
 			"%w on its branch %s: %s (a worktree starts at a commit)", ErrNoCommits, b.Branch, dir)
 	}
 	if b.Branch == detached || strings.HasPrefix(b.Branch, "refs/") || b.Branch == "" || b.Commit == "" {
 		if b, err = r.BaseIn(ctx, dir, ""); err != nil {
-			return Dirt{}, Base{}, err
+			return Dirt{}, git.Base{}, err
 		}
 	}
-	entries, err := parseStatus(lines)
+	entries, err := git.ParseStatus(lines)
 	if err != nil {
-		return Dirt{}, Base{}, err
+		return Dirt{}, git.Base{}, err
 	}
 	d, err := dirtOf(ctx, dir, entries)
 	return d, b, err
@@ -359,126 +292,53 @@ func (r *Repo) Here(ctx context.Context, dir string) (Dirt, Base, error) {
 // may have that name.
 const detached = "(detached)"
 
-// pathsShown bounds Dirt.Paths and the lists in messages.
-const pathsShown = 5
-
 // dirt is what a working tree holds beside its HEAD commit. What its checkout
 // left modified is not in it.
 func dirt(ctx context.Context, dir string) (Dirt, error) {
-	entries, err := status(ctx, dir, "--untracked-files=normal", "--ignored=no")
+	entries, err := git.Status(ctx, dir, "--untracked-files=normal", "--ignored=no")
 	if err != nil {
 		return Dirt{}, err
 	}
 	if len(entries) > 0 {
-		p, err := preparedIn(ctx, dir)
+		p, err := prepare.RecordOf(ctx, dir)
 		if err != nil {
 			return Dirt{}, err
 		}
-		if entries, _, err = unwritten(ctx, dir, entries); err != nil {
+		if entries, _, err = prepare.Unwritten(ctx, dir, entries); err != nil {
 			return Dirt{}, err
 		}
-		entries = slices.DeleteFunc(entries, func(e statusEntry) bool {
-			b := p.brought[e.path]
-			return b != nil && b.By == ByCheckout && b.same(filepath.Join(dir, e.path))
+		entries = slices.DeleteFunc(entries, func(e git.StatusEntry) bool {
+			b := p.At(e.Path)
+			return b != nil && b.By == prepare.ByCheckout && b.Same(filepath.Join(dir, e.Path))
 		})
 	}
 	return dirtOf(ctx, dir, entries)
 }
 
-func dirtOf(ctx context.Context, dir string, entries []statusEntry) (Dirt, error) {
+func dirtOf(ctx context.Context, dir string, entries []git.StatusEntry) (Dirt, error) {
 	var d Dirt
 	for _, e := range entries {
 		switch {
-		case e.kind == 'u':
+		case e.Kind == 'u':
 			d.Unmerged++
-		case e.kind == '?':
+		case e.Kind == '?':
 			d.Untracked++
 		default:
-			if e.index != '.' {
+			if e.Index != '.' {
 				d.Staged++
 			}
-			if e.tree != '.' {
+			if e.Tree != '.' {
 				d.Unstaged++
 			}
 		}
-		if len(d.Paths) < pathsShown {
-			d.Paths = append(d.Paths, e.path)
+		if len(d.Paths) < git.PathsShown {
+			d.Paths = append(d.Paths, e.Path)
 		}
 	}
-	private, err := privateDir(ctx, dir)
+	private, err := git.PrivateDir(ctx, dir)
 	if err != nil {
 		return Dirt{}, err
 	}
-	d.Operation = operation(private)
+	d.Operation = git.Operation(private)
 	return d, nil
-}
-
-// operation is the git operation that was begun and not ended in the worktree
-// with this private git directory.
-func operation(private string) string {
-	for _, o := range []struct{ file, name string }{
-		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"},
-		{"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"},
-		{"BISECT_LOG", "bisect"},
-	} {
-		if _, err := os.Lstat(filepath.Join(private, o.file)); err == nil {
-			return o.name
-		}
-	}
-	return ""
-}
-
-// statusEntry is one line of git status --porcelain=v2.
-type statusEntry struct {
-	kind        byte   // 1 changed, 2 renamed, u unmerged, ? untracked, ! ignored
-	index, tree byte   // XY: '.' unchanged, M T A D R C
-	sub         string // N... or S<c><m><u>
-	path, orig  string // orig only of kind 2
-}
-
-func status(ctx context.Context, dir string, args ...string) ([]statusEntry, error) {
-	lines, err := statusLines(ctx, dir, args...)
-	if err != nil {
-		return nil, err
-	}
-	return parseStatus(lines)
-}
-
-func statusLines(ctx context.Context, dir string, args ...string) ([]string, error) {
-	out, err := git(ctx, dir, append([]string{"status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--no-renames"}, args...)...)
-	return fields(out), err
-}
-
-// statusColumns are the space-separated columns before the path.
-var statusColumns = map[byte]int{'1': 8, '2': 9, 'u': 10}
-
-func parseStatus(lines []string) ([]statusEntry, error) {
-	var entries []statusEntry
-	for i := 0; i < len(lines); i++ {
-		l := lines[i]
-		if len(l) < 3 {
-			return nil, fmt.Errorf("git status: unexpected line %q", l)
-		}
-		e := statusEntry{kind: l[0], index: '.', tree: '.'}
-		switch n := statusColumns[l[0]]; {
-		case n > 0:
-			cols := strings.SplitN(l, " ", n+1)
-			if len(cols) != n+1 || len(cols[1]) != 2 {
-				return nil, fmt.Errorf("git status: unexpected line %q", l)
-			}
-			e.index, e.tree, e.sub, e.path = cols[1][0], cols[1][1], cols[2], cols[n]
-			if l[0] == '2' {
-				if i++; i == len(lines) {
-					return nil, fmt.Errorf("git status: rename without origin: %q", l)
-				}
-				e.orig = lines[i]
-			}
-		case l[0] == '?' || l[0] == '!':
-			e.path = l[2:]
-		default:
-			continue // a header
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
 }

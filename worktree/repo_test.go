@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 func TestOpenFindsTheMainRoot(t *testing.T) {
@@ -40,25 +43,14 @@ func TestOpenRefuses(t *testing.T) {
 		want error
 	}{{"plain", ErrNotRepository}, {"bare", ErrBare}, {"empty", ErrNoCommits}} {
 		_, err := Open(t.Context(), filepath.Join(dir, c.dir))
-		var h *Hint
+		var h *git.Hint
 		if !errors.Is(err, c.want) || !errors.As(err, &h) || h.Try == "" {
 			t.Errorf("%s: %v, want %v with a way out", c.dir, err, c.want)
 		}
 	}
 	t.Setenv("PATH", dir)
-	if _, err := Open(t.Context(), r.Root); !errors.Is(err, ErrGit) {
+	if _, err := Open(t.Context(), r.Root); !errors.Is(err, git.ErrGit) {
 		t.Errorf("without git: %v", err)
-	}
-}
-
-func TestVersion(t *testing.T) {
-	for out, ok := range map[string]bool{
-		"git version 2.38.0\n": true, "git version 2.39.5 (Apple Git-154)\n": true, "git version 3.0\n": true,
-		"git version 2.37.9\n": false, "git version 1.8.3.1\n": false, "git version next\n": false, "git version 2.45.GIT\n": true,
-	} {
-		if err := versionOK(out); (err == nil) != ok || err != nil && !errors.Is(err, ErrGit) {
-			t.Errorf("%q: %v", out, err)
-		}
 	}
 }
 
@@ -66,21 +58,21 @@ func TestBase(t *testing.T) {
 	r := newRepo(t)
 	id := head(t, r)
 	sh(t, r.Root, "tag", "v1")
-	for ref, want := range map[string]Base{
-		"": {"HEAD", id, "main"}, "main": {"main", id, "main"}, "v1": {"v1", id, ""}, id[:8]: {id[:8], id, ""},
+	for ref, want := range map[string]git.Base{
+		"": {Ref: "HEAD", Commit: id, Branch: "main"}, "main": {Ref: "main", Commit: id, Branch: "main"}, "v1": {Ref: "v1", Commit: id}, id[:8]: {Ref: id[:8], Commit: id},
 	} {
 		if got, err := r.Base(t.Context(), ref); err != nil || got != want {
 			t.Errorf("%q: %+v, %v; want %+v", ref, got, err, want)
 		}
 	}
 	for _, ref := range []string{"nowhere", "-rf", "--help", "HEAD:a.txt", "main\x01"} {
-		if _, err := r.Base(t.Context(), ref); !errors.Is(err, ErrBadRef) {
+		if _, err := r.Base(t.Context(), ref); !errors.Is(err, git.ErrBadRef) {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}
 	sh(t, r.Root, "checkout", "-q", "--detach")
 	r = must[*Repo](t)(Open(t.Context(), r.Root))
-	if got, err := r.Base(t.Context(), ""); err != nil || got != (Base{"HEAD", id, ""}) {
+	if got, err := r.Base(t.Context(), ""); err != nil || got != (git.Base{Ref: "HEAD", Commit: id}) {
 		t.Errorf("detached: %+v, %v", got, err)
 	}
 }
@@ -113,7 +105,7 @@ func TestHooksDoNotRun(t *testing.T) {
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Start: must[string](t)(r.Resolve(t.Context(), "HEAD")), Owner: "o"})
 	write(t, tree.Path, "x", "x")
 	tip := must[string](t)(r.CommitAll(t.Context(), tree.Path, "work"))
-	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: beside(r, "m"), Target: "main", Branches: []Tip{{"w", tip}}, StateFile: ran + ".json"}); err != nil {
+	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: beside(r, "m"), Target: "main", Branches: []merge.Tip{{Name: "w", Commit: tip}}, StateFile: ran + ".json"}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, tree.Path, "y", "y")
@@ -148,7 +140,7 @@ func TestHere(t *testing.T) {
 	for _, at := range []string{"-q main", "-q -b side/way", "-q -b (detached)", "-q --detach"} {
 		sh(t, r.Root, append([]string{"checkout"}, strings.Fields(at)...)...)
 		d, b, err := r.Here(t.Context(), r.Root)
-		if want := must[Base](t)(r.Base(t.Context(), "")); err != nil || b != want {
+		if want := must[git.Base](t)(r.Base(t.Context(), "")); err != nil || b != want {
 			t.Errorf("%s: %+v, %v; want %+v", at, b, err, want)
 		}
 		if d.String() != "1 modified" {
@@ -160,14 +152,4 @@ func TestHere(t *testing.T) {
 	if _, _, err := r.Here(over, r.Root); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-}
-
-func FuzzParseStatus(f *testing.F) {
-	f.Add("1 .M N... 100644 100644 100644 aa bb a b\x002 R. N... 1 2 3 a b R100 new\x00old\x00u UU N... 1 2 3 4 a b c x y\x00? new\x00! ign/\x00")
-	f.Fuzz(func(t *testing.T, out string) {
-		entries, err := parseStatus(fields(out))
-		if err == nil && len(entries) > len(fields(out)) {
-			t.Errorf("%d entries of %q", len(entries), out)
-		}
-	})
 }

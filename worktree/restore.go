@@ -19,6 +19,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"cmux/worktree/git"
+	"cmux/worktree/submodule"
 )
 
 // FindSnapshot is the snapshot with this ID, or the latest with this name, or
@@ -40,13 +43,13 @@ func (r *Repo) FindSnapshot(ctx context.Context, id string) (*Snapshot, error) {
 		case found == nil:
 			found = &s
 		case s.Name != found.Name:
-			return nil, hint("cmux snapshots list", "%q may be %s or %s: name it in full", id, found.Name, s.Name)
+			return nil, git.Hintf("cmux snapshots list", "%q may be %s or %s: name it in full", id, found.Name, s.Name)
 		}
 	}
 	if found != nil {
 		return found, nil
 	}
-	return nil, hint("cmux snapshots list", "no snapshot %q in %s", id, r.Root)
+	return nil, git.Hintf("cmux snapshots list", "no snapshot %q in %s", id, r.Root)
 }
 
 // RestoreSpec says where to. Zero values mean where the snapshot came from.
@@ -73,7 +76,7 @@ func (r *Repo) Restore(ctx context.Context, s *Snapshot, to RestoreSpec) (*Tree,
 	}
 	if to.Path == "" && s.Bare && (to.Branch != "" || s.Path == "") {
 		if to.Branch == "" {
-			return nil, hint("a branch name", "snapshot %s holds commits alone and no branch name", s.ID)
+			return nil, git.Hintf("a branch name", "snapshot %s holds commits alone and no branch name", s.ID)
 		}
 		_, err := r.restoreBranch(ctx, s, to.Branch)
 		return &Tree{Branch: to.Branch, Head: s.Head}, err
@@ -81,7 +84,7 @@ func (r *Repo) Restore(ctx context.Context, s *Snapshot, to RestoreSpec) (*Tree,
 	if to.Path == "" {
 		to.Path = s.Path
 	}
-	path, err := realPath(to.Path)
+	path, err := git.RealPath(to.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +116,12 @@ func (r *Repo) Restore(ctx context.Context, s *Snapshot, to RestoreSpec) (*Tree,
 func (r *Repo) restoreBranch(ctx context.Context, s *Snapshot, branch string) (made bool, err error) {
 	tip, err := r.Tip(ctx, branch)
 	switch {
-	case errors.Is(err, ErrBadRef):
+	case errors.Is(err, git.ErrBadRef):
 		return true, r.UpdateRef(ctx, "refs/heads/"+branch, s.Head, "")
 	case err != nil:
 		return false, err
 	case tip != s.Head:
-		return false, hint("--branch with another name", "%w: branch %s is at %.12s, the snapshot %s at %.12s", ErrOccupied, branch, tip, s.ID, s.Head)
+		return false, git.Hintf("--branch with another name", "%w: branch %s is at %.12s, the snapshot %s at %.12s", ErrOccupied, branch, tip, s.ID, s.Head)
 	}
 	return false, nil
 }
@@ -126,19 +129,19 @@ func (r *Repo) restoreBranch(ctx context.Context, s *Snapshot, branch string) (m
 func (r *Repo) restoreInto(ctx context.Context, s *Snapshot, to RestoreSpec, e registration) (*Tree, error) {
 	other := "--to with another folder, and --branch with another name"
 	if e.head != s.Head {
-		return nil, hint(other, "%w: %s is on commit %.12s, the snapshot on %.12s", ErrOccupied, e.path, e.head, s.Head)
+		return nil, git.Hintf(other, "%w: %s is on commit %.12s, the snapshot on %.12s", ErrOccupied, e.path, e.head, s.Head)
 	}
 	if e.branch != to.Branch {
-		return nil, hint(other, "%w: %s is on branch %q, not on %q", ErrOccupied, e.path, e.branch, to.Branch)
+		return nil, git.Hintf(other, "%w: %s is on branch %q, not on %q", ErrOccupied, e.path, e.branch, to.Branch)
 	}
 	d, err := dirt(ctx, e.path)
 	if err != nil {
 		return nil, err
 	}
 	if !d.Clean() {
-		return nil, hint("commit it, or "+other, "%w: %s (%s: %s)", ErrDirty, e.path, d, shown(d.Paths))
+		return nil, git.Hintf("commit it, or "+other, "%w: %s (%s: %s)", ErrDirty, e.path, d, git.Shown(d.Paths))
 	}
-	private, err := privateDir(ctx, e.path)
+	private, err := git.PrivateDir(ctx, e.path)
 	if err != nil {
 		return nil, err
 	}
@@ -168,24 +171,24 @@ func (r *Repo) restoreNew(ctx context.Context, s *Snapshot, to RestoreSpec) (t *
 	if err != nil {
 		return nil, err
 	}
-	_, err = git(ctx, r.Root, args...)
+	_, err = git.Run(ctx, r.Root, args...)
 	unlock()
 	registered := err == nil
 	if err == nil {
-		t.GitDir, err = privateDir(ctx, t.Path)
+		t.GitDir, err = git.PrivateDir(ctx, t.Path)
 	}
 	if err == nil && s.Head == "" {
-		_, err = git(ctx, t.Path, "symbolic-ref", "HEAD", "refs/heads/"+t.Branch)
+		_, err = git.Run(ctx, t.Path, "symbolic-ref", "HEAD", "refs/heads/"+t.Branch)
 	}
 	if err == nil {
 		// Until it is filled it is an interrupted Lend, which the next one takes away.
-		err = writeOwner(t.GitDir, lendingFile, ownerRecord{s.Owner, t.Branch, s.Head})
+		err = git.WriteOwner(t.GitDir, git.LendingFile, git.OwnerRecord{Owner: s.Owner, Branch: t.Branch, Start: s.Head})
 	}
 	if err == nil {
 		err = r.apply(ctx, s, t)
 	}
 	if err == nil {
-		err = os.Rename(filepath.Join(t.GitDir, lendingFile), filepath.Join(t.GitDir, ownerFile))
+		err = os.Rename(filepath.Join(t.GitDir, git.LendingFile), filepath.Join(t.GitDir, git.OwnerFile))
 	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -194,11 +197,11 @@ func (r *Repo) restoreNew(ctx context.Context, s *Snapshot, to RestoreSpec) (t *
 			err = errors.Join(err, r.deregister(ctx, t.Path))
 		}
 		if made {
-			err = errors.Join(err, r.deleteRef(ctx, "refs/heads/"+t.Branch, s.Head))
+			err = errors.Join(err, r.DeleteRef(ctx, "refs/heads/"+t.Branch, s.Head))
 		}
 		return nil, err
 	}
-	if err := r.follow(ctx, t.Path, func() error { return nil }); err != nil {
+	if err := submodule.Follow(ctx, &r.Repo, t.Path, func() error { return nil }); err != nil {
 		return t, err
 	}
 	return t, r.repoint(ctx, s, t)
@@ -210,7 +213,7 @@ func (r *Repo) repoint(ctx context.Context, s *Snapshot, t *Tree) error {
 	if s.Bare {
 		return nil
 	}
-	out, err := git(ctx, r.Root, "rev-parse", s.Commit+"^@")
+	out, err := git.Run(ctx, r.Root, "rev-parse", s.Commit+"^@")
 	if err != nil {
 		return err
 	}
@@ -222,22 +225,22 @@ func (r *Repo) repoint(ctx context.Context, s *Snapshot, t *Tree) error {
 	if err != nil {
 		return err
 	}
-	subs, err := submodulesNamed(ctx, t.Path)
+	subs, err := submodule.Named(ctx, t.Path)
 	if err != nil {
 		return err
 	}
-	f := follower{r: r, root: t.Path}
+	f := submodule.Follower{Repo: &r.Repo, Root: t.Path}
 	for _, c := range changes {
-		i := slices.IndexFunc(subs, func(s submodule) bool { return s.path == c.path })
+		i := slices.IndexFunc(subs, func(s submodule.Submodule) bool { return s.Path == c.path })
 		at := filepath.Join(t.Path, c.path)
-		if c.mode != gitlink || i < 0 || !isRepository(at) {
+		if c.mode != submodule.Gitlink || i < 0 || !submodule.IsRepository(at) {
 			continue
 		}
-		subs[i].commit = c.id
-		if err := f.fetch(ctx, at, r.copies(c.path, filepath.Join("modules", subs[i].name)), subs[i]); err != nil {
+		subs[i].Commit = c.id
+		if err := f.Fetch(ctx, at, f.Copies(c.path, filepath.Join("modules", subs[i].Name)), subs[i]); err != nil {
 			return err
 		}
-		if _, err := git(ctx, at, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", c.id, "--"); err != nil {
+		if _, err := git.Run(ctx, at, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", c.id, "--"); err != nil {
 			return err
 		}
 	}
@@ -251,11 +254,11 @@ type change struct {
 }
 
 func diffTree(ctx context.Context, dir, a, b string) ([]change, error) {
-	out, err := git(ctx, dir, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", a, b)
+	out, err := git.Run(ctx, dir, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", a, b)
 	if err != nil {
 		return nil, err
 	}
-	f := fields(out)
+	f := git.Fields(out)
 	var all []change
 	for i := 0; i+1 < len(f); i += 2 { // :OLDMODE NEWMODE OLDID NEWID STATUS, PATH
 		cols := strings.Fields(f[i])
@@ -267,15 +270,13 @@ func diffTree(ctx context.Context, dir, a, b string) ([]change, error) {
 	return all, nil
 }
 
-const gitlink = "160000"
-
 // apply fills a worktree that holds nothing but the snapshot's HEAD.
 func (r *Repo) apply(ctx context.Context, s *Snapshot, t *Tree) error {
 	if s.Bare {
-		_, err := git(ctx, t.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules")
+		_, err := git.Run(ctx, t.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules")
 		return err
 	}
-	out, err := git(ctx, r.Root, "rev-parse", s.Commit+"^@")
+	out, err := git.Run(ctx, r.Root, "rev-parse", s.Commit+"^@")
 	if err != nil {
 		return err
 	}
@@ -293,7 +294,7 @@ func (r *Repo) apply(ctx context.Context, s *Snapshot, t *Tree) error {
 			return err
 		}
 	}
-	if _, err := git(ctx, t.Path, "read-tree", "--reset", "-u", "--no-recurse-submodules", index); err != nil {
+	if _, err := git.Run(ctx, t.Path, "read-tree", "--reset", "-u", "--no-recurse-submodules", index); err != nil {
 		return err
 	}
 	var writes []change
@@ -303,7 +304,7 @@ func (r *Repo) apply(ctx context.Context, s *Snapshot, t *Tree) error {
 			if err := removePruning(t.Path, c.path); err != nil {
 				return err
 			}
-		case gitlink:
+		case submodule.Gitlink:
 		default:
 			writes = append(writes, c)
 		}
@@ -341,11 +342,11 @@ func (r *Repo) apply(ctx context.Context, s *Snapshot, t *Tree) error {
 // the tree dirty.
 func (r *Repo) unobstructed(ctx context.Context, s *Snapshot, t *Tree, index, work string) error {
 	tracked := map[string]bool{}
-	out, err := git(ctx, t.Path, "ls-files", "-z")
+	out, err := git.Run(ctx, t.Path, "ls-files", "-z")
 	if err != nil {
 		return err
 	}
-	for _, name := range fields(out) {
+	for _, name := range git.Fields(out) {
 		tracked[name] = true
 	}
 	var blocked []string
@@ -355,7 +356,7 @@ func (r *Repo) unobstructed(ctx context.Context, s *Snapshot, t *Tree, index, wo
 			return err
 		}
 		for _, c := range changes {
-			if c.mode == "000000" || c.mode == gitlink || tracked[c.path] {
+			if c.mode == "000000" || c.mode == submodule.Gitlink || tracked[c.path] {
 				continue
 			}
 			same, err := sameBlob(filepath.Join(t.Path, c.path), c.id)
@@ -368,7 +369,7 @@ func (r *Repo) unobstructed(ctx context.Context, s *Snapshot, t *Tree, index, wo
 		}
 	}
 	if len(blocked) > 0 {
-		return hint("move them away, or --to with another folder", "%w: %s holds other versions of %s", ErrDirty, t.Path, shown(blocked))
+		return git.Hintf("move them away, or --to with another folder", "%w: %s holds other versions of %s", ErrDirty, t.Path, git.Shown(blocked))
 	}
 	return nil
 }
@@ -429,7 +430,7 @@ func (r *Repo) blobs(ctx context.Context, ids []string, each func(i int, size in
 	pr, pw := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := command{dir: r.Root, args: []string{"cat-file", "--batch"}, stdin: []byte(strings.Join(ids, "\n") + "\n"), stdout: pw}.run(ctx)
+		_, err := git.Command{Dir: r.Root, Args: []string{"cat-file", "--batch"}, Stdin: []byte(strings.Join(ids, "\n") + "\n"), Stdout: pw}.Run(ctx)
 		pw.CloseWithError(errors.Join(err, io.EOF))
 		done <- err
 	}()
@@ -509,12 +510,12 @@ func (r *Repo) writeFiles(ctx context.Context, root string, writes []change) err
 
 // metadata is the tree of the snapshot commit, by path.
 func (r *Repo) metadata(ctx context.Context, s *Snapshot) (map[string][]byte, error) {
-	out, err := git(ctx, r.Root, "ls-tree", "-r", "-z", "--full-tree", s.Commit)
+	out, err := git.Run(ctx, r.Root, "ls-tree", "-r", "-z", "--full-tree", s.Commit)
 	if err != nil {
 		return nil, err
 	}
 	var names, ids []string
-	for _, l := range fields(out) { // MODE TYPE ID\tPATH
+	for _, l := range git.Fields(out) { // MODE TYPE ID\tPATH
 		meta, name, _ := strings.Cut(l, "\t")
 		if f := strings.Fields(meta); len(f) == 3 && f[1] == "blob" && !strings.HasPrefix(name, snapStages+"/") {
 			names, ids = append(names, name), append(ids, f[2])
@@ -530,7 +531,7 @@ func (r *Repo) metadata(ctx context.Context, s *Snapshot) (map[string][]byte, er
 }
 
 func applyModes(root string, modes []byte) error {
-	for _, l := range fields(string(modes)) {
+	for _, l := range git.Fields(string(modes)) {
 		octal, name, _ := strings.Cut(l, " ")
 		perm, err := strconv.ParseUint(octal, 8, 32)
 		if err != nil {
@@ -562,7 +563,7 @@ func replaceIndex(ctx context.Context, t *Tree, meta map[string][]byte) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	// The saved stat data are those of other files. 1 only says that there are changes.
-	if _, err := git(ctx, t.Path, "update-index", "-q", "--refresh"); err != nil && exitCode(err) != 1 {
+	if _, err := git.Run(ctx, t.Path, "update-index", "-q", "--refresh"); err != nil && git.ExitCode(err) != 1 {
 		return err
 	}
 	return nil

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmux/worktree/common"
+	"cmux/worktree/git"
 )
 
 // What was put back is what was there, and putting back can be taken back.
@@ -19,8 +22,8 @@ func TestRestoreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := head(t, r)
-	before := must[*Shared](t)(r.Shared(t.Context(), r.Root, false))
-	if c := before.Compare(must[*Shared](t)(r.Shared(t.Context(), r.Root, false))); len(c) > 0 {
+	before := must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, false))
+	if c := before.Compare(must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, false))); len(c) > 0 {
 		t.Fatalf("nothing was changed: %v", c)
 	}
 
@@ -32,7 +35,7 @@ func TestRestoreShared(t *testing.T) {
 	os.Remove(filepath.Join(r.GitDir, "hooks/pre-push"))
 	os.Symlink("/bin/true", filepath.Join(r.GitDir, "hooks/post-merge"))
 	write(t, r.GitDir, "info/attributes", "* -diff\n")
-	after := must[*Shared](t)(r.Shared(t.Context(), r.Root, false))
+	after := must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, false))
 	changes := before.Compare(after)
 	var said []string
 	for _, c := range changes {
@@ -55,15 +58,15 @@ func TestRestoreShared(t *testing.T) {
 			t.Errorf("%s passes for harmless", c)
 		}
 	}
-	if left := must[[]Change](t)(r.RestoreShared(t.Context(), before, changes)); len(left) > 0 {
+	if left := must[[]common.Change](t)(r.Shared.Restore(t.Context(), before, changes)); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	now := must[*Shared](t)(r.Shared(t.Context(), r.Root, false))
+	now := must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, false))
 	if c := before.Compare(now); len(c) > 0 {
 		t.Errorf("put back, and still %v", c)
 	}
-	must[[]Change](t)(r.RestoreShared(t.Context(), after, after.Compare(now)))
-	if c := after.Compare(must[*Shared](t)(r.Shared(t.Context(), r.Root, false))); len(c) > 0 {
+	must[[]common.Change](t)(r.Shared.Restore(t.Context(), after, after.Compare(now)))
+	if c := after.Compare(must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, false))); len(c) > 0 {
 		t.Errorf("taken back, and still %v", c)
 	}
 }
@@ -75,7 +78,7 @@ func TestUndo(t *testing.T) {
 	sh(t, r.Root, "tag", "v0")
 	sh(t, r.Root, "branch", "b")
 	first := head(t, r)
-	before := must[*Shared](t)(r.Shared(t.Context(), r.Root, true))
+	before := must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, true))
 	second := commit(t, r.Root, "second")
 	sh(t, r.Root, "reset", "-q", "--hard", first)
 	sh(t, r.Root, "config", "user.name", "Mallory")
@@ -83,16 +86,16 @@ func TestUndo(t *testing.T) {
 	sh(t, r.Root, "tag", "-d", "v0")
 	sh(t, r.Root, "tag", "v1")
 	sh(t, r.Root, "branch", "-f", "b", second)
-	changes := before.Compare(must[*Shared](t)(r.Shared(t.Context(), r.Root, true)))
+	changes := before.Compare(must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, true)))
 	if len(changes) != 5 {
 		t.Fatalf("%v", changes)
 	}
 	for _, c := range changes {
-		if _, err := (command{dir: r.Root, args: []string{"-c", "alias.undo=!" + c.Undo, "undo"}}).run(t.Context()); err != nil {
+		if _, err := (git.Command{Dir: r.Root, Args: []string{"-c", "alias.undo=!" + c.Undo, "undo"}}).Run(t.Context()); err != nil {
 			t.Errorf("%s: %v", c.Undo, err)
 		}
 	}
-	if c := before.Compare(must[*Shared](t)(r.Shared(t.Context(), r.Root, true))); len(c) > 0 {
+	if c := before.Compare(must[*common.State](t)(r.Shared.Read(t.Context(), r.Root, true))); len(c) > 0 {
 		t.Errorf("undone, and still %v", c)
 	}
 }
@@ -106,16 +109,16 @@ func BenchmarkShared(b *testing.B) {
 			for i := range refs {
 				fmt.Fprintf(&in, "create refs/tags/t%d %s\n", i, id)
 			}
-			if _, err := (command{dir: r.Root, args: []string{"update-ref", "--stdin"}, stdin: []byte(in.String())}).run(b.Context()); err != nil {
+			if _, err := (git.Command{Dir: r.Root, Args: []string{"update-ref", "--stdin"}, Stdin: []byte(in.String())}).Run(b.Context()); err != nil {
 				b.Fatal(err)
 			}
 			sh(b, r.Root, "pack-refs", "--all")
-			before, err := r.Shared(b.Context(), r.Root, true)
+			before, err := r.Shared.Read(b.Context(), r.Root, true)
 			if err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				now, err := r.Shared(b.Context(), r.Root, true)
+				now, err := r.Shared.Read(b.Context(), r.Root, true)
 				if err != nil || len(before.Compare(now)) > 0 {
 					b.Fatal(err)
 				}
@@ -127,12 +130,14 @@ func BenchmarkShared(b *testing.B) {
 // A push is held up by what decides about it, and by nothing else that a person
 // does meanwhile.
 func TestPushes(t *testing.T) {
-	none := &Shared{Files: map[string]SharedFile{}}
-	full := &Shared{Files: map[string]SharedFile{"hooks/commit-msg": {}}, Config: []Setting{{"local", "remote.origin.url", "x"}, {"global", "core.hookspath", "hooks"}}}
-	setting := func(key string) Change { return Change{Kind: ChangedSetting, Scope: "local", Name: key, New: "x"} }
-	file := func(name string) Change { return Change{Kind: ChangedFile, Name: name, New: "x"} }
+	none := &common.State{Files: map[string]common.SharedFile{}}
+	full := &common.State{Files: map[string]common.SharedFile{"hooks/commit-msg": {}}, Config: []common.Setting{{Scope: "local", Key: "remote.origin.url", Value: "x"}, {Scope: "global", Key: "core.hookspath", Value: "hooks"}}}
+	setting := func(key string) common.Change {
+		return common.Change{Kind: common.ChangedSetting, Scope: "local", Name: key, New: "x"}
+	}
+	file := func(name string) common.Change { return common.Change{Kind: common.ChangedFile, Name: name, New: "x"} }
 	for _, c := range []struct {
-		c          Change
+		c          common.Change
 		none, full bool
 	}{
 		{setting("remote.up.url"), true, false}, {setting("remote.origin.pushurl"), true, true}, {setting("remote.pushdefault"), true, true},
@@ -146,7 +151,7 @@ func TestPushes(t *testing.T) {
 			t.Errorf("%s: %v and %v", c.c, a, b)
 		}
 	}
-	for want, s := range map[string]*Shared{os.DevNull: none, "hooks": full, "/g/hooks": {Files: map[string]SharedFile{"hooks/x": {}}}} {
+	for want, s := range map[string]*common.State{os.DevNull: none, "hooks": full, "/g/hooks": {Files: map[string]common.SharedFile{"hooks/x": {}}}} {
 		if got := s.HooksPath("/g"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -185,7 +190,7 @@ func TestHabits(t *testing.T) {
 		{"worktree", "core.hookspath", "", "/tmp/evil", false},
 		{"local", "alias.st", "", "status", false},
 	} {
-		change := Change{Kind: ChangedSetting, Scope: c.scope, Name: c.key, Old: c.old, New: c.new}
+		change := common.Change{Kind: common.ChangedSetting, Scope: c.scope, Name: c.key, Old: c.old, New: c.new}
 		if got := change.Habit(); got != c.habit || got && (change.Sensitive() || change.Runs() || !change.Ordinary()) {
 			t.Errorf("%s (%s): habit %v, sensitive %v, runs %v, ordinary %v", change, c.scope, got, change.Sensitive(), change.Runs(), change.Ordinary())
 		}
@@ -200,8 +205,8 @@ func TestSparseMainWorktree(t *testing.T) {
 	commit(t, r.Root, "files")
 	linked := filepath.Join(t.TempDir(), "linked")
 	sh(t, r.Root, "worktree", "add", "-q", linked)
-	look := func(dir string) *Shared { return must[*Shared](t)(r.Shared(t.Context(), dir, true)) }
-	before := map[string]*Shared{r.Root: look(r.Root), linked: look(linked)}
+	look := func(dir string) *common.State { return must[*common.State](t)(r.Shared.Read(t.Context(), dir, true)) }
+	before := map[string]*common.State{r.Root: look(r.Root), linked: look(linked)}
 	step := func(harm bool, args ...string) {
 		t.Helper()
 		sh(t, r.Root, args...)

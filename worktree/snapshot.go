@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 const (
@@ -100,11 +102,11 @@ var (
 // hold is ErrUnsavable and named: a nested repository, an untracked file above
 // 50 MB, a submodule with changes that are not committed in it.
 func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*Snapshot, error) {
-	root, err := realPath(treePath)
+	root, err := git.RealPath(treePath)
 	if err != nil {
 		return nil, err
 	}
-	private, err := privateDir(ctx, root)
+	private, err := git.PrivateDir(ctx, root)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +116,11 @@ func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*
 	}
 	defer os.RemoveAll(tmp)
 	w := &snapshotter{repo: r, root: root, private: private, index: filepath.Join(tmp, "index")}
-	owner, err := readOwner(private)
+	owner, err := git.ReadOwner(private)
 	if err != nil {
 		return nil, err
 	}
-	w.rec = snapshotRecord{Version: 1, Name: s.Name, Reason: s.Reason, Path: root, Owner: owner.Owner, Operation: operation(private)}
+	w.rec = snapshotRecord{Version: 1, Name: s.Name, Reason: s.Reason, Path: root, Owner: owner.Owner, Operation: git.Operation(private)}
 	if err := w.survey(ctx); err != nil {
 		return nil, err
 	}
@@ -144,7 +146,7 @@ func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*
 
 // snapshotCommit saves a commit without a working tree.
 func (r *Repo) snapshotCommit(ctx context.Context, commit, branch string, s SnapshotSpec) (*Snapshot, error) {
-	out, err := git(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--contains", commit, snapshotRefs)
+	out, err := git.Run(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--contains", commit, snapshotRefs)
 	if out != "" || err != nil {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ func (w *snapshotter) save(ctx context.Context) (*Snapshot, error) {
 			holds = append(holds, k.ID)
 		}
 	}
-	name := refSafe(w.rec.Name)
+	name := git.RefSafe(w.rec.Name)
 	for {
 		w.rec.Time = time.Now().UTC().Truncate(time.Millisecond)
 		s := w.rec.snapshot(snapshotRefs + name + "/" + w.rec.Time.Format(stampFormat))
@@ -179,40 +181,14 @@ func (w *snapshotter) save(ctx context.Context) (*Snapshot, error) {
 			continue
 		}
 		defer release()
-		if _, err := git(ctx, w.repo.Root, "show-ref", "--verify", "--quiet", s.Ref); err == nil {
+		if _, err := git.Run(ctx, w.repo.Root, "show-ref", "--verify", "--quiet", s.Ref); err == nil {
 			continue
-		} else if exitCode(err) != 1 {
+		} else if git.ExitCode(err) != 1 {
 			return nil, err
 		}
 		s.Commit, err = w.importCommits(ctx, s.Ref, holds)
 		return s, err
 	}
-}
-
-// refSafe makes a name fit to be part of a ref, and to be pasted into a shell
-// as part of the command that restores it: git takes $(...) in a branch's name.
-func refSafe(name string) string {
-	var parts []string
-	for part := range strings.SplitSeq(name, "/") {
-		part = strings.Map(func(c rune) rune {
-			if c <= ' ' || c == 0x7f || strings.ContainsRune("~^:?*[\\@{}$`'\"()<>;&|#!", c) {
-				return '-'
-			}
-			return c
-		}, part)
-		part = strings.ReplaceAll(part, "..", "--")
-		part = strings.Trim(part, ".")
-		if strings.HasSuffix(part, ".lock") {
-			part += "-"
-		}
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 0 {
-		return "tree"
-	}
-	return strings.Join(parts, "/")
 }
 
 func (rec snapshotRecord) snapshot(ref string) *Snapshot {
@@ -226,7 +202,7 @@ func (w *snapshotter) writeIndexTree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.unmerged = fields(out)
+	w.unmerged = git.Fields(out)
 	if len(w.unmerged) > 0 {
 		var drop, ours strings.Builder
 		for _, l := range w.unmerged { // MODE ID STAGE\tPATH
@@ -237,14 +213,14 @@ func (w *snapshotter) writeIndexTree(ctx context.Context) error {
 				fmt.Fprintf(&ours, "%s %s 0\t%s\x00", f[0], f[1], name)
 			}
 		}
-		at := command{dir: w.root, env: []string{"GIT_INDEX_FILE=" + w.index}, args: []string{"update-index", "-z", "--index-info"},
-			stdin: []byte(drop.String() + ours.String())}
-		if _, err := at.run(ctx); err != nil {
+		at := git.Command{Dir: w.root, Env: []string{"GIT_INDEX_FILE=" + w.index}, Args: []string{"update-index", "-z", "--index-info"},
+			Stdin: []byte(drop.String() + ours.String())}
+		if _, err := at.Run(ctx); err != nil {
 			return err
 		}
 	}
 	out, err = w.git(ctx, "write-tree")
-	w.indexTree = line(out)
+	w.indexTree = git.Line(out)
 	return err
 }
 
@@ -268,7 +244,7 @@ func (w *snapshotter) stateCommits(ctx context.Context) ([]string, error) {
 	if in.Len() == 0 {
 		return nil, nil
 	}
-	out, err := command{dir: w.root, args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, stdin: []byte(in.String())}.run(ctx)
+	out, err := git.Command{Dir: w.root, Args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, Stdin: []byte(in.String())}.Run(ctx)
 	var ids []string
 	for l := range strings.Lines(out) {
 		if id, ok := strings.CutPrefix(strings.TrimSpace(l), "commit "); ok && !slices.Contains(ids, id) && id != w.rec.Head {
@@ -335,21 +311,21 @@ func (w *snapshotter) stream(s *stream, ref string, holds []string) error {
 
 // Snapshots lists all snapshots, oldest first.
 func (r *Repo) Snapshots(ctx context.Context) ([]Snapshot, error) {
-	out, err := git(ctx, r.Root, "for-each-ref", "--format=%(objectname) %(refname)", snapshotRefs)
+	out, err := git.Run(ctx, r.Root, "for-each-ref", "--format=%(objectname) %(refname)", snapshotRefs)
 	if err != nil {
 		return nil, err
 	}
 	var all []Snapshot
 	var in strings.Builder
 	for l := range strings.Lines(out) {
-		commit, ref, _ := strings.Cut(line(l), " ")
+		commit, ref, _ := strings.Cut(git.Line(l), " ")
 		all = append(all, Snapshot{Ref: ref, Commit: commit, ID: strings.TrimPrefix(ref, snapshotRefs)})
 		fmt.Fprintf(&in, "%s:%s\n", commit, snapRecord)
 	}
 	if len(all) == 0 {
 		return nil, nil
 	}
-	out, err = command{dir: r.Root, args: []string{"cat-file", "--batch"}, stdin: []byte(in.String())}.run(ctx)
+	out, err = git.Command{Dir: r.Root, Args: []string{"cat-file", "--batch"}, Stdin: []byte(in.String())}.Run(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 // try runs git and does not mind when it refuses.
@@ -298,7 +300,7 @@ func TestSnapshotOfABranchWithoutCommits(t *testing.T) {
 func TestRemoveFinishesAnInterruptedOne(t *testing.T) {
 	r := newRepo(t)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
-	write(t, tree.GitDir, removingFile, "")
+	write(t, tree.GitDir, git.RemovingFile, "")
 	os.Remove(filepath.Join(tree.Path, ".git"))
 	os.Remove(filepath.Join(tree.Path, "a.txt"))
 	for range 2 {

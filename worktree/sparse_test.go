@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
 )
 
 // A new file outside the cone of a sparse checkout is work as any other, and what
@@ -28,7 +31,7 @@ func TestSparse(t *testing.T) {
 		t.Errorf("saved %q", got)
 	}
 	// New work of a dependency outside the cone fits under it.
-	spec := LendSpec{Path: tree.Path, Branch: "w", Owner: "o", Contributions: []Tip{{Name: "wide", Commit: wide}}}
+	spec := LendSpec{Path: tree.Path, Branch: "w", Owner: "o", Contributions: []merge.Tip{{Name: "wide", Commit: wide}}}
 	tree = lend(t, r, spec)
 	if got := sh(t, tree.Path, "show", "HEAD:two/f"); got != "wide" {
 		t.Errorf("two/f is %q", got)
@@ -46,7 +49,7 @@ func TestSparse(t *testing.T) {
 	clean(t, tree.Path, id)
 	// Beside files that setup made, which stay out.
 	next := lend(t, r, LendSpec{Path: beside(r, "v"), Branch: "v", Start: id, Owner: "p"})
-	if err := r.Prepare(t.Context(), next, PrepareSpec{Setup: []string{"mkdir -p two && echo made > two/made"}}); err != nil {
+	if err := r.Prepare(t.Context(), next.Path, next.GitDir, prepare.Spec{Setup: []string{"mkdir -p two && echo made > two/made"}}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, next.Path, "two/late", "late\n")
@@ -55,7 +58,7 @@ func TestSparse(t *testing.T) {
 		t.Errorf("committed %q", got)
 	}
 	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s"),
-		Branches: []Tip{{Name: "w"}, {Name: "v"}}}); err != nil {
+		Branches: []merge.Tip{{Name: "w"}, {Name: "v"}}}); err != nil {
 		t.Error(err)
 	}
 	must[*Snapshot](t)(r.Remove(t.Context(), tree.Path, RemoveSpec{}))

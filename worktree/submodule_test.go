@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
+	"cmux/worktree/submodule"
 )
 
 // withSubmodule adds an initialised submodule "lib/sub" whose origin is then
@@ -47,7 +51,7 @@ func TestLendChecksSubmodulesOut(t *testing.T) {
 
 	write(t, tree.Path, "lib/sub/local.txt", "changed\n")
 	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
-	var h *Hint
+	var h *git.Hint
 	if !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), "lib/sub") || !errors.As(err, &h) {
 		t.Fatalf("changes in the submodule: %v", err)
 	}
@@ -95,11 +99,11 @@ func TestSubmodulesFollow(t *testing.T) {
 			t.Errorf("%s: %s", dir, got)
 		}
 	}
-	tip := Tip{Name: "b", Commit: sh(t, r.Root, "rev-parse", "b")}
+	tip := merge.Tip{Name: "b", Commit: sh(t, r.Root, "rev-parse", "b")}
 
 	dependent := lend(t, r, LendSpec{Path: beside(r, "d"), Branch: "d", Start: tip.Commit, Owner: "d"})
 	at(dependent.Path, inside)
-	at(lend(t, r, LendSpec{Path: late.Path, Branch: "late", Start: base, Owner: "late", Contributions: []Tip{tip}}).Path, inside)
+	at(lend(t, r, LendSpec{Path: late.Path, Branch: "late", Start: base, Owner: "late", Contributions: []merge.Tip{tip}}).Path, inside)
 	must[*Snapshot](t)(r.Switch(t.Context(), SwitchSpec{Path: team.Path, Branch: "b2", Start: tip.Commit}))
 	at(team.Path, inside)
 	must[*Snapshot](t)(r.Switch(t.Context(), SwitchSpec{Path: team.Path, Branch: "old", Start: base}))
@@ -120,7 +124,7 @@ func TestSubmodulesFollow(t *testing.T) {
 	sh(t, filepath.Join(bad.Path, "lib/sub"), "checkout", "-q", inside)
 	commit(t, filepath.Join(bad.Path, "lib/sub"), "worse", "worse", "")
 	commit(t, bad.Path, "bump again")
-	spec := MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s"), Verify: verify, Branches: []Tip{other, tip, {Name: "bad"}}}
+	spec := MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s"), Verify: verify, Branches: []merge.Tip{other, tip, {Name: "bad"}}}
 	var refused *VerifyError
 	if _, err := r.MergeInto(t.Context(), spec); !errors.As(err, &refused) {
 		t.Fatal(err)
@@ -154,13 +158,13 @@ func TestSubmoduleOfTwoMinds(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		tree := lend(t, r, LendSpec{Path: beside(r, name), Branch: name, Owner: name})
 		inside = append(inside, commit(t, filepath.Join(tree.Path, "lib/sub"), "by "+name, name, name))
-		spec.Branches = append(spec.Branches, Tip{Name: name, Commit: commit(t, tree.Path, "bump by "+name)})
+		spec.Branches = append(spec.Branches, merge.Tip{Name: name, Commit: commit(t, tree.Path, "bump by "+name)})
 	}
-	var conflict *ConflictError
-	if _, err := r.MergeInto(t.Context(), spec); !errors.As(err, &conflict) || !slices.Equal(conflict.Submodules, []SubmoduleConflict{{"lib/sub", inside[1]}}) {
+	var conflict *merge.ConflictError
+	if _, err := r.MergeInto(t.Context(), spec); !errors.As(err, &conflict) || !slices.Equal(conflict.Submodules, []merge.SubmoduleConflict{{Path: "lib/sub", Commit: inside[1]}}) {
 		t.Fatalf("%v, %+v", err, conflict)
 	}
-	if _, err := (command{dir: spec.Path, args: []string{"merge", "-q", "b"}}).run(t.Context()); err == nil {
+	if _, err := (git.Command{Dir: spec.Path, Args: []string{"merge", "-q", "b"}}).Run(t.Context()); err == nil {
 		t.Fatal("no conflict")
 	}
 	sub := filepath.Join(spec.Path, "lib/sub")
@@ -193,8 +197,8 @@ func TestSubmodulesInWorkStay(t *testing.T) {
 	// A person's submodule that is elsewhere stays, too.
 	elsewhere := commit(t, filepath.Join(r.Root, "lib/sub"), "mine", "mine", "")
 	var notes []string
-	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
-	if _, _, err := r.Join(ctx, "main", Tip{Name: "w", Commit: id}); err != nil {
+	ctx := git.WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	if _, _, err := r.Join(ctx, "main", merge.Tip{Name: "w", Commit: id}); err != nil {
 		t.Fatal(err)
 	}
 	if got := sh(t, r.Root, "-C", "lib/sub", "rev-parse", "HEAD"); got != elsewhere {
@@ -264,17 +268,17 @@ func TestSubmoduleThatIsNoMore(t *testing.T) {
 			a := lend(t, r, LendSpec{Path: beside(r, "a"), Branch: "a", Owner: "a"})
 			m := lend(t, r, LendSpec{Path: beside(r, "m"), Branch: "m", Owner: "m"})
 			sh(t, a.Path, "-c", "alias.do=!"+c.change+"; git add -A", "do")
-			tip := Tip{Name: "a", Commit: commit(t, a.Path, "no more")}
+			tip := merge.Tip{Name: "a", Commit: commit(t, a.Path, "no more")}
 
-			lend(t, r, LendSpec{Path: m.Path, Branch: "m", Start: base, Owner: "m", Contributions: []Tip{tip}})
+			lend(t, r, LendSpec{Path: m.Path, Branch: "m", Start: base, Owner: "m", Contributions: []merge.Tip{tip}})
 			if _, _, err := r.Join(t.Context(), "main", tip); err != nil {
 				t.Fatal(err)
 			}
 			for _, dir := range []string{m.Path, r.Root} {
-				if got := sh(t, dir, "status", "--short"); got != "" || isRepository(filepath.Join(dir, "lib/sub")) {
+				if got := sh(t, dir, "status", "--short"); got != "" || submodule.IsRepository(filepath.Join(dir, "lib/sub")) {
 					t.Errorf("%s: %s", dir, got)
 				}
-				if c.left != "" && read(t, dir, c.left) != "own\n" || exists(filepath.Join(dir, c.gone)) {
+				if c.left != "" && read(t, dir, c.left) != "own\n" || git.There(filepath.Join(dir, c.gone)) {
 					t.Errorf("%s: not as committed", dir)
 				}
 			}
@@ -287,10 +291,10 @@ func TestSubmoduleThatIsNoMore(t *testing.T) {
 	withSubmodule(t, r)
 	a := lend(t, r, LendSpec{Path: beside(r, "a"), Branch: "a", Owner: "a"})
 	sh(t, a.Path, "rm", "-q", "lib/sub")
-	gone := Tip{Name: "a", Commit: commit(t, a.Path, "no more")}
+	gone := merge.Tip{Name: "a", Commit: commit(t, a.Path, "no more")}
 	write(t, r.Root, "lib/sub/local.txt", "somebody's\n")
 	var notes []string
-	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	ctx := git.WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
 	if _, _, err := r.Join(ctx, "main", gone); err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +318,7 @@ func TestSubmoduleThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes []string
-	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	ctx := git.WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
 	spec := LendSpec{Path: beside(r, "w"), Branch: "w", Start: head(t, r), Owner: "o"}
 	for range 2 {
 		must[*Tree](t)(r.Lend(ctx, spec))
@@ -344,15 +348,15 @@ func TestLendSaysThatASubmoduleFails(t *testing.T) {
 	sh(t, sub, "reflog", "expire", "--expire=all", "--all")
 	sh(t, sub, "gc", "-q", "--prune=now")
 	_, err := r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"})
-	var h *Hint
-	if !errors.Is(err, ErrSubmodule) || !errors.As(err, &h) || !strings.Contains(h.Try, "push that commit") {
+	var h *git.Hint
+	if !errors.Is(err, submodule.ErrCheckout) || !errors.As(err, &h) || !strings.Contains(h.Try, "push that commit") {
 		t.Errorf("%v", err)
 	}
 	// Every time, and nothing is left that a later attempt would take for work.
 	if _, err := os.Lstat(beside(r, "w")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the worktree is there: %v", err)
 	}
-	if _, err = r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"}); !errors.Is(err, ErrSubmodule) {
+	if _, err = r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"}); !errors.Is(err, submodule.ErrCheckout) {
 		t.Errorf("%v", err)
 	}
 	// Whoever has the commit follows the hint: here it is fetched from their clone.

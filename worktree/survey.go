@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cmux/worktree/git"
+	"cmux/worktree/prepare"
+	"cmux/worktree/submodule"
 )
 
 type snapshotter struct {
@@ -32,37 +36,14 @@ type snapshotter struct {
 }
 
 func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
-	return command{dir: w.root, args: args, env: []string{"GIT_INDEX_FILE=" + w.index},
-		config: []string{"core.fsync=objects,reference"}}.run(ctx)
-}
-
-// CopyIndex copies the index at path from to path to and returns what is in it;
-// nil where there is none. The copy is as old as the index: git compares times
-// by the second, and looks into a file of the same size only while the index is
-// no younger, so that a younger copy would hide an edit right after a commit.
-func CopyIndex(from, to string) ([]byte, error) {
-	// The time comes first: of an index that is replaced meanwhile, the older
-	// time is the one that hides nothing.
-	info, err := os.Stat(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	b, err := os.ReadFile(from)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(to, b, 0o600); err != nil {
-		return nil, err
-	}
-	return b, os.Chtimes(to, info.ModTime(), info.ModTime())
+	return git.Command{Dir: w.root, Args: args, Env: []string{"GIT_INDEX_FILE=" + w.index},
+		Config: []string{"core.fsync=objects,reference"}}.Run(ctx)
 }
 
 // survey finds out what there is to save.
 func (w *snapshotter) survey(ctx context.Context) error {
 	var err error
-	if w.raw, err = CopyIndex(filepath.Join(w.private, "index"), w.index); err != nil {
+	if w.raw, err = git.CopyIndex(filepath.Join(w.private, "index"), w.index); err != nil {
 		return err
 	}
 	if w.raw != nil {
@@ -75,54 +56,54 @@ func (w *snapshotter) survey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lines := fields(out)
+	lines := git.Fields(out)
 	if err := w.head(ctx, lines); err != nil {
 		return err
 	}
-	entries, err := parseStatus(lines)
+	entries, err := git.ParseStatus(lines)
 	if err != nil {
 		return err
 	}
-	entries, rest, err := unwritten(ctx, w.root, entries)
+	entries, rest, err := prepare.Unwritten(ctx, w.root, entries)
 	if err != nil {
 		return err
 	}
 	for _, e := range rest {
-		if e.index != '.' {
+		if e.Index != '.' {
 			entries = append(entries, e)
 		}
 	}
 	var ignored []string
 	for _, e := range entries {
-		if len(e.sub) == 4 && e.sub[0] == 'S' && e.sub != "S..." && e.sub != "SC.." {
-			at := shellWord(filepath.Join(w.root, e.path))
-			return hint("git -C "+at+" add -A && git -C "+at+" commit -m work",
-				"%w: submodule %s has changes of its own", ErrUnsavable, filepath.Join(w.root, e.path))
+		if len(e.Sub) == 4 && e.Sub[0] == 'S' && e.Sub != "S..." && e.Sub != "SC.." {
+			at := git.ShellWord(filepath.Join(w.root, e.Path))
+			return git.Hintf("git -C "+at+" add -A && git -C "+at+" commit -m work",
+				"%w: submodule %s has changes of its own", ErrUnsavable, filepath.Join(w.root, e.Path))
 		}
-		if e.sub == "SC.." {
-			if err := w.pointer(ctx, e.path); err != nil {
+		if e.Sub == "SC.." {
+			if err := w.pointer(ctx, e.Path); err != nil {
 				return err
 			}
 			continue
 		}
-		switch e.kind {
+		switch e.Kind {
 		case '?':
-			if err := w.untracked(e.path); err != nil {
+			if err := w.untracked(e.Path); err != nil {
 				return err
 			}
 		case '!':
-			ignored = append(ignored, e.path)
+			ignored = append(ignored, e.Path)
 		case 'u':
 			w.staged++
-			w.working(e.path)
+			w.working(e.Path)
 		default:
-			if e.index != '.' {
+			if e.Index != '.' {
 				w.staged++
 			}
 			// A file that agrees with what is staged may still have other
 			// bytes: adding it went through the clean filter.
-			if e.tree != '.' || e.index != 'D' {
-				w.working(e.path)
+			if e.Tree != '.' || e.Index != 'D' {
+				w.working(e.Path)
 			}
 		}
 	}
@@ -148,18 +129,18 @@ func (w *snapshotter) head(ctx context.Context, lines []string) error {
 	if w.rec.Branch != "(detached)" {
 		return nil
 	}
-	branch, err := git(ctx, w.root, "symbolic-ref", "--quiet", "HEAD") // a branch may be called so
-	if err != nil && exitCode(err) != 1 {
+	branch, err := git.Run(ctx, w.root, "symbolic-ref", "--quiet", "HEAD") // a branch may be called so
+	if err != nil && git.ExitCode(err) != 1 {
 		return err
 	}
-	w.rec.Branch = strings.TrimPrefix(line(branch), "refs/heads/")
+	w.rec.Branch = strings.TrimPrefix(git.Line(branch), "refs/heads/")
 	return nil
 }
 
 // special lists the pipes, sockets and devices, which git passes over and no
 // commit holds, and refuses what cannot be read: git passes over that as well.
 func (w *snapshotter) special(ctx context.Context) error {
-	given, err := readPrepared(w.private)
+	given, err := prepare.ReadRecord(w.private)
 	if err != nil {
 		return err
 	}
@@ -174,7 +155,7 @@ func (w *snapshotter) special(ctx context.Context) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		} else if err != nil {
-			return hint("chmod -R u+rwX "+shellWord(w.root), "%w: %w", ErrUnsavable, err)
+			return git.Hintf("chmod -R u+rwX "+git.ShellWord(w.root), "%w: %w", ErrUnsavable, err)
 		}
 		rel, err := filepath.Rel(w.root, full)
 		if err != nil {
@@ -184,7 +165,7 @@ func (w *snapshotter) special(ctx context.Context) error {
 			w.repos = append(w.repos, filepath.Dir(rel))
 		}
 		switch {
-		case d.IsDir() && (d.Name() == ".git" || rel == ".cmux" || given.within(rel) || listed[rel]):
+		case d.IsDir() && (d.Name() == ".git" || rel == ".cmux" || given.Within(rel) || listed[rel]):
 			return fs.SkipDir
 		case d.IsDir() || savable(d.Type()) || listed[rel]:
 			return nil
@@ -216,16 +197,16 @@ func (w *snapshotter) plainIndex(ctx context.Context) error {
 // holds from now on.
 func (w *snapshotter) pointer(ctx context.Context, name string) error {
 	at := filepath.Join(w.root, name)
-	out, err := git(ctx, at, "rev-parse", "--verify", "HEAD^{commit}")
+	out, err := git.Run(ctx, at, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil {
 		return err
 	}
-	id := line(out)
+	id := git.Line(out)
 	if w.pointers == nil {
 		w.pointers = map[string]string{}
 	}
 	w.pointers[name] = id
-	_, err = git(ctx, at, "update-ref", "refs/cmux/kept/"+id, id)
+	_, err = git.Run(ctx, at, "update-ref", "refs/cmux/kept/"+id, id)
 	return err
 }
 
@@ -253,7 +234,7 @@ func (w *snapshotter) untracked(name string) error {
 		return err
 	}
 	if info.Size() > maxUntracked {
-		return hint("move it out of the worktree, or commit it",
+		return git.Hintf("move it out of the worktree, or commit it",
 			"%w: untracked file %s has %d MB (up to %d are saved)", ErrUnsavable, full, info.Size()>>20, maxUntracked>>20)
 	}
 	w.put = append(w.put, name)
@@ -261,7 +242,7 @@ func (w *snapshotter) untracked(name string) error {
 }
 
 func nestedRepository(dir string) error {
-	return hint("move it out of the worktree", "%w: %s is a repository of its own", ErrUnsavable, filepath.Clean(dir))
+	return git.Hintf("move it out of the worktree", "%w: %s is a repository of its own", ErrUnsavable, filepath.Clean(dir))
 }
 
 // hidden adds the files whose changes status does not report, because their
@@ -273,9 +254,9 @@ func (w *snapshotter) hidden(ctx context.Context) error {
 	}
 	var names []string
 	w.gitlinks = map[string]bool{}
-	for _, l := range fields(out) { // LETTER MODE ID STAGE\tPATH
+	for _, l := range git.Fields(out) { // LETTER MODE ID STAGE\tPATH
 		meta, name, _ := strings.Cut(l, "\t")
-		if strings.HasPrefix(meta[1:], " "+gitlink) {
+		if strings.HasPrefix(meta[1:], " "+submodule.Gitlink) {
 			w.gitlinks[name] = true
 		}
 		if l[0] == 'H' || l[0] == 'M' {
@@ -296,24 +277,24 @@ func (w *snapshotter) hidden(ctx context.Context) error {
 	}
 	// Of these only the changed ones: clear the bits in a further copy and ask again.
 	probe := w.index + ".probe"
-	if _, err := CopyIndex(w.index, probe); err != nil {
+	if _, err := git.CopyIndex(w.index, probe); err != nil {
 		return err
 	}
-	at := command{dir: w.root, env: []string{"GIT_INDEX_FILE=" + probe}, stdin: []byte(strings.Join(names, "\x00") + "\x00"),
-		args: []string{"update-index", "--no-assume-unchanged", "-z", "--stdin"}}
-	if _, err := at.run(ctx); err != nil {
+	at := git.Command{Dir: w.root, Env: []string{"GIT_INDEX_FILE=" + probe}, Stdin: []byte(strings.Join(names, "\x00") + "\x00"),
+		Args: []string{"update-index", "--no-assume-unchanged", "-z", "--stdin"}}
+	if _, err := at.Run(ctx); err != nil {
 		return err
 	}
-	at.args = []string{"update-index", "--no-skip-worktree", "-z", "--stdin"}
-	if _, err := at.run(ctx); err != nil {
+	at.Args = []string{"update-index", "--no-skip-worktree", "-z", "--stdin"}
+	if _, err := at.Run(ctx); err != nil {
 		return err
 	}
-	out, err = command{dir: w.root, env: at.env, args: []string{"diff-files", "--name-only", "-z", "--ignore-submodules"}}.run(ctx)
+	out, err = git.Command{Dir: w.root, Env: at.Env, Args: []string{"diff-files", "--name-only", "-z", "--ignore-submodules"}}.Run(ctx)
 	if err != nil {
 		return err
 	}
 	changed := map[string]bool{}
-	for _, n := range fields(out) {
+	for _, n := range git.Fields(out) {
 		changed[n] = true
 	}
 	for _, n := range names {
@@ -326,7 +307,7 @@ func (w *snapshotter) hidden(ctx context.Context) error {
 
 // ignored adds what the removal of ignored files would lose and lists the rest.
 func (w *snapshotter) ignored(names []string) error {
-	given, err := readPrepared(w.private)
+	given, err := prepare.ReadRecord(w.private)
 	if err != nil {
 		return err
 	}
@@ -334,7 +315,7 @@ func (w *snapshotter) ignored(names []string) error {
 		if name == ".cmux/" { // cmux's own files, at the main worktree's root
 			continue
 		}
-		if given.within(strings.TrimSuffix(name, "/")) {
+		if given.Within(strings.TrimSuffix(name, "/")) {
 			w.rec.Omitted = append(w.rec.Omitted, name)
 			continue
 		}
@@ -350,7 +331,7 @@ func (w *snapshotter) ignored(names []string) error {
 				return err
 			}
 			if d.IsDir() {
-				if given.within(rel) {
+				if given.Within(rel) {
 					w.rec.Omitted = append(w.rec.Omitted, rel+"/")
 					return fs.SkipDir
 				}
@@ -365,7 +346,7 @@ func (w *snapshotter) ignored(names []string) error {
 			} else if err != nil {
 				return err
 			}
-			if given.file(rel, info) || info.Size() >= maxIgnored || !savable(info.Mode()) {
+			if given.File(rel, info) || info.Size() >= maxIgnored || !savable(info.Mode()) {
 				w.rec.Omitted = append(w.rec.Omitted, rel)
 				return nil
 			}

@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cmux/worktree/git"
+	"cmux/worktree/prepare"
+	"cmux/worktree/submodule"
 )
 
 // SwitchSpec says what is to be checked out in a worktree that goes from one
@@ -32,8 +36,8 @@ type SwitchSpec struct {
 // brought stays. The snapshot is nil where there was nothing to save.
 // The submodules follow.
 func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (saved *Snapshot, err error) {
-	f := follower{r: r, root: s.Path, force: !s.Stay}
-	err = f.run(ctx, func() error {
+	f := submodule.Follower{Repo: &r.Repo, Root: s.Path, Force: !s.Stay}
+	err = f.Run(ctx, func() error {
 		saved, err = r.switchTo(ctx, s)
 		return err
 	})
@@ -41,40 +45,40 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (saved *Snapshot, err e
 }
 
 func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err error) {
-	private, err := privateDir(ctx, s.Path)
+	private, err := git.PrivateDir(ctx, s.Path)
 	if err != nil {
 		return nil, err
 	}
-	if op := operation(private); op != "" {
-		return nil, hint("end it in "+s.Path, "%w: a %s is in progress in %s", ErrDirty, op, s.Path)
+	if op := git.Operation(private); op != "" {
+		return nil, git.Hintf("end it in "+s.Path, "%w: a %s is in progress in %s", ErrDirty, op, s.Path)
 	}
-	on, err := git(ctx, s.Path, "symbolic-ref", "--quiet", "--short", "HEAD")
-	if err != nil && exitCode(err) != 1 {
+	on, err := git.Run(ctx, s.Path, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil && git.ExitCode(err) != 1 {
 		return nil, err
 	}
-	leaves := line(on)
+	leaves := git.Line(on)
 	if leaves == "" {
 		leaves = "detached"
 	}
-	entries, err := dirty(ctx, s.Path)
+	entries, err := prepare.Dirty(ctx, s.Path)
 	if err != nil {
 		return nil, err
 	}
-	p, err := readPrepared(private)
+	p, err := prepare.ReadRecord(private)
 	if err != nil {
 		return nil, err
 	}
-	own, rest, err := p.own(ctx, s.Path, entries)
+	own, rest, err := p.Own(ctx, s.Path, entries)
 	if err != nil {
 		return nil, err
 	}
 	alone := false // commits that nothing else names
 	if leaves == "detached" {
-		head, err := git(ctx, s.Path, "rev-parse", "HEAD")
+		head, err := git.Run(ctx, s.Path, "rev-parse", "HEAD")
 		if err != nil {
 			return nil, err
 		}
-		held, err := r.held(ctx, line(head))
+		held, err := r.held(ctx, git.Line(head))
 		if err != nil {
 			return nil, err
 		}
@@ -86,15 +90,15 @@ func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err
 		}
 	}
 	if len(own) > 0 && !s.Stay {
-		if _, err := git(ctx, s.Path, "reset", "--hard", "--quiet"); err != nil {
+		if _, err := git.Run(ctx, s.Path, "reset", "--hard", "--quiet"); err != nil {
 			return saved, err
 		}
 		for _, e := range own {
-			if e.kind != '?' || saved == nil || slices.Contains(saved.Omitted, e.path) {
+			if e.Kind != '?' || saved == nil || slices.Contains(saved.Omitted, e.Path) {
 				continue
 			}
 			// What a snapshot does not take in stays.
-			path := filepath.Join(s.Path, e.path)
+			path := filepath.Join(s.Path, e.Path)
 			info, err := os.Lstat(path)
 			if err != nil || info.IsDir() {
 				continue
@@ -104,36 +108,36 @@ func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err
 			}
 		}
 	}
-	rest = slices.DeleteFunc(rest, func(e statusEntry) bool { return e.kind == '?' || p.brought[e.path] != nil })
-	back, err := setAside(ctx, s.Path, rest)
+	rest = slices.DeleteFunc(rest, func(e git.StatusEntry) bool { return e.Kind == '?' || p.At(e.Path) != nil })
+	back, err := prepare.SetAside(ctx, s.Path, rest)
 	if err != nil {
 		return saved, err
 	}
 	defer func() { err = errors.Join(err, back()) }()
 	if s.Stay && len(s.Drop) > 0 && saved != nil {
-		back := command{dir: s.Path, args: []string{"restore", "--quiet", "--source=HEAD", "--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"},
-			env: []string{"GIT_LITERAL_PATHSPECS=1"}, stdin: []byte(strings.Join(s.Drop, "\x00"))}
-		if _, err := back.run(ctx); err != nil {
+		back := git.Command{Dir: s.Path, Args: []string{"restore", "--quiet", "--source=HEAD", "--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"},
+			Env: []string{"GIT_LITERAL_PATHSPECS=1"}, Stdin: []byte(strings.Join(s.Drop, "\x00"))}
+		if _, err := back.Run(ctx); err != nil {
 			return saved, err
 		}
 	}
 	if s.Branch == "" {
-		_, err := git(ctx, s.Path, "checkout", "--quiet", "--no-overwrite-ignore", "--detach", s.Start, "--")
+		_, err := git.Run(ctx, s.Path, "checkout", "--quiet", "--no-overwrite-ignore", "--detach", s.Start, "--")
 		return saved, err
 	}
 	if leaves == s.Branch {
 		return saved, nil
 	}
 	args := []string{"checkout", "--quiet", "--no-overwrite-ignore"}
-	if _, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "refs/heads/"+s.Branch); err != nil {
-		if exitCode(err) != 1 {
+	if _, err := git.Run(ctx, r.Root, "rev-parse", "--verify", "--quiet", "refs/heads/"+s.Branch); err != nil {
+		if git.ExitCode(err) != 1 {
 			return saved, err
 		}
-		r.own(Own{Ref: "refs/heads/" + s.Branch, New: s.Start})
+		r.RecordOwn(git.Own{Ref: "refs/heads/" + s.Branch, New: s.Start})
 		args = append(args, "--no-track", "-b", s.Branch, s.Start)
 	} else {
 		args = append(args, s.Branch)
 	}
-	_, err = git(ctx, s.Path, append(args, "--")...)
+	_, err = git.Run(ctx, s.Path, append(args, "--")...)
 	return saved, err
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cmux/worktree/git"
 )
 
 // initializing is git's own note in a worktree that it has begun to make.
@@ -30,7 +32,7 @@ func (r *Repo) dropHalfMade(ctx context.Context) bool {
 	dropped := false
 	for _, e := range entries {
 		private := filepath.Join(base, e.Name())
-		if info, err := e.Info(); err != nil || !info.ModTime().Before(started) || !halfMade(private) {
+		if info, err := e.Info(); err != nil || !info.ModTime().Before(git.Started) || !halfMade(private) {
 			continue
 		}
 		at, _ := os.ReadFile(filepath.Join(private, "gitdir"))
@@ -38,8 +40,8 @@ func (r *Repo) dropHalfMade(ctx context.Context) bool {
 			continue
 		}
 		dropped = true
-		Note(ctx, "removed %s, which a git that was killed had begun to make", private)
-		if path, ok := strings.CutSuffix(line(string(at)), "/.git"); ok && filepath.IsAbs(path) {
+		git.Note(ctx, "removed %s, which a git that was killed had begun to make", private)
+		if path, ok := strings.CutSuffix(git.Line(string(at)), "/.git"); ok && filepath.IsAbs(path) {
 			if content, err := os.ReadDir(path); err == nil && (len(content) == 0 || len(content) == 1 && content[0].Name() == ".git" && content[0].Type().IsRegular()) {
 				removeAll(path)
 			}
@@ -52,7 +54,7 @@ func (r *Repo) dropHalfMade(ctx context.Context) bool {
 // makes it one.
 func halfMade(private string) bool {
 	reason, err := os.ReadFile(filepath.Join(private, "locked"))
-	if err != nil || line(string(reason)) != initializing {
+	if err != nil || git.Line(string(reason)) != initializing {
 		return false
 	}
 	if _, err := os.Lstat(filepath.Join(private, "index")); !errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 // A git that is killed while it makes a worktree leaves a registration that
@@ -26,7 +28,7 @@ func TestLendOverAHalfMadeWorktree(t *testing.T) {
 			r := newRepo(t)
 			path := beside(r, "w")
 			sh(t, r.Root, "worktree", "add", "-q", "--no-checkout", "-b", "w", path)
-			private, err := r.findPrivate(path)
+			private, err := r.FindPrivate(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +49,7 @@ func TestLendOverAHalfMadeWorktree(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			old := started.Add(-time.Second)
+			old := git.Started.Add(-time.Second)
 			if err := os.Chtimes(private, old, old); err != nil {
 				t.Fatal(err)
 			}
@@ -69,11 +71,11 @@ func TestHalfMade(t *testing.T) {
 	r := newRepo(t)
 	path := beside(r, "w")
 	sh(t, r.Root, "worktree", "add", "-q", "-b", "w", path)
-	private, err := r.findPrivate(path)
+	private, err := r.FindPrivate(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := started.Add(-time.Second)
+	old := git.Started.Add(-time.Second)
 	stays := func(why string) {
 		t.Helper()
 		if r.dropHalfMade(t.Context()) {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cmux/worktree/git"
 )
 
 // maxBroken is how many broken objects are looked for; each costs a git.
@@ -23,13 +25,13 @@ func (r *Repo) verify(ctx context.Context, path, commit, start string) error {
 	if start != "" {
 		args = append(args, "^"+start)
 	}
-	out, err := git(ctx, r.Root, args...)
+	out, err := git.Run(ctx, r.Root, args...)
 	if err != nil {
 		return r.brokenError(ctx, path, err)
 	}
 	var ids, broken []string
 	for l := range strings.Lines(out) {
-		id, _, _ := strings.Cut(line(l), " ")
+		id, _, _ := strings.Cut(git.Line(l), " ")
 		if missing, ok := strings.CutPrefix(id, "?"); ok {
 			broken = append(broken, missing)
 		} else if id != "" {
@@ -73,13 +75,13 @@ func (r *Repo) verify(ctx context.Context, path, commit, start string) error {
 		} else if err != nil {
 			return err
 		} else {
-			Note(ctx, "wrote object %.12s of %s anew, which was broken", id, path)
+			git.Note(ctx, "wrote object %.12s of %s anew, which was broken", id, path)
 		}
 	}
 	if len(lost) == 0 {
 		return nil
 	}
-	return r.brokenError(ctx, path, fmt.Errorf("objects of its work: %s", shown(lost)))
+	return r.brokenError(ctx, path, fmt.Errorf("objects of its work: %s", git.Shown(lost)))
 }
 
 // looseOf are the objects of a commit's tree that are files of their own, which
@@ -106,8 +108,8 @@ func (r *Repo) looseOf(ctx context.Context, commit string) (ids []string, err er
 	if len(loose) == 0 {
 		return nil, nil
 	}
-	out, err := git(ctx, r.Root, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
-	for _, l := range fields(out) {
+	out, err := git.Run(ctx, r.Root, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
+	for _, l := range git.Fields(out) {
 		meta, _, _ := strings.Cut(l, "\t")
 		if f := strings.Fields(meta); len(f) == 3 && loose[f[2]] {
 			ids = append(ids, f[2])
@@ -121,7 +123,7 @@ func (r *Repo) brokenError(ctx context.Context, path string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return hint("cp -a "+shellWord(path)+" "+shellWord(path+".found")+" && git -C "+shellWord(r.Root)+" worktree remove --force --force "+shellWord(path),
+	return git.Hintf("cp -a "+git.ShellWord(path)+" "+git.ShellWord(path+".found")+" && git -C "+git.ShellWord(r.Root)+" worktree remove --force --force "+git.ShellWord(path),
 		"%w: the repository cannot be read where %s needs it: %w", ErrUnsavable, path, err)
 }
 
@@ -139,11 +141,11 @@ func (r *Repo) rewrite(ctx context.Context, root, commit, id string) error {
 			continue
 		}
 		for _, how := range []string{"--no-filters", "--path=" + name} {
-			got, err := git(ctx, root, "hash-object", how, "--", full)
+			got, err := git.Run(ctx, root, "hash-object", how, "--", full)
 			if err != nil {
 				return err
 			}
-			if line(got) != id {
+			if git.Line(got) != id {
 				continue
 			}
 			// git writes no object where a file of its name is.
@@ -152,7 +154,7 @@ func (r *Repo) rewrite(ctx context.Context, root, commit, id string) error {
 			if err := os.Rename(object, aside); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
-			if _, err := (command{dir: root, args: []string{"hash-object", "-w", how, "--", full}, config: []string{"core.fsync=objects"}}).run(ctx); err != nil {
+			if _, err := (git.Command{Dir: root, Args: []string{"hash-object", "-w", how, "--", full}, Config: []string{"core.fsync=objects"}}).Run(ctx); err != nil {
 				return errors.Join(err, os.Rename(aside, object))
 			}
 			if err := os.Remove(aside); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -168,23 +170,23 @@ func (r *Repo) rewrite(ctx context.Context, root, commit, id string) error {
 // working files of the snapshot have the object.
 func (r *Repo) namesOf(ctx context.Context, root, commit, id string) (names []string, err error) {
 	add := func(out string) {
-		for _, l := range fields(out) { // MODE ... ID ...\tPATH
+		for _, l := range git.Fields(out) { // MODE ... ID ...\tPATH
 			meta, name, _ := strings.Cut(l, "\t")
 			if strings.Contains(meta, id) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
-	out, err := git(ctx, root, "ls-files", "-s", "-z")
+	out, err := git.Run(ctx, root, "ls-files", "-s", "-z")
 	if err != nil {
 		return nil, err
 	}
 	add(out)
 	for _, of := range []string{commit, commit + "^3"} {
 		// A commit has no third parent unless it is a snapshot's.
-		if out, err := git(ctx, r.Root, "ls-tree", "-r", "-z", "--full-tree", of); err == nil {
+		if out, err := git.Run(ctx, r.Root, "ls-tree", "-r", "-z", "--full-tree", of); err == nil {
 			add(out)
-		} else if exitCode(err) <= 0 {
+		} else if git.ExitCode(err) <= 0 {
 			return nil, err
 		}
 	}

@@ -9,6 +9,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
 )
 
 // wayOut is a refusal and the ways out that its hint names.
@@ -139,7 +143,7 @@ func TestWaysOut(t *testing.T) {
 			try(tree.Path, "merge", branchWith(t, r, "other", base, "f.txt", "other").Commit)
 			dep := branchWith(t, r, "dep", base, "dep.txt", "dep")
 			return func() error {
-				_, err := r.Lend(context.Background(), LendSpec{Path: tree.Path, Branch: "n", Start: base, Contributions: []Tip{dep}, Owner: "o"})
+				_, err := r.Lend(context.Background(), LendSpec{Path: tree.Path, Branch: "n", Start: base, Contributions: []merge.Tip{dep}, Owner: "o"})
 				return err
 			}
 		}, "end it (git -C PATH merge --continue) and commit", []walk{func(t *testing.T, r *Repo, _ string) {
@@ -209,17 +213,17 @@ func TestWaysOut(t *testing.T) {
 		{"a setup that fails", func(t *testing.T, r *Repo) func() error {
 			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
 			return func() error {
-				return r.Prepare(context.Background(), tree, PrepareSpec{Setup: []string{"test -e mended"}, Env: os.Environ()})
+				return r.Prepare(context.Background(), tree.Path, tree.GitDir, prepare.Spec{Setup: []string{"test -e mended"}, Env: os.Environ()})
 			}
 		}, "run it there by hand, fix it, and retry the node", []walk{func(t *testing.T, r *Repo, _ string) { write(t, beside(r, "the w"), "mended", "") }}, nil},
 		{"a pattern that leads out", func(t *testing.T, r *Repo) func() error {
 			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
 			return func() error {
-				return r.Prepare(context.Background(), tree, PrepareSpec{Copy: []string{"../*"}, Env: os.Environ()})
+				return r.Prepare(context.Background(), tree.Path, tree.GitDir, prepare.Spec{Copy: []string{"../*"}, Env: os.Environ()})
 			}
 		}, "a pattern below PATH répo", []walk{nil}, func(t *testing.T, r *Repo) error {
 			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
-			return r.Prepare(t.Context(), tree, PrepareSpec{Copy: []string{"*.txt"}, Env: os.Environ()})
+			return r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Copy: []string{"*.txt"}, Env: os.Environ()})
 		}},
 	} {
 		for k := range w.follow {
@@ -231,7 +235,7 @@ func TestWaysOut(t *testing.T) {
 				r := newRepo(t)
 				again := w.meet(t, r)
 				err := again()
-				var h *Hint
+				var h *git.Hint
 				if !errors.As(err, &h) {
 					t.Fatalf("met: %v, want a hint", err)
 				}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"cmux/worktree/git"
 )
 
 // What TracksNothing says must be what git says, and it says nothing where it
@@ -37,14 +39,14 @@ func TestTracksNothing(t *testing.T) {
 				}
 			}
 			for _, args := range c.do {
-				if _, err := git(t.Context(), root, args...); err != nil {
+				if _, err := git.Run(t.Context(), root, args...); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := TracksNothing(root, ".cmux"); got != c.want {
+			if got := git.TracksNothing(root, ".cmux"); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
-			if tracked, err := git(t.Context(), root, "ls-files", "--", ".cmux"); TracksNothing(root, ".cmux") && (err != nil || tracked != "") {
+			if tracked, err := git.Run(t.Context(), root, "ls-files", "--", ".cmux"); git.TracksNothing(root, ".cmux") && (err != nil || tracked != "") {
 				t.Errorf("git tracks %q, %v", tracked, err)
 			}
 		})

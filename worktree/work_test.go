@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 func TestChangedFiles(t *testing.T) {
@@ -51,11 +53,11 @@ func TestCommitAll(t *testing.T) {
 	if got := sh(t, tree.Path, "show", "--name-status", "--format=", id); got != "D\ta.txt\nA\tsub/new" {
 		t.Error(got)
 	}
-	stat := must[DiffStat](t)(r.DiffStat(t.Context(), tree.Head, id))
-	if stat != (DiffStat{2, 1, 1}) {
+	stat := must[git.DiffStat](t)(r.DiffStat(t.Context(), tree.Head, id))
+	if stat != (git.DiffStat{Files: 2, Added: 1, Deleted: 1}) {
 		t.Errorf("%+v", stat)
 	}
-	commits := must[[]Commit](t)(r.Commits(t.Context(), tree.Head, "w"))
+	commits := must[[]git.Commit](t)(r.Commits(t.Context(), tree.Head, "w"))
 	if len(commits) != 1 || commits[0].Subject != "the work" || commits[0].ID != id {
 		t.Errorf("%+v", commits)
 	}
@@ -87,7 +89,7 @@ func TestCommitAllConcludesAResolvedMergeOnly(t *testing.T) {
 		t.Error(got)
 	}
 	clean(t, tree.Path, id)
-	if op := operation(tree.GitDir); op != "" {
+	if op := git.Operation(tree.GitDir); op != "" {
 		t.Error(op)
 	}
 	sh(t, tree.Path, "init", "-q", "nested")
@@ -101,7 +103,7 @@ func TestUpdateRef(t *testing.T) {
 	r := newRepo(t)
 	first := head(t, r)
 	second := commit(t, r.Root, "second")
-	ref := RunRef("20260101-1", "review")
+	ref := git.RunRef("20260101-1", "review")
 	for _, c := range []struct {
 		commit, old string
 		ok          bool
@@ -115,7 +117,7 @@ func TestUpdateRef(t *testing.T) {
 	}
 }
 
-// An index that names an object which is not there is made anew of the files.
+// cmux rebuilds an index that names a missing object from the files.
 func TestCommitAllWithoutTheObjectsOfTheIndex(t *testing.T) {
 	r := newRepo(t)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})

@@ -2,12 +2,16 @@ package worktree
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
+
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
+	"cmux/worktree/submodule"
 )
 
 // Workplace is what a worktree shows to who wants to check something else out in
@@ -32,19 +36,19 @@ func (w *Workplace) Left() []string {
 // Workplace looks at the worktree at path, of which it is the root, and changes
 // nothing.
 func (r *Repo) Workplace(ctx context.Context, path string) (*Workplace, error) {
-	private, err := privateDir(ctx, path)
+	private, err := git.PrivateDir(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workplace{Operation: operation(private)}
-	if lock := filepath.Join(private, "index.lock"); exists(lock) {
+	w := &Workplace{Operation: git.Operation(private)}
+	if lock := filepath.Join(private, "index.lock"); git.There(lock) {
 		w.Locked = lock
 	}
-	out, err := git(ctx, path, "--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", "--ignore-submodules=none", "--no-renames", "--untracked-files=all", "--ignored=no")
+	out, err := git.Run(ctx, path, "--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", "--ignore-submodules=none", "--no-renames", "--untracked-files=all", "--ignored=no")
 	if err != nil {
 		return nil, err
 	}
-	lines := slices.DeleteFunc(fields(out), func(l string) bool {
+	lines := slices.DeleteFunc(git.Fields(out), func(l string) bool {
 		if head, ok := strings.CutPrefix(l, "# branch.oid "); ok && head != "(initial)" {
 			w.Head = head
 		} else if on, ok := strings.CutPrefix(l, "# branch.head "); ok && on != "(detached)" {
@@ -52,64 +56,74 @@ func (r *Repo) Workplace(ctx context.Context, path string) (*Workplace, error) {
 		}
 		return strings.HasPrefix(l, "# ")
 	})
-	entries, err := parseStatus(lines)
+	entries, err := git.ParseStatus(lines)
 	if err != nil {
 		return nil, err
 	}
-	p, err := readPrepared(private)
+	p, err := prepare.ReadRecord(private)
 	if err != nil {
 		return nil, err
 	}
-	own, _, err := p.own(ctx, path, entries)
+	own, _, err := p.Own(ctx, path, entries)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range own {
-		if e.kind == '?' {
-			w.Untracked = append(w.Untracked, e.path)
+		if e.Kind == '?' {
+			w.Untracked = append(w.Untracked, e.Path)
 		} else {
-			w.Tracked = append(w.Tracked, e.path)
+			w.Tracked = append(w.Tracked, e.Path)
 		}
 	}
-	subs, err := submodulesNamed(ctx, path)
+	subs, err := submodule.Named(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range subs {
-		w.Submodules = append(w.Submodules, s.path)
+		w.Submodules = append(w.Submodules, s.Path)
 	}
 	slices.Sort(w.Submodules)
 	return w, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, os.ErrNotExist)
-}
-
-// Line lists at most so many commits of a history, newest first, and of merges what
-// was merged into alone: what tip holds beyond since, or all of it where that is
-// empty.
-func (r *Repo) Line(ctx context.Context, since, tip string, most int) ([]Commit, error) {
-	what := tip
-	if since != "" {
-		what = since + ".." + tip
-	}
-	return r.log(ctx, "--first-parent", "--max-count="+strconv.Itoa(most), what)
-}
-
-// Patch is what a commit changed, counted and as a patch, each of at most so many
-// bytes; of a merge what it brought.
-func (r *Repo) Patch(ctx context.Context, commit string, most int) (stat, patch string, err error) {
-	show := func(how string) (string, error) {
-		out, err := git(ctx, r.Root, "show", "--format=", "--no-ext-diff", "--no-textconv", "--no-color", "--diff-merges=first-parent", how, "--end-of-options", commit, "--")
-		if len(out) > most {
-			out = strings.ToValidUTF8(out[:most], "") + "\n[...]\n"
+// Edited lists those of the files, sorted, that the worktree holds uncommitted
+// and that were written since a moment. Git is only asked about files whose time
+// says so. A file that is gone is none of them.
+func (r *Repo) Edited(ctx context.Context, tree string, files []string, since time.Time) ([]string, error) {
+	args := []string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none", "--untracked-files=all", "--"}
+	asked := len(args)
+	for _, f := range files[:min(len(files), maxSuspected)] {
+		info, err := os.Lstat(filepath.Join(tree, f))
+		if err == nil && !info.IsDir() && !info.ModTime().Before(since) {
+			args = append(args, f)
 		}
-		return out, err
 	}
-	if stat, err = show("--stat"); err == nil {
-		patch, err = show("--patch")
+	if len(args) == asked {
+		return nil, nil
 	}
-	return stat, patch, err
+	out, err := git.Command{Dir: tree, Args: args, Env: []string{"GIT_LITERAL_PATHSPECS=1"}}.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := git.ParseStatus(git.Fields(out))
+	if err != nil {
+		return nil, err
+	}
+	p, err := prepare.RecordOf(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	own, _, err := p.Own(ctx, tree, entries)
+	if err != nil {
+		return nil, err
+	}
+	var edited []string
+	for _, e := range own {
+		edited = append(edited, e.Path)
+	}
+	slices.Sort(edited)
+	return merge.Both(edited, files), nil
 }
+
+// maxSuspected bounds how many files Edited asks a worktree about.
+const maxSuspected = 1000

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/worktree/merge"
 )
 
 func TestMain(m *testing.M) {
@@ -81,13 +83,13 @@ func newRepo(t testing.TB) *Repo {
 }
 
 // branchWith makes a branch at start with one commit of the given files.
-func branchWith(t testing.TB, r *Repo, name, start string, files ...string) Tip {
+func branchWith(t testing.TB, r *Repo, name, start string, files ...string) merge.Tip {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "w")
 	sh(t, r.Root, "worktree", "add", "-q", "-b", name, dir, start)
 	id := commit(t, dir, name, files...)
 	sh(t, r.Root, "worktree", "remove", dir)
-	return Tip{Name: name, Commit: id}
+	return merge.Tip{Name: name, Commit: id}
 }
 
 func head(t testing.TB, r *Repo) string { return sh(t, r.Root, "rev-parse", "HEAD") }

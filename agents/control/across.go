@@ -12,6 +12,9 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/common"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // A runner compares the branches of its own run, whenever a commit appears. What
@@ -25,7 +28,7 @@ const maxAcross = 60
 type liveBranch struct {
 	of   string // the session, or the task: two of one are not compared here
 	name string // SESSION:NAME, or the id of the task
-	tip  worktree.Known
+	tip  merge.Known
 	view *run.View // its run; nil: it is a task's
 }
 
@@ -116,7 +119,7 @@ func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, e
 	// Where what git may run has changed since a run began, nothing is merged.
 	drifted := make(map[*run.View]string)
 	for _, v := range views {
-		if _, err := v.Run.Undrifted(ctx, repo, "no merge is tried", worktree.Change.Runs); err != nil {
+		if _, err := v.Run.Undrifted(ctx, repo, "no merge is tried", common.Change.Runs); err != nil {
 			drifted[v] = err.Error()
 		}
 	}
@@ -125,7 +128,7 @@ func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, e
 	for i := range live {
 		for j := range live[:i] {
 			a, b := &live[j], &live[i]
-			if a.of == b.of || a.tip.Commit == b.tip.Commit || len(worktree.Both(a.tip.Files, b.tip.Files)) == 0 {
+			if a.of == b.of || a.tip.Commit == b.tip.Commit || len(merge.Both(a.tip.Files, b.tip.Files)) == 0 {
 				continue
 			}
 			unknown := cmp.Or(drifted[a.view], drifted[b.view])
@@ -158,7 +161,7 @@ func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views [
 	}()
 	add := func(l liveBranch, branch, start string) error {
 		tip, err := repo.Tip(ctx, branch)
-		if errors.Is(err, worktree.ErrBadRef) || start == "" || tip == start {
+		if errors.Is(err, git.ErrBadRef) || start == "" || tip == start {
 			return nil
 		}
 		if len(all) == maxAcross {
@@ -168,7 +171,7 @@ func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views [
 		if err != nil {
 			return err
 		}
-		l.tip = worktree.Known{Commit: tip, From: start}
+		l.tip = merge.Known{Commit: tip, From: start}
 		if l.tip.Files, err = repo.Touched(ctx, start, tip); err != nil {
 			return err
 		}
@@ -212,7 +215,7 @@ func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views [
 			continue
 		}
 		tip, err := repo.Tip(ctx, t.WorkBranch())
-		if errors.Is(err, worktree.ErrBadRef) {
+		if errors.Is(err, git.ErrBadRef) {
 			continue
 		}
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/agents/records/journal"
 	"cmux/signals/mailbox"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Kinds of what an Autonomy names.
@@ -231,7 +231,7 @@ func (w *waiting) uncommitted(ctx context.Context) error {
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			g, err := worktree.GlanceAt(ctx, w.org.Agents[name].Member.Tree)
+			g, err := git.GlanceAt(ctx, w.org.Agents[name].Member.Tree)
 			if err == nil { // else it has no worktree now
 				changed[i] = append(g.Staged, g.Changed...)
 			}

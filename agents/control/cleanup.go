@@ -17,6 +17,7 @@ import (
 	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // changelogName is the file in a run's folder that says what each node did.
@@ -91,7 +92,7 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 }
 
 func (c *Cleanup) context(ctx context.Context, p *Project) context.Context {
-	return worktree.WithNotes(worktree.WithConfig(ctx, c.settings...), p.Note)
+	return git.WithNotes(git.WithConfig(ctx, c.settings...), p.Note)
 }
 
 // Empty reports whether there is nothing to remove.

@@ -16,6 +16,8 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // AssignWorker gives a worker a task: one that there is, by its id, or a new one
@@ -138,7 +140,7 @@ func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made,
 			continue
 		}
 		// What an earlier one of the name left is not taken up again.
-		if _, err := repo.Tip(ctx, s.Branch); errors.Is(err, worktree.ErrBadRef) {
+		if _, err := repo.Tip(ctx, s.Branch); errors.Is(err, git.ErrBadRef) {
 			break
 		} else if err != nil {
 			return nil, err
@@ -201,7 +203,7 @@ func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, er
 		return nil, err
 	}
 	out := &MergedClone{Into: m.CloneFrom}
-	if out.Commit, out.Moved, err = repo.Join(ctx, m.CloneFrom, worktree.Tip{Name: m.Branch, Commit: tip}); err != nil {
+	if out.Commit, out.Moved, err = repo.Join(ctx, m.CloneFrom, merge.Tip{Name: m.Branch, Commit: tip}); err != nil {
 		return nil, joinHint(err, a)
 	}
 	if err := p.partOf(ctx, &m); err != nil {
@@ -259,7 +261,7 @@ func committed(t *task.Task) bool {
 
 // joinHint adds to what keeps a clone from being merged how to go on.
 func joinHint(err error, a *standing.Agent) error {
-	var conflict *worktree.ConflictError
+	var conflict *merge.ConflictError
 	switch {
 	case errors.As(err, &conflict):
 		return &project.Hint{Err: fmt.Errorf("%w; nothing was changed", err), Try: fmt.Sprintf("cmux workers assign %s 'git merge %s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, a.Member.CloneFrom)}

@@ -9,6 +9,7 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // Collision is two nodes whose branches change the same files, as programs read
@@ -41,7 +42,7 @@ func settle(ctx context.Context, v *run.View, spec *worktree.MergeSpec) error {
 	taken := make(map[string]string)
 	for i := range v.Nodes {
 		n := v.Nodes[i].Spec
-		if k := slices.IndexFunc(spec.Branches, func(t worktree.Tip) bool { return n.HasBranch() && t.Name == n.Branch }); k >= 0 {
+		if k := slices.IndexFunc(spec.Branches, func(t merge.Tip) bool { return n.HasBranch() && t.Name == n.Branch }); k >= 0 {
 			taken[n.Name] = spec.Branches[k].Commit
 		}
 	}

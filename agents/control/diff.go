@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Diff asks what a node has changed since the commit that it started from.
@@ -70,7 +71,7 @@ func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd)
 		return ctx, nil, fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)
 	}
 	if repo, err := worktree.Open(ctx, root); err == nil {
-		ctx = worktree.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
+		ctx = git.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
 	}
 	w := &workSpan{p: p, dir: root}
 	tip, tipErr := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
@@ -148,11 +149,11 @@ func (p *Project) privateIndex(ctx context.Context, tree, tmp string) (env []str
 		return nil, err
 	}
 	copied := filepath.Join(tmp, "index")
-	if _, err := worktree.CopyIndex(strings.TrimSuffix(path, "\n"), copied); err != nil {
+	if _, err := git.CopyIndex(strings.TrimSuffix(path, "\n"), copied); err != nil {
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + copied}
-	cmd := worktree.Git(ctx, tree, p.Env, "add", "--intent-to-add", "--all", "--sparse", ".")
+	cmd := git.Exec(ctx, tree, p.Env, "add", "--intent-to-add", "--all", "--sparse", ".")
 	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", strings.TrimSpace(string(out)), err)
@@ -167,7 +168,7 @@ func (p *Project) show(ctx context.Context, o Diff, dir string, env []string, ar
 	if o.Colour {
 		options = append(options, "--color=always")
 	}
-	cmd := worktree.Git(ctx, dir, p.Env, append(options, args...)...)
+	cmd := git.Exec(ctx, dir, p.Env, append(options, args...)...)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdout, cmd.Stderr = o.Output, o.Errors
 	if err := cmd.Run(); err != nil {

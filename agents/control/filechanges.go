@@ -21,6 +21,7 @@ import (
 
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Changes are the files that a node or a task has changed since the commit that it
@@ -166,7 +167,7 @@ func (p *Project) taskWork(ctx context.Context, id string, committed bool) (*wor
 func (w *workSpan) changes(ctx context.Context) (*Changes, error) {
 	c := &Changes{Start: w.start, Tip: w.tip}
 	err := w.diff(ctx, func(env []string, args ...string) error {
-		cmd := worktree.Git(ctx, w.dir, w.p.Env, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "-z", "--raw", "--numstat", "--find-renames"}, args, []string{"--"})...)
+		cmd := git.Exec(ctx, w.dir, w.p.Env, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "-z", "--raw", "--numstat", "--find-renames"}, args, []string{"--"})...)
 		cmd.Env = append(cmd.Env, env...)
 		out, err := cmd.Output()
 		if err != nil {
@@ -191,7 +192,7 @@ func (w *workSpan) changes(ctx context.Context) (*Changes, error) {
 // uncommitted says whether something stands in the worktree that its commit does not
 // have; env selects the index that has the untracked files.
 func (w *workSpan) uncommitted(ctx context.Context, env []string) (bool, error) {
-	cmd := worktree.Git(ctx, w.dir, w.p.Env, "diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--")
+	cmd := git.Exec(ctx, w.dir, w.p.Env, "diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -254,7 +255,7 @@ func (w *workSpan) committed(ctx context.Context, commit, path string) (*FileSid
 	if f[1] != "blob" {
 		return nil, nil
 	}
-	cmd := worktree.Git(ctx, w.dir, w.p.Env, "cat-file", "blob", f[2])
+	cmd := git.Exec(ctx, w.dir, w.p.Env, "cat-file", "blob", f[2])
 	said := new(bytes.Buffer)
 	cmd.Stderr = said
 	r, err := cmd.StdoutPipe()

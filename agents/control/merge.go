@@ -18,6 +18,9 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/common"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // Merge orders that the branches of the run's done nodes are merged, in
@@ -75,7 +78,7 @@ func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.Undrifted(ctx, repo, "not merged", worktree.Change.Sensitive); err != nil {
+	if _, err := r.Undrifted(ctx, repo, "not merged", common.Change.Sensitive); err != nil {
 		return nil, err
 	}
 	if err := p.mergeBranches(ctx, repo, v, spec, o); err != nil {
@@ -85,7 +88,7 @@ func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
 		return nil, err
 	}
 	if o.Tell != nil {
-		ctx = worktree.WithNotes(ctx, o.Tell)
+		ctx = git.WithNotes(ctx, o.Tell)
 	}
 	res, err := repo.MergeInto(ctx, *spec)
 	if err != nil {
@@ -129,7 +132,7 @@ func mergeSpec(r *run.Run, o Merge) (spec *worktree.MergeSpec, begun bool, err e
 // mergeTarget makes sure that the branch to merge into is there.
 func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun bool) error {
 	_, err := repo.Tip(ctx, target)
-	if !errors.Is(err, worktree.ErrBadRef) {
+	if !errors.Is(err, git.ErrBadRef) {
 		return err
 	}
 	text := fmt.Sprintf("there is no branch %q", target)
@@ -153,7 +156,7 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 type mergeItem struct {
 	node     *run.NodeView
 	standing branchStanding
-	tip      worktree.Tip
+	tip      merge.Tip
 	leftOut  string // why; empty: it is taken
 }
 
@@ -165,14 +168,14 @@ func (p *Project) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.Vi
 		if !n.Spec.HasBranch() || n.Spec.Branch == target {
 			continue
 		}
-		item := mergeItem{node: n, standing: standings[i], tip: worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip}}
+		item := mergeItem{node: n, standing: standings[i], tip: merge.Tip{Name: n.Spec.Branch, Commit: n.Tip}}
 		switch {
 		case !runview.Succeeded(n):
 			item.leftOut = n.Status.Label.String()
 		case standings[i].Why != "":
 			item.leftOut = standings[i].Why
 		case n.Tip == "": // overridden before it began
-			if _, err := repo.Tip(ctx, n.Spec.Branch); errors.Is(err, worktree.ErrBadRef) {
+			if _, err := repo.Tip(ctx, n.Spec.Branch); errors.Is(err, git.ErrBadRef) {
 				item.leftOut = n.Status.Label.String() + ", it has no branch"
 			} else if err != nil {
 				return nil, err
@@ -256,7 +259,7 @@ func (p *Project) mergeTips(ctx context.Context, repo *worktree.Repo, spec *work
 	for i := range spec.Branches {
 		b := &spec.Branches[i]
 		now, err := repo.Tip(ctx, b.Name)
-		if errors.Is(err, worktree.ErrBadRef) && b.Commit != "" {
+		if errors.Is(err, git.ErrBadRef) && b.Commit != "" {
 			o.Tell(fmt.Sprintf("%s is gone; what its node left is merged: %.12s", b.Name, b.Commit))
 			continue
 		} else if err != nil {
@@ -291,7 +294,7 @@ func (p *Project) mergeTips(ctx context.Context, repo *worktree.Repo, spec *work
 func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktree.MergeSpec) error {
 	const next = "then cmux agents merge --continue; or cmux agents merge --abort"
 	var (
-		conflict *worktree.ConflictError
+		conflict *merge.ConflictError
 		broken   *worktree.VerifyError
 		inMerge  *worktree.UnfinishedError
 	)

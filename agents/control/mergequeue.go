@@ -9,6 +9,8 @@ import (
 
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // MergeQueue is what a merge of a run would take, in order, and what would come of
@@ -74,7 +76,7 @@ func (p *Project) MergeQueue(ctx context.Context, into string) (*MergeQueue, err
 	for _, item := range items {
 		one := QueuedBranch{Node: item.node.Spec.Name, Branch: item.tip.Name, Commit: item.tip.Commit, Conflict: []string{}, Why: item.leftOut}
 		now, err := repo.Tip(ctx, item.tip.Name)
-		if err != nil && !errors.Is(err, worktree.ErrBadRef) {
+		if err != nil && !errors.Is(err, git.ErrBadRef) {
 			return nil, err
 		}
 		switch {
@@ -106,9 +108,9 @@ func mergeBegun(r *run.Run) (target string, begun bool) {
 
 // try says what would come of a branch, and where the target would be then.
 func (b *QueuedBranch) try(ctx context.Context, repo *worktree.Repo, good string) (string, error) {
-	ctx = worktree.WithNotes(ctx, func(s string) { b.Why = strings.TrimPrefix(b.Why+"; "+s, "; ") })
-	commit, err := repo.Merge(ctx, good, []worktree.Tip{{Name: b.Branch, Commit: b.Commit}})
-	var conflict *worktree.ConflictError
+	ctx = git.WithNotes(ctx, func(s string) { b.Why = strings.TrimPrefix(b.Why+"; "+s, "; ") })
+	commit, err := repo.Merge(ctx, good, []merge.Tip{{Name: b.Branch, Commit: b.Commit}})
+	var conflict *merge.ConflictError
 	switch {
 	case errors.As(err, &conflict):
 		b.Outcome, b.Conflict = QueuedConflict, append(b.Conflict, conflict.Files...)

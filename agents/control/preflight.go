@@ -20,6 +20,7 @@ import (
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/common"
 )
 
 // preflight looks, before anything is made, for what would keep the agents of
@@ -118,7 +119,7 @@ const reachTime = 10 * time.Second
 // pull requests. A remote that does not answer is a note: it may answer once the
 // work is done. base is the branch that the run starts from.
 func (p *Project) preflightSteps(ctx context.Context, repo *worktree.Repo, g *dag.Graph, base string, env []string) (notes []string, errs []error) {
-	var shared *worktree.Shared
+	var shared *common.State
 	reached := make(map[string]bool)
 	refused := make(map[string]bool)
 	refuse := func(node string, err error) {
@@ -139,7 +140,7 @@ func (p *Project) preflightSteps(ctx context.Context, repo *worktree.Repo, g *da
 		}
 		if shared == nil {
 			var err error
-			if shared, err = repo.Shared(ctx, repo.Root, false); err != nil {
+			if shared, err = repo.Shared.Read(ctx, repo.Root, false); err != nil {
 				return notes, append(errs, err)
 			}
 		}
@@ -153,7 +154,7 @@ func (p *Project) preflightSteps(ctx context.Context, repo *worktree.Repo, g *da
 		}
 		reached[remote] = true
 		limited, cancel := context.WithTimeout(ctx, reachTime)
-		err = repo.Reach(limited, remote)
+		err = repo.Shared.Reach(limited, remote)
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			notes = append(notes, fmt.Sprintf("on_complete of %s: the remote %s cannot be read: %s", n.Name, remote, say.Line(err.Error())))

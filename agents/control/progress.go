@@ -13,6 +13,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Work is what a node's branch and worktree hold of it.
@@ -47,7 +48,7 @@ func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 		return &Work{}, nil // it is being set up, or its branch is gone
 	}
 	if repo, err := worktree.Open(ctx, root); err == nil {
-		ctx = worktree.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
+		ctx = git.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
 	}
 	w := new(Work)
 	out, err := p.Git(ctx, root, "log", "--format=%h %s", "--first-parent", start+".."+ref, "--")

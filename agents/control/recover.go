@@ -28,6 +28,7 @@ import (
 	"cmux/dag"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Recovery says how the health of the project stands, and what was done about it.
@@ -83,7 +84,7 @@ func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recover
 	if err != nil { // it is not started any more; the person's own serves
 		env = p.Env
 	}
-	env = worktree.CleanEnv(env)
+	env = git.CleanEnv(env)
 	d := &recovery.Driver{
 		Config:   recovery.Config{Every: h.Period(), Restart: h.Restart != "", Rollback: h.Rollback, Own: own},
 		Commands: recovery.Commands{Check: h.Command, Restart: h.Restart, Rebuild: h.Rebuild},

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // ReviewState is how a node's work stands before a person.
@@ -42,7 +43,7 @@ func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.Vie
 		tip, err := repo.TipNow(ctx, n.Spec.Branch)
 		if err != nil {
 			tip = ""
-			if errors.Is(err, worktree.ErrBadRef) {
+			if errors.Is(err, git.ErrBadRef) {
 				tip = n.Tip // the branch is gone; what the node left may still be merged
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/common"
 )
 
 // settings are the settings that cmux's own git reads as they were when the run
@@ -21,7 +22,7 @@ func (p *Project) settings(ctx context.Context, r *run.Run, repo *worktree.Repo)
 	if err != nil {
 		p.Tell("warning: " + err.Error())
 	}
-	settings := worktree.As(changes)
+	settings := common.As(changes)
 	if len(settings) > 0 {
 		names := make([]string, 0, len(settings))
 		for _, s := range settings {
@@ -36,12 +37,12 @@ func (p *Project) settings(ctx context.Context, r *run.Run, repo *worktree.Repo)
 // Shared is what has changed, since the run began, of what all worktrees
 // of the repository share.
 type Shared struct {
-	Run     string            `json:"run"`
-	Changes []worktree.Change `json:"changes"`
+	Run     string          `json:"run"`
+	Changes []common.Change `json:"changes"`
 
 	run  *run.Run
 	repo *worktree.Repo
-	base *worktree.Shared
+	base *common.State
 }
 
 // Shared compares what all worktrees share with what it was when the newest run
@@ -78,7 +79,7 @@ func (p *Project) AcceptShared(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := s.repo.Shared(ctx, s.repo.Root, false)
+	now, err := s.repo.Shared.Read(ctx, s.repo.Root, false)
 	if err != nil {
 		return err
 	}
@@ -87,14 +88,14 @@ func (p *Project) AcceptShared(ctx context.Context) error {
 
 // PutBack is what RestoreShared did.
 type PutBack struct {
-	Changes []worktree.Change `json:"changes"` // that are no more
-	Kept    string            `json:"kept"`    // the file that holds what was there
+	Changes []common.Change `json:"changes"` // that are no more
+	Kept    string          `json:"kept"`    // the file that holds what was there
 }
 
 // RestoreShared puts back what has changed; there must be something. What is not
 // put back is named by the error.
 func (p *Project) RestoreShared(ctx context.Context, s *Shared) (*PutBack, error) {
-	now, err := s.repo.Shared(ctx, s.repo.Root, false)
+	now, err := s.repo.Shared.Read(ctx, s.repo.Root, false)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (p *Project) RestoreShared(ctx context.Context, s *Shared) (*PutBack, error
 	if err := signals.WriteFile(res.Kept, b, 0o600); err != nil {
 		return nil, err
 	}
-	left, err := s.repo.RestoreShared(ctx, s.base, s.Changes)
+	left, err := s.repo.Shared.Restore(ctx, s.base, s.Changes)
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +126,16 @@ func (p *Project) RestoreShared(ctx context.Context, s *Shared) (*PutBack, error
 }
 
 // sharedSince compares with a state that RestoreShared kept.
-func sharedSince(ctx context.Context, repo *worktree.Repo, file string) (*worktree.Shared, []worktree.Change, error) {
+func sharedSince(ctx context.Context, repo *worktree.Repo, file string) (*common.State, []common.Change, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	base := new(worktree.Shared)
+	base := new(common.State)
 	if err := json.Unmarshal(b, base); err != nil {
 		return nil, nil, fmt.Errorf("%s is not what cmux agents shared kept: %w", file, err)
 	}
-	now, err := repo.Shared(ctx, repo.Root, false)
+	now, err := repo.Shared.Read(ctx, repo.Root, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // taskCheck is a command that must pass after a merge, and whose it is.
@@ -96,7 +96,7 @@ func (m *taskMerger) check(ctx context.Context, dir string, all []taskCheck) err
 		node.Verify = append(node.Verify, c.command)
 	}
 	spec := &run.Spec{Node: node.Name, Frame: m.org.Run.Frame(), Def: node, Place: run.Place{Dir: dir}}
-	job := attempt.Job{Spec: spec, Paths: m.org.Run.Paths, Env: worktree.CleanEnv(env), Spawner: spawner}
+	job := attempt.Job{Spec: spec, Paths: m.org.Run.Paths, Env: git.CleanEnv(env), Spawner: spawner}
 	out := m.o.Output
 	if out == nil {
 		out = io.Discard

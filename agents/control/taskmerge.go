@@ -15,6 +15,8 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // MergeTasks orders that the work of finished tasks is brought into the
@@ -139,7 +141,7 @@ func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, er
 		return nil, err
 	}
 	m.good, err = m.repo.Tip(ctx, m.target)
-	if errors.Is(err, worktree.ErrBadRef) {
+	if errors.Is(err, git.ErrBadRef) {
 		return nil, &project.Hint{Err: fmt.Errorf("work comes together on %q, which is no branch", m.target), Try: "integration: in .cmux/config.yml, then cmux config apply"}
 	} else if err != nil {
 		return nil, err
@@ -180,7 +182,7 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		return nil, nil
 	}
 	out := &MergedTask{ID: t.ID, Title: t.Title, Branch: t.WorkBranch(), Conflict: []string{}, Notes: []string{}}
-	ctx = worktree.WithNotes(ctx, func(s string) {
+	ctx = git.WithNotes(ctx, func(s string) {
 		if !slices.Contains(out.Notes, s) {
 			out.Notes = append(out.Notes, s)
 		}
@@ -209,9 +211,9 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		}
 		return out, nil
 	}
-	tip := worktree.Tip{Name: out.Branch, Commit: t.Tip()}
+	tip := merge.Tip{Name: out.Branch, Commit: t.Tip()}
 	if tip.Commit == "" {
-		if tip.Commit, err = m.repo.Tip(ctx, out.Branch); errors.Is(err, worktree.ErrBadRef) {
+		if tip.Commit, err = m.repo.Tip(ctx, out.Branch); errors.Is(err, git.ErrBadRef) {
 			out.Outcome = TaskGone
 			return out, nil
 		} else if err != nil {
@@ -228,9 +230,9 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 }
 
 // try says what would become of a task's work, checks left aside.
-func (m *taskMerger) try(ctx context.Context, tip worktree.Tip, out *MergedTask) error {
-	commit, err := m.repo.Merge(ctx, m.good, []worktree.Tip{tip})
-	var conflict *worktree.ConflictError
+func (m *taskMerger) try(ctx context.Context, tip merge.Tip, out *MergedTask) error {
+	commit, err := m.repo.Merge(ctx, m.good, []merge.Tip{tip})
+	var conflict *merge.ConflictError
 	switch {
 	case errors.As(err, &conflict):
 		out.Outcome, out.Conflict = TaskConflict, conflict.Files
@@ -250,17 +252,17 @@ func (m *taskMerger) try(ctx context.Context, tip worktree.Tip, out *MergedTask)
 const maxMoves = 3
 
 // bring brings in a task's work and writes down what became of it.
-func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip worktree.Tip, out *MergedTask) error {
+func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip merge.Tip, out *MergedTask) error {
 	for moves := 0; ; moves++ {
 		if err := m.settle(ctx, tip); err != nil {
 			return err
 		}
 		spec := m.spec
-		spec.Branches = []worktree.Tip{tip}
+		spec.Branches = []merge.Tip{tip}
 		spec.Verify = func(ctx context.Context, dir, _ string) error { return m.verify(ctx, t, dir) }
 		res, err := m.repo.MergeInto(ctx, spec)
 		var (
-			conflict *worktree.ConflictError
+			conflict *merge.ConflictError
 			broken   *worktree.VerifyError
 			check    *brokenCheck
 			inMerge  *worktree.UnfinishedError
@@ -300,7 +302,7 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip worktree.Tip, 
 
 // settle makes sure that no merge is in the way that was begun for another task: a
 // call that was cut off goes on with its own alone.
-func (m *taskMerger) settle(ctx context.Context, tip worktree.Tip) error {
+func (m *taskMerger) settle(ctx context.Context, tip merge.Tip) error {
 	st, err := worktree.ReadMergeState(m.spec.StateFile)
 	if errors.Is(err, worktree.ErrNoMerge) {
 		return nil
@@ -326,7 +328,7 @@ func (m *taskMerger) abort(ctx context.Context) error {
 
 // leaveOut writes down that a task's work stays out, and has another task bring
 // it in.
-func (m *taskMerger) leaveOut(ctx context.Context, t *task.Task, tip worktree.Tip, conflict *worktree.ConflictError, check *brokenCheck, out *MergedTask) error {
+func (m *taskMerger) leaveOut(ctx context.Context, t *task.Task, tip merge.Tip, conflict *merge.ConflictError, check *brokenCheck, out *MergedTask) error {
 	merged := task.Merged{Conflict: []string{}}
 	if conflict != nil {
 		out.Outcome, out.Conflict = TaskConflict, conflict.Files
@@ -389,7 +391,7 @@ func (m *taskMerger) record(ctx context.Context, id string, merged task.Merged, 
 }
 
 // repairFields is the task that is to bring in the work of t.
-func repairFields(t *task.Task, tip worktree.Tip, target string, merged *task.Merged, check *brokenCheck) *task.Fields {
+func repairFields(t *task.Task, tip merge.Tip, target string, merged *task.Merged, check *brokenCheck) *task.Fields {
 	title := titled(fmt.Sprintf("Bring %s into %s: %s", t.ID, target, t.Title))
 	body := fmt.Sprintf("The work of task %s (cmux tasks show %[1]s) is done, on the branch %s. ", t.ID, tip.Name)
 	verify, scope, parent, priority := slices.Clone(t.Verify), slices.Clone(t.Scope), t.ID, t.Priority

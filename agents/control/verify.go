@@ -10,7 +10,7 @@ import (
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Verify orders that the checks of a node are run now, in its worktree. It
@@ -79,7 +79,7 @@ func (p *Project) check(ctx context.Context, r *run.Run, n *run.NodeView, dir st
 	if begun == nil {
 		begun = func(string) {}
 	}
-	job := attempt.Job{Spec: spec, Paths: r.Paths, Env: worktree.CleanEnv(p.Env), Spawner: spawner}
+	job := attempt.Job{Spec: spec, Paths: r.Paths, Env: git.CleanEnv(p.Env), Spawner: spawner}
 	return attempt.Verify(ctx, job, out, begun, func(check run.Check) error {
 		c := Checked{Command: check.Command, Took: time.Duration(check.Took)}
 		switch {

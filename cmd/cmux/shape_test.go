@@ -204,7 +204,7 @@ func isMethod(o types.Object) bool {
 // overgrown is what is beyond the bounds, and by how much.
 var overgrown = map[string]int{
 	"agents/control circle":                 56,
-	"agents/control lines":                  16763,
+	"agents/control lines":                  16784,
 	"agents/control.Project methods":        356,
 	"agents/kinds/claude.instance methods":  67,
 	"agents/kinds/guard circle":             21,
@@ -222,7 +222,6 @@ var overgrown = map[string]int{
 	"dag circle":                            21,
 	"dag lines":                             7420,
 	"server/api circle":                     20,
-	"worktree circle":                       34,
-	"worktree lines":                        10862,
-	"worktree.Repo methods":                 147,
+	"worktree circle":                       16,
+	"worktree.Repo methods":                 86,
 }

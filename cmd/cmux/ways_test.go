@@ -105,7 +105,7 @@ func isWalk(walk string) error {
 var names = regexp.MustCompile(`\bcmux (agents [a-z]|snapshots [a-z]|doctor\b)`)
 
 // waysInSource finds the ways out in the messages of the source: what is given
-// as a Try, the first argument of Usage and hint, and the texts of errors and
+// as a Try, the first argument of Usage, hint and Hintf, and the texts of errors and
 // of what is printed, returned or filled in that name a command.
 func waysInSource(t *testing.T) (all []string) {
 	root := "../.."
@@ -163,7 +163,7 @@ func waysInSource(t *testing.T) (all []string) {
 			case *ast.CallExpr:
 				fn := lastName(n.Fun)
 				switch {
-				case (fn == "Usage" || fn == "hint") && len(n.Args) > 1:
+				case (fn == "Usage" || fn == "hint" || fn == "Hintf") && len(n.Args) > 1:
 					add(words(n.Args[0]))
 				case slices.Contains([]string{"Errorf", "New", "refuse", "Fprintf", "Fprintln", "Fprint", "Sprintf", "also", "failed", "tell", "note", "Tell"}, fn):
 					for _, a := range n.Args {

@@ -29,7 +29,7 @@ import (
 	"cmux/server/watch"
 	"cmux/signals"
 	"cmux/signals/mailbox"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Project is the World of a project's organization.
@@ -287,7 +287,7 @@ const startup = 300
 // get on.
 func (w *Project) moved(ctx context.Context, a *standing.Agent) string {
 	h := fnv.New64a()
-	if g, err := worktree.GlanceAt(ctx, a.Member.Dir); err == nil {
+	if g, err := git.GlanceAt(ctx, a.Member.Dir); err == nil {
 		fmt.Fprint(h, g.Branch, g.Commit, g.Staged)
 		for _, line := range g.Changed {
 			fmt.Fprint(h, line)

@@ -7,7 +7,7 @@ import (
 
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Hint is an error with the way out of it.
@@ -52,7 +52,7 @@ func Explain(err error) (text, try string) {
 	text = err.Error()
 	var (
 		h    *Hint
-		tree *worktree.Hint
+		tree *git.Hint
 		late *runner.TryError
 		not  *run.Refusal
 	)

@@ -27,6 +27,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Caller is who asks and orders.
@@ -106,7 +107,7 @@ func (p *Project) untracked(ctx context.Context) error {
 	if _, err := os.Lstat(run.Folder(p.Root)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if worktree.TracksNothing(p.Root, signals.Folder) {
+	if git.TracksNothing(p.Root, signals.Folder) {
 		return nil
 	}
 	out, err := p.Git(ctx, p.Root, "ls-files", "-z", "--", signals.Folder)
@@ -140,7 +141,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return filepath.EvalSymlinks(home)
 	}
-	if root := worktree.PlainRoot(dir, c.Env); root != "" {
+	if root := git.PlainRoot(dir, c.Env); root != "" {
 		return root, nil
 	}
 	ask := []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree"}
@@ -238,7 +239,7 @@ func IsGuard(top string) bool {
 
 // CleanEnv is the environment for a program that looks at the project: without
 // what points git elsewhere.
-func (c Caller) CleanEnv() []string { return worktree.CleanEnv(c.Env) }
+func (c Caller) CleanEnv() []string { return git.CleanEnv(c.Env) }
 
 // Abs is the path as seen from where the caller stands.
 func (c Caller) Abs(path string) string {
@@ -258,7 +259,7 @@ func (c Caller) Short(path string) string {
 
 // Git runs git in dir and returns its stdout. The error holds what git said.
 func (c Caller) Git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := worktree.Git(ctx, dir, c.Env, args...)
+	cmd := git.Exec(ctx, dir, c.Env, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

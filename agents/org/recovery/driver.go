@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/records/incident"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Result is how a command went.
@@ -196,7 +197,7 @@ func (d *Driver) disown(ctx context.Context, w *worktree.Workplace, but []string
 // follow makes cmux's own tree where it is not there, and brings it along.
 func (d *Driver) follow(ctx context.Context, s *State, f *Fact) (err error) {
 	if f.Tip, err = d.Repo.Tip(ctx, d.Target); err != nil || !d.Own {
-		if errors.Is(err, worktree.ErrBadRef) && !d.Own {
+		if errors.Is(err, git.ErrBadRef) && !d.Own {
 			return nil
 		}
 		return err

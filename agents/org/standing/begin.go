@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cmux/agents/org/task"
-	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // Contribution is the work of a task that another task starts from.
@@ -43,7 +43,7 @@ func (s *start) String() string {
 }
 
 // begins returns where the work on a task begins, and the task with that on record. It
-// is a *worktree.ConflictError that the contributions do not fit together.
+// is a *merge.ConflictError that the contributions do not fit together.
 func (k *Keeper) begins(ctx context.Context, a *Agent, t *task.Task) (*task.Task, *start, error) {
 	s := &start{commit: k.org.start(&a.Member)}
 	if t.Start != nil {
@@ -85,7 +85,7 @@ func (k *Keeper) record(ctx context.Context, t *task.Task, s *start) (*task.Task
 }
 
 // cannotStart blocks a task whose contributions conflict, and says how to go on.
-func (k *Keeper) cannotStart(ctx context.Context, a *Agent, t *task.Task, c *worktree.ConflictError) error {
+func (k *Keeper) cannotStart(ctx context.Context, a *Agent, t *task.Task, c *merge.ConflictError) error {
 	why := "conflict: " + c.Error()
 	if _, err := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why}); err != nil {
 		return err

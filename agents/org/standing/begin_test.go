@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // TestStart starts branches from the work of other tasks, in a real repository.
@@ -61,7 +62,7 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			commit, err := trees.Start(t.Context(), test.branch, "main", test.from)
-			var conflict *worktree.ConflictError
+			var conflict *merge.ConflictError
 			if test.conflict != "" {
 				if !errors.As(err, &conflict) || conflict.Error() != test.conflict {
 					t.Fatalf("error %v, want %q", err, test.conflict)

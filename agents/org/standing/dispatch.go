@@ -15,7 +15,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals/mailbox"
-	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // The keeper hands tasks to the agents that they are assigned to, one at a time, and
@@ -377,7 +377,7 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 		return err
 	}
 	t, begins, err := k.begins(ctx, a, t)
-	var conflict *worktree.ConflictError
+	var conflict *merge.ConflictError
 	switch {
 	case errors.As(err, &conflict):
 		return k.cannotStart(ctx, a, t, conflict)

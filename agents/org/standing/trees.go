@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"cmux/worktree"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // GitTrees gives agents worktrees of a repository.
@@ -32,18 +34,18 @@ func (g GitTrees) Start(ctx context.Context, branch, start string, all []Contrib
 	if err != nil {
 		return "", err
 	}
-	var tips []worktree.Tip
+	var tips []merge.Tip
 	for i := range all {
 		c := &all[i]
 		if c.Commit == "" {
 			c.Commit, err = g.Repo.Tip(ctx, c.Branch)
-			if errors.Is(err, worktree.ErrBadRef) {
+			if errors.Is(err, git.ErrBadRef) {
 				continue // a person called the task done, and it has no branch
 			} else if err != nil {
 				return "", err
 			}
 		}
-		tips = append(tips, worktree.Tip{Name: c.Task, Commit: c.Commit})
+		tips = append(tips, merge.Tip{Name: c.Task, Commit: c.Commit})
 	}
 	tip, err := g.Repo.Tip(ctx, branch)
 	if err == nil {
@@ -57,12 +59,12 @@ func (g GitTrees) Start(ctx context.Context, branch, start string, all []Contrib
 			}
 		}
 		return "", nil
-	} else if !errors.Is(err, worktree.ErrBadRef) {
+	} else if !errors.Is(err, git.ErrBadRef) {
 		return "", err
 	}
 	commit, err := g.Repo.Merge(ctx, base.Commit, tips)
-	var conflict *worktree.ConflictError
-	if errors.As(err, &conflict) && len(conflict.Tips) > 0 && conflict.Tips[0] == worktree.TheBase {
+	var conflict *merge.ConflictError
+	if errors.As(err, &conflict) && len(conflict.Tips) > 0 && conflict.Tips[0] == merge.TheBase {
 		conflict.Tips[0] = start
 	}
 	for i := range all {

@@ -14,6 +14,7 @@ import (
 	"cmux/dag"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // glancePatience bounds a look at the tree while the program waits for its hook.
@@ -82,7 +83,7 @@ func (a *assignment) kept(ctx context.Context, since time.Time) bool {
 	since = since.Truncate(time.Second)
 	ctx, cancel := context.WithTimeout(ctx, glancePatience)
 	defer cancel()
-	at, err := worktree.CommittedAt(ctx, a.stage.Dir)
+	at, err := git.CommittedAt(ctx, a.stage.Dir)
 	if err != nil && !errors.Is(err, worktree.ErrNotRepository) || !at.Before(since) {
 		return true
 	}
@@ -111,5 +112,5 @@ func (a *assignment) leaveBranch(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, glancePatience)
 	defer cancel()
-	return worktree.Detach(ctx, p.Tree, p.Branch)
+	return git.Detach(ctx, p.Tree, p.Branch)
 }

@@ -20,6 +20,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // openEvents opens the node's events, which agents have: what a command does is
@@ -186,7 +187,7 @@ func (a *assignment) soFar(ctx context.Context) (lines []string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, glancePatience)
 	defer cancel()
-	g, err := worktree.GlanceAt(ctx, a.stage.Dir)
+	g, err := git.GlanceAt(ctx, a.stage.Dir)
 	if err != nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"cmux/agents/records/journal"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/run"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // What a summary of its conversation means for a standing agent: how it stands is
@@ -194,7 +194,7 @@ func (a *attempt) keepState(trigger, order string) (path string, err error) {
 		Agent: a.spec.Node, At: time.Now(), Trigger: trigger, Order: order, Conversation: a.end.Conversation, Context: a.filled.Tokens,
 		Task: a.Work, LastTask: a.lastTask, Changed: []string{}, Staged: []string{}, Waiting: append([]string{}, a.State.Waiting()...), Terminal: []string{},
 	}
-	g, err := worktree.GlanceAt(ctx, a.stage.Dir)
+	g, err := git.GlanceAt(ctx, a.stage.Dir)
 	if err != nil {
 		c.Fault = err.Error()
 	}

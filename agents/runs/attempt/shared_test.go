@@ -15,6 +15,7 @@ import (
 	"cmux/agents/testkit/agenttest/testall"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // reaching are commands by which a program in a worktree reaches what others
@@ -242,14 +243,14 @@ func TestWhatCmuxDoesIsNoNews(t *testing.T) {
 	}
 	git(t, tree, "commit", "-q", "--allow-empty", "-m", "milk")
 	for _, branch := range []string{"task/t1", "task/t2-sell-milk"} {
-		if _, _, err := repo.Join(t.Context(), "main", worktree.Tip{Name: branch, Commit: git(t, f.root, "rev-parse", branch)}); err != nil {
+		if _, _, err := repo.Join(t.Context(), "main", merge.Tip{Name: branch, Commit: git(t, f.root, "rev-parse", branch)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := repo.DropBranch(t.Context(), "other", git(t, f.root, "rev-parse", "other")); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.SetUpstream(t.Context(), "task/t1", "origin"); err != nil {
+	if err := repo.Shared.SetUpstream(t.Context(), "task/t1", "origin"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "go"), "")

@@ -12,6 +12,7 @@ import (
 	"cmux/signals"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
+	"cmux/worktree/common"
 )
 
 // What an attempt can only ask while it works, a Run answers from its folder:
@@ -101,12 +102,12 @@ func (r *Run) Post(ctx context.Context, m mailbox.Message, files ...mail.Enclosu
 // Pushable is what all worktrees shared when the run began, which says where a
 // branch is pushed to; nil: an earlier cmux did not keep it. It is a *DriftError
 // when what decides about a push has changed since.
-func (r *Run) Pushable(ctx context.Context, repo *worktree.Repo) (*worktree.Shared, error) {
+func (r *Run) Pushable(ctx context.Context, repo *worktree.Repo) (*common.State, error) {
 	base, changes, err := r.Drift(ctx, repo)
 	if err != nil || base == nil {
 		return nil, err
 	}
-	if changes = slices.DeleteFunc(changes, func(c worktree.Change) bool { return !base.Pushes(c) }); len(changes) > 0 {
+	if changes = slices.DeleteFunc(changes, func(c common.Change) bool { return !base.Pushes(c) }); len(changes) > 0 {
 		return nil, &DriftError{"not pushed", changes}
 	}
 	return base, nil

@@ -13,6 +13,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/common"
 )
 
 // sharedFile holds what all worktrees of the project shared when the run
@@ -22,7 +23,7 @@ const sharedFile = "shared.json"
 const sharedPlace = "shared"
 
 // WriteShared freezes what all worktrees share.
-func (r *Run) WriteShared(s *worktree.Shared) error {
+func (r *Run) WriteShared(s *common.State) error {
 	if err := r.writeSealed(filepath.Join(r.Dir, sharedFile), sharedPlace, s, 0o600); err != nil || r.Plan.Watched {
 		return err
 	}
@@ -34,12 +35,12 @@ func (r *Run) WriteShared(s *worktree.Shared) error {
 var ErrShared = errors.New("the record of what the worktrees shared when the run began is gone or damaged")
 
 // ReadShared is what WriteShared froze; nil when the run has none.
-func (r *Run) ReadShared() (*worktree.Shared, error) {
+func (r *Run) ReadShared() (*common.State, error) {
 	if !r.Plan.Watched {
 		return nil, nil
 	}
 	name := filepath.Join(r.Dir, sharedFile)
-	s := new(worktree.Shared)
+	s := new(common.State)
 	b, err := signals.ReadFile(name, signals.MaxFile)
 	if err == nil {
 		if err = r.unseal(sharedPlace, b, s); err != nil {
@@ -54,19 +55,19 @@ func (r *Run) ReadShared() (*worktree.Shared, error) {
 
 // Drift is what has changed since WriteShared of the settings, hooks and other
 // files that all worktrees share, and of replace objects.
-func (r *Run) Drift(ctx context.Context, repo *worktree.Repo) (base *worktree.Shared, changes []worktree.Change, err error) {
+func (r *Run) Drift(ctx context.Context, repo *worktree.Repo) (base *common.State, changes []common.Change, err error) {
 	if base, err = r.ReadShared(); base == nil || err != nil {
 		return nil, nil, err
 	}
-	now, err := repo.Shared(ctx, repo.Root, false)
+	now, err := repo.Shared.Read(ctx, repo.Root, false)
 	if err != nil {
 		return nil, nil, err
 	}
-	return base, slices.DeleteFunc(base.Compare(now), func(c worktree.Change) bool {
+	return base, slices.DeleteFunc(base.Compare(now), func(c common.Change) bool {
 		switch {
-		case c.Kind == worktree.ChangedFile && c.Name == "info/exclude":
+		case c.Kind == common.ChangedFile && c.Name == "info/exclude":
 			return r.onlyLinks(base.Files[c.Name].Data, now.Files[c.Name].Data)
-		case c.Kind == worktree.ChangedFile:
+		case c.Kind == common.ChangedFile:
 			return c.Name == "HEAD" // the person's to switch
 		case r.setUp(c):
 			return true
@@ -79,8 +80,8 @@ func (r *Run) Drift(ctx context.Context, repo *worktree.Repo) (base *worktree.Sh
 
 // setUp reports whether the change is a setting that the configuration makes
 // itself: a command of setup is git config with this key and this value.
-func (r *Run) setUp(c worktree.Change) bool {
-	if c.Kind != worktree.ChangedSetting || c.Scope != "local" || c.Old != "" || c.New == "" || r.Plan.Graph == nil {
+func (r *Run) setUp(c common.Change) bool {
+	if c.Kind != common.ChangedSetting || c.Scope != "local" || c.Old != "" || c.New == "" || r.Plan.Graph == nil {
 		return false
 	}
 	return slices.ContainsFunc(r.Plan.Graph.Setup, func(command string) bool {
@@ -130,7 +131,7 @@ func (r *Run) isTree(name string) bool {
 // not seen.
 type DriftError struct {
 	What    string // that is not done
-	Changes []worktree.Change
+	Changes []common.Change
 }
 
 func (e *DriftError) Error() string {
@@ -143,12 +144,12 @@ func (e *DriftError) Error() string {
 }
 
 // Undrifted refuses what with a *DriftError when a change matters to it.
-func (r *Run) Undrifted(ctx context.Context, repo *worktree.Repo, what string, matters func(worktree.Change) bool) (*worktree.Shared, error) {
+func (r *Run) Undrifted(ctx context.Context, repo *worktree.Repo, what string, matters func(common.Change) bool) (*common.State, error) {
 	base, changes, err := r.Drift(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	if changes = slices.DeleteFunc(changes, func(c worktree.Change) bool { return !matters(c) }); len(changes) > 0 {
+	if changes = slices.DeleteFunc(changes, func(c common.Change) bool { return !matters(c) }); len(changes) > 0 {
 		return nil, &DriftError{what, changes}
 	}
 	return base, nil

@@ -26,7 +26,7 @@ func TestSetupIsNoDrift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := repo.Shared(t.Context(), repo.Root, false)
+	base, err := repo.Shared.Read(t.Context(), repo.Root, false)
 	if err == nil {
 		err = r.WriteShared(base)
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"cmux/signals"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // ErrCramped says that a disk has no room left to begin anything on.
@@ -22,7 +22,7 @@ func NoSpace(err error) bool {
 	if errors.Is(err, signals.ErrDiskFull) || errors.Is(err, ErrCramped) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true
 	}
-	var git *worktree.GitError // whose words are always English
+	var git *git.Error // whose words are always English
 	return errors.As(err, &git) && (strings.Contains(git.Stderr, "No space left on device") || strings.Contains(git.Stderr, "Disk quota exceeded"))
 }
 
@@ -32,7 +32,7 @@ func NoFiles(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return true
 	}
-	var git *worktree.GitError
+	var git *git.Error
 	return errors.As(err, &git) && (strings.Contains(git.Stderr, "Too many open files"))
 }
 

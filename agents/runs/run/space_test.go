@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cmux/agents/runs/run"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 func TestMostAtOnce(t *testing.T) {
@@ -24,7 +24,7 @@ func TestNoFiles(t *testing.T) {
 		want bool
 	}{
 		{nil, false}, {syscall.EMFILE, true}, {fmt.Errorf("open x: %w", syscall.ENFILE), true}, {syscall.ENOSPC, false},
-		{&worktree.GitError{Stderr: "error: cannot open x: Too many open files"}, true}, {&worktree.GitError{Stderr: "fatal: bad object"}, false},
+		{&git.Error{Stderr: "error: cannot open x: Too many open files"}, true}, {&git.Error{Stderr: "fatal: bad object"}, false},
 	} {
 		if got := run.NoFiles(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)

@@ -5,7 +5,7 @@ import (
 
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // ranks is each node's position in graph order.
@@ -61,10 +61,10 @@ func contributors(h *run.History, rank []int, i int) []int {
 	return found
 }
 
-func tips(h *run.History, nodes []int) []worktree.Tip {
-	t := make([]worktree.Tip, len(nodes))
+func tips(h *run.History, nodes []int) []merge.Tip {
+	t := make([]merge.Tip, len(nodes))
 	for k, i := range nodes {
-		t[k] = worktree.Tip{Name: h.Graph.Nodes[i].Name, Commit: h.Nodes[i].Tip}
+		t[k] = merge.Tip{Name: h.Graph.Nodes[i].Name, Commit: h.Nodes[i].Tip}
 	}
 	return t
 }

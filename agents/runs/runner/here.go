@@ -8,15 +8,16 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // here looks at the worktree that the person stands in, beside its caller. stands waits for what it
 // finds; leave, which is to be called, has it end and waits for that.
-func (l *Launch) here(ctx context.Context) (stands func() (worktree.Dirt, worktree.Base, error), leave func()) {
+func (l *Launch) here(ctx context.Context) (stands func() (worktree.Dirt, git.Base, error), leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var (
 		dirt worktree.Dirt
-		base worktree.Base
+		base git.Base
 		err  error
 		done = make(chan struct{})
 	)
@@ -24,7 +25,7 @@ func (l *Launch) here(ctx context.Context) (stands func() (worktree.Dirt, worktr
 		defer close(done)
 		dirt, base, err = l.repo.Here(ctx, l.Options.From)
 	}()
-	stands = func() (worktree.Dirt, worktree.Base, error) {
+	stands = func() (worktree.Dirt, git.Base, error) {
 		<-done
 		return dirt, base, err
 	}

@@ -9,7 +9,7 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // placement is an attempt that has a slot and is on its way to be launched.
@@ -17,7 +17,7 @@ type placement struct {
 	node, attempt int
 	place         run.Place
 	conflict      error // it has no place: why
-	tips          []worktree.Tip
+	tips          []merge.Tip
 	deps          []run.Dependency
 	branches      []run.Dependency // role merge
 	fresh         bool
@@ -57,7 +57,7 @@ func (r *Runner) begun(ctx context.Context, ps []*placement) error {
 			continue // this runner leaves: the next one finds an attempt that never began
 		}
 		end := run.End{Outcome: dag.Failed, Reason: dag.ReasonSetup, Exit: 1, Detail: err.Error()}
-		var conflict *worktree.ConflictError
+		var conflict *merge.ConflictError
 		if errors.As(err, &conflict) {
 			end.Reason = dag.ReasonConflict
 		}

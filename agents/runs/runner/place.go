@@ -9,6 +9,8 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/common"
+	"cmux/worktree/git"
 )
 
 // place finds out where an attempt is to run. What needs git is asked beside
@@ -60,7 +62,7 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 			p.conflict = r.lendPatiently(ctx, spec, p)
 		}
 		// Git may have died of a signal that this process has yet to get.
-		var git *worktree.GitError
+		var git *git.Error
 		if errors.As(p.conflict, &git) {
 			r.linger(ctx, gitDoubt)
 		}
@@ -127,7 +129,7 @@ func (r *Runner) lendPatiently(ctx context.Context, spec *dag.Node, p *placement
 
 // lend makes the start commit and the worktree of a placement.
 func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
-	ctx = worktree.WithNotes(ctx, func(s string) { r.Log.Warn(s, "node", spec.Name) })
+	ctx = git.WithNotes(ctx, func(s string) { r.Log.Warn(s, "node", spec.Name) })
 	if err := r.undrifted(ctx); err != nil {
 		return err
 	}
@@ -138,9 +140,9 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		}
 	}
 	if spec.Role == dag.RoleReview {
-		ref := worktree.RunRef(r.Run.Plan.ID, spec.Name)
+		ref := git.RunRef(r.Run.Plan.ID, spec.Name)
 		old, err := r.repo.Resolve(ctx, ref)
-		if err != nil && !errors.Is(err, worktree.ErrBadRef) {
+		if err != nil && !errors.Is(err, git.ErrBadRef) {
 			return err
 		}
 		if old != p.place.Commit {
@@ -196,11 +198,11 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 // undrifted refuses to merge or check out anything under settings that have
 // changed since the run began and could run another program.
 func (r *Runner) undrifted(ctx context.Context) error {
-	stamp := r.repo.SharedStamp()
+	stamp := r.repo.Shared.Stamp()
 	if last, ok := r.stamp.Load().(string); ok && last == stamp {
 		return nil
 	}
-	if _, err := r.Run.Undrifted(ctx, r.repo, "no worktree is created", worktree.Change.Runs); err != nil {
+	if _, err := r.Run.Undrifted(ctx, r.repo, "no worktree is created", common.Change.Runs); err != nil {
 		return err
 	}
 	r.stamp.Store(stamp)

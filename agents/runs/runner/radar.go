@@ -10,6 +10,8 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // radar finds out, when a commit appears on the branch of a node, which other
@@ -30,10 +32,10 @@ type radar struct {
 type blip struct {
 	node   int
 	branch string
-	start  string         // the commit that its work began at
-	tip    worktree.Known // of its branch
-	tree   string         // its worktree, while it works there; empty: what is not committed is not looked for
-	since  time.Time      // it works there
+	start  string      // the commit that its work began at
+	tip    merge.Known // of its branch
+	tree   string      // its worktree, while it works there; empty: what is not committed is not looked for
+	since  time.Time   // it works there
 }
 
 // sweep is what a look at some nodes found.
@@ -139,7 +141,7 @@ func (r *Runner) detect(i int) {
 // it did not count nobody was compared with it.
 func (d *radar) again(i int) {
 	if d != nil && d.blips[i] != nil {
-		d.blips[i].tip = worktree.Known{}
+		d.blips[i].tip = merge.Known{}
 	}
 }
 
@@ -234,13 +236,13 @@ func (s *scan) run(ctx context.Context, failed func(node int, err error)) (res s
 			continue
 		}
 		tip, err := s.repo.TipNow(ctx, b.branch)
-		if errors.Is(err, worktree.ErrBadRef) {
+		if errors.Is(err, git.ErrBadRef) {
 			tip, err = "", nil // it is gone: it changes nothing
 		}
 		if err == nil && tip == b.tip.Commit && b.start == b.tip.From {
 			continue
 		}
-		now := worktree.Known{Commit: tip, From: b.start}
+		now := merge.Known{Commit: tip, From: b.start}
 		if err == nil && tip != b.start && tip != "" && b.start != "" {
 			now.Files, err = s.repo.Touched(ctx, b.start, tip)
 		}
@@ -285,8 +287,8 @@ func (s *scan) run(ctx context.Context, failed func(node int, err error)) (res s
 // pair compares two nodes.
 func (s *scan) pair(ctx context.Context, a, b *blip, moved map[int]bool) (run.Collision, error) {
 	c := run.Collision{A: s.graph.Nodes[a.node].Name, B: s.graph.Nodes[b.node].Name}
-	var clash worktree.Clash
-	if len(worktree.Both(a.tip.Files, b.tip.Files)) > 0 {
+	var clash merge.Clash
+	if len(merge.Both(a.tip.Files, b.tip.Files)) > 0 {
 		if err := s.clear(ctx); err != nil {
 			c.Unknown = err.Error()
 		}

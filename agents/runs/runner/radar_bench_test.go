@@ -14,6 +14,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/merge"
 )
 
 // BenchmarkCollisions is what one commit costs beside 19 other branches, each
@@ -64,11 +65,11 @@ func BenchmarkCollisions(b *testing.B) {
 					b.Fatal(err)
 				}
 				s.all = append(s.all, blip{node: i, branch: name, start: base, tree: tree, since: since,
-					tip: worktree.Known{Commit: tip, From: base, Files: touched}})
+					tip: merge.Known{Commit: tip, From: base, Files: touched}})
 			}
 			found, before := 0, cpu(b)
 			for b.Loop() {
-				s.all[0].tip = worktree.Known{} // a commit has appeared
+				s.all[0].tip = merge.Known{} // a commit has appeared
 				found = len(s.run(b.Context(), func(_ int, err error) { b.Error(err) }).found)
 			}
 			if want := map[bool]int{true: branches - 1}[shared]; found != want {

@@ -19,6 +19,8 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/common"
+	"cmux/worktree/git"
 )
 
 // DefaultConfig is the configuration's name at the project's root.
@@ -50,7 +52,7 @@ type Launch struct {
 	Graph    *dag.Graph
 	Warnings []dag.Warning
 	Overlaps []dag.Overlap
-	Base     worktree.Base
+	Base     git.Base
 	Dirt     worktree.Dirt
 	Rows     []LaunchRow // by node
 	// Unfinished is the run that `start` resumes instead of a new one;
@@ -362,7 +364,7 @@ func (l *Launch) branches(ctx context.Context) (ahead map[string]int, err error)
 		if !n.HasBranch() {
 			continue
 		}
-		if b := worktree.InTheWay(n.Branch, all); b != "" {
+		if b := git.InTheWay(n.Branch, all); b != "" {
 			return nil, &TryError{fmt.Errorf("git cannot make the branch %s while there is a branch %s", n.Branch, b), "another session: in " + l.Options.Config}
 		}
 		if !l.Options.Fresh && slices.Contains(all, n.Branch) {
@@ -451,9 +453,9 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 	if err := l.repo.HideTrees(ctx, l.trees()); err != nil {
 		return nil, err
 	}
-	var shared *worktree.Shared
+	var shared *common.State
 	if slices.ContainsFunc(l.Graph.Nodes, func(n dag.Node) bool { return n.HasTree() }) {
-		if shared, err = l.repo.Shared(ctx, l.repo.Root, false); err != nil {
+		if shared, err = l.repo.Shared.Read(ctx, l.repo.Root, false); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // OnComplete does the on_complete steps; each may be repeated without harm. summary is
@@ -50,7 +52,7 @@ func (v *Verdict) push() error {
 				return err
 			}
 			if base == nil { // a run of an earlier version
-				if base, err = v.tree.Repo.Shared(ctx, v.tree.Lent.Path, false); err != nil {
+				if base, err = v.tree.Repo.Shared.Read(ctx, v.tree.Lent.Path, false); err != nil {
 					return err
 				}
 			}
@@ -75,7 +77,7 @@ func (v *Verdict) push() error {
 	if err := recorded(); err != nil { // something reached in while it was pushed
 		return err
 	}
-	return v.asked(func(ctx context.Context) error { return v.tree.Repo.SetUpstream(ctx, branch, remote) })
+	return v.asked(func(ctx context.Context) error { return v.tree.Repo.Shared.SetUpstream(ctx, branch, remote) })
 }
 
 // asked runs f for an on_complete step, while messages are served.
@@ -164,7 +166,7 @@ func (v *Verdict) Merge() error {
 		if name == "" {
 			name = d.Name
 		}
-		spec.Branches = append(spec.Branches, worktree.Tip{Name: name, Commit: d.Tip})
+		spec.Branches = append(spec.Branches, merge.Tip{Name: name, Commit: d.Tip})
 	}
 	spec.Verify = func(ctx context.Context, _, branch string) error {
 		return v.Call(ctx, func() error {
@@ -183,14 +185,14 @@ func (v *Verdict) Merge() error {
 	var res *worktree.MergeResult
 	var notes []string
 	failure, err := v.During(func(ctx context.Context) (err error) {
-		res, err = v.tree.Repo.MergeInto(worktree.WithNotes(ctx, func(s string) { notes = append(notes, s) }), spec)
+		res, err = v.tree.Repo.MergeInto(git.WithNotes(ctx, func(s string) { notes = append(notes, s) }), spec)
 		return err
 	})
 	for _, s := range notes {
 		v.Note("%s", s)
 	}
 	var (
-		conflict *worktree.ConflictError
+		conflict *merge.ConflictError
 		refused  *worktree.VerifyError
 	)
 	switch {

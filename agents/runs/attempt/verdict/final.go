@@ -8,7 +8,7 @@ import (
 
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Final is the end of an attempt, on its way up as an error.
@@ -36,7 +36,7 @@ func FailedBy(code int, reason dag.Reason, format string, a ...any) error {
 func CodeOf(err error) int {
 	var (
 		exit *exec.ExitError
-		git  *worktree.GitError
+		git  *git.Error
 	)
 	switch {
 	case errors.As(err, &exit):

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 func TestCodeOf(t *testing.T) {
@@ -20,9 +20,9 @@ func TestCodeOf(t *testing.T) {
 	}{
 		{sh("exit 7"), 7},
 		{sh("kill -TERM $$"), 143},
-		{&worktree.Hint{Err: fmt.Errorf("setup: %w", sh("kill -KILL $$"))}, 137},
-		{&worktree.GitError{Code: -1, Err: errors.New("signal: terminated")}, -1},
-		{fmt.Errorf("x: %w", &worktree.GitError{Code: 128}), 128},
+		{&git.Hint{Err: fmt.Errorf("setup: %w", sh("kill -KILL $$"))}, 137},
+		{&git.Error{Code: -1, Err: errors.New("signal: terminated")}, -1},
+		{fmt.Errorf("x: %w", &git.Error{Code: 128}), 128},
 		{ctx.Err(), 1},
 	} {
 		if got := CodeOf(c.err); got != c.want {

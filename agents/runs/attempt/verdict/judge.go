@@ -16,6 +16,8 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/git"
+	"cmux/worktree/prepare"
 )
 
 // judge looks for the first fault: a failing check, a change out of scope,
@@ -176,7 +178,7 @@ func (v *Verdict) reveal(ctx context.Context) error {
 func (v *Verdict) git(f func(context.Context) error) error {
 	var notes []string
 	failure, err := v.Roomily(func(ctx context.Context) error {
-		ctx = worktree.WithNotes(ctx, func(s string) { notes = append(notes, s) })
+		ctx = git.WithNotes(ctx, func(s string) { notes = append(notes, s) })
 		return f(v.tree.Config(ctx))
 	})
 	for _, s := range notes {
@@ -510,7 +512,7 @@ func (v *Verdict) commit() error {
 
 // state is what the node's own worktree holds; nil where nothing of it is
 // judged.
-func (v *Verdict) state() (s *worktree.TreeState, err error) {
+func (v *Verdict) state() (s *prepare.TreeState, err error) {
 	if v.tree == nil || !v.node.HasBranch() {
 		return nil, nil
 	}
@@ -524,11 +526,11 @@ func (v *Verdict) state() (s *worktree.TreeState, err error) {
 // meddled finds out what a check has changed since before, and returns the state
 // that it left. Untracked files that it made are its own: they are neither
 // committed nor counted. rewrites says that it changed files and lost none.
-func (v *Verdict) meddled(before *worktree.TreeState, what, command string) (now *worktree.TreeState, f *conversation.Fault, rewrites bool, err error) {
+func (v *Verdict) meddled(before *prepare.TreeState, what, command string) (now *prepare.TreeState, f *conversation.Fault, rewrites bool, err error) {
 	if before == nil {
 		return nil, nil, false, nil
 	}
-	var change worktree.TreeChange
+	var change prepare.TreeChange
 	failure, err := v.During(func(ctx context.Context) error {
 		ctx = v.tree.Config(ctx)
 		// Before git looks: without its .git it would find another repository.

@@ -16,6 +16,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // A worker without a worktree of its own works in a folder that it shares. What
@@ -124,7 +125,7 @@ func (v *Verdict) surveyShared(ctx context.Context, end *run.End) {
 	}
 	f, err := worktree.OpenFolder(ctx, v.Spec.Place.Dir)
 	if err == nil && f != nil && f.Commit != from {
-		var stat worktree.DiffStat
+		var stat git.DiffStat
 		if end.Commits, stat, err = f.Since(ctx, from); err == nil {
 			end.DiffStat = workspace.StatLine(stat)
 		}

@@ -10,7 +10,7 @@ import (
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Survey fills in what git shows of the work, and saves what did not pass.
@@ -22,7 +22,7 @@ func (v *Verdict) Survey(ctx context.Context, end *run.End) {
 		return
 	}
 	from := v.Spec.Place.Commit
-	ctx = worktree.WithNotes(ctx, func(s string) { v.Note("%s", s) })
+	ctx = git.WithNotes(ctx, func(s string) { v.Note("%s", s) })
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
 	if end.Outcome != dag.Done && end.Reason != dag.ReasonScope || v.Now().Overridden {

@@ -21,6 +21,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/common"
 )
 
 // Job is what a verdict is about, and what it needs for that.
@@ -70,7 +71,7 @@ type Now struct {
 type Home interface {
 	// Pushable is what all worktrees shared when the run began; nil: that is not
 	// known. It is an error when what decides about a push has changed since.
-	Pushable(ctx context.Context, repo *worktree.Repo) (*worktree.Shared, error)
+	Pushable(ctx context.Context, repo *worktree.Repo) (*common.State, error)
 }
 
 // A Verdict is what was found out about one piece of work.

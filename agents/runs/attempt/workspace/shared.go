@@ -13,7 +13,8 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
-	"cmux/worktree"
+	"cmux/worktree/common"
+	"cmux/worktree/git"
 )
 
 // Home answers what is asked about the other nodes of the run.
@@ -30,7 +31,7 @@ type Home interface {
 // Shared is what is known of what a worktree shares with others.
 type Shared struct {
 	tree   *Tree
-	before *worktree.Shared // when its agent began
+	before *common.State // when its agent began
 	since  time.Time
 	undone []string        // settings that hide from cmux's own git what was put there
 	told   map[string]bool // changes that were noted, by what they are
@@ -42,7 +43,7 @@ func (t *Tree) Watch(ctx context.Context) error {
 	// what was read, and was at work.
 	s := &Shared{tree: t, since: time.Now(), told: map[string]bool{}}
 	var err error
-	if s.before, err = t.Repo.Shared(ctx, t.Lent.Path, true); err == nil {
+	if s.before, err = t.Repo.Shared.Read(ctx, t.Lent.Path, true); err == nil {
 		t.Shared = s
 	}
 	return err
@@ -59,12 +60,12 @@ func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
 	if s == nil {
 		return nil, nil
 	}
-	now, err := s.tree.Repo.Shared(ctx, s.tree.Lent.Path, true)
+	now, err := s.tree.Repo.Shared.Read(ctx, s.tree.Lent.Path, true)
 	if err != nil {
 		return nil, err
 	}
 	changes := slices.DeleteFunc(s.before.Compare(now), s.expected)
-	s.undone = worktree.As(changes)
+	s.undone = common.As(changes)
 	if to, other := strings.CutPrefix(now.Refs["refs/heads/"+s.tree.spec.Place.Branch], "ref: "); other {
 		// What is committed here moves the other one.
 		return &conversation.Fault{
@@ -80,7 +81,7 @@ func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
 	if changes, err = s.putBackHooks(ctx, now, changes, k); err != nil {
 		return nil, err
 	}
-	s.undone = worktree.As(changes)
+	s.undone = common.As(changes)
 	mine, others := s.attribute(ctx, now, changes, k)
 	if err := s.tellOthers(ctx, others, k); err != nil {
 		return nil, err
@@ -107,8 +108,8 @@ func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
 }
 
 // toolWay is how a person has a setting that a tool of the project makes.
-func (s *Shared) toolWay(mine []worktree.Change) string {
-	i := slices.IndexFunc(mine, func(c worktree.Change) bool { return c.Kind == worktree.ChangedSetting })
+func (s *Shared) toolWay(mine []common.Change) string {
+	i := slices.IndexFunc(mine, func(c common.Change) bool { return c.Kind == common.ChangedSetting })
 	switch {
 	case i < 0:
 		return ""
@@ -121,7 +122,7 @@ func (s *Shared) toolWay(mine []worktree.Change) string {
 // known is what tells the authors of changes.
 type known struct {
 	trace []traced          // the attempt's own git commands
-	owns  []worktree.Own    // what cmux did itself
+	owns  []git.Own         // what cmux did itself
 	out   map[string]string // full refs of branches that others work on
 }
 
@@ -151,8 +152,8 @@ func (s *Shared) know() (k known, err error) {
 
 // undo is the command that takes the change back, in brackets. It takes nothing
 // away from a branch that another agent works on.
-func (k known) undo(c worktree.Change) string {
-	if _, other := k.out[c.Name]; c.Undo == "" || other && c.Kind == worktree.ChangedRef && c.New != "" {
+func (k known) undo(c common.Change) string {
+	if _, other := k.out[c.Name]; c.Undo == "" || other && c.Kind == common.ChangedRef && c.New != "" {
 		return ""
 	}
 	return " (undo: " + c.Undo + ")"
@@ -160,7 +161,7 @@ func (k known) undo(c worktree.Change) string {
 
 // tellOthers tells of the changes that are not the node's. What another node's
 // git commands did is told there, when they are looked at.
-func (s *Shared) tellOthers(ctx context.Context, changes []worktree.Change, k known) error {
+func (s *Shared) tellOthers(ctx context.Context, changes []common.Change, k known) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -182,14 +183,14 @@ func (s *Shared) tellOthers(ctx context.Context, changes []worktree.Change, k kn
 }
 
 // didPeer reports whether another node's git commands say that they did it.
-func (s *Shared) didPeer(p peerTrace, c worktree.Change, k known) bool {
+func (s *Shared) didPeer(p peerTrace, c common.Change, k known) bool {
 	path, out := k.out[c.Name]
 	other := out && path != p.tree || c.Name == "refs/heads/"+s.tree.spec.Place.Branch
 	return slices.ContainsFunc(p.commands, func(t traced) bool { return t.did(c, p.tree, s.tree.spec.Frame.Root, other) })
 }
 
 // tellOf tells of a change, and by what commands it was made.
-func (s *Shared) tellOf(ctx context.Context, c worktree.Change, k known, by string) error {
+func (s *Shared) tellOf(ctx context.Context, c common.Change, k known, by string) error {
 	line := c.String()
 	if s.told[line] {
 		return nil
@@ -204,7 +205,7 @@ func (s *Shared) tellOf(ctx context.Context, c worktree.Change, k known, by stri
 	}
 	first, err := s.tree.home.Tell(ctx, detail, !c.Ordinary())
 	if first {
-		worktree.Note(ctx, "%s", detail)
+		git.Note(ctx, "%s", detail)
 	}
 	return err
 }
@@ -220,13 +221,13 @@ func (s *Shared) lookAt() string {
 // putBackHooks undoes what tools of setup do for the node's own tree, such as
 // husky from npm ci: they set core.hooksPath for all worktrees, to hooks in the
 // tree that they run in. It returns the changes that are left.
-func (s *Shared) putBackHooks(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) ([]worktree.Change, error) {
+func (s *Shared) putBackHooks(ctx context.Context, now *common.State, changes []common.Change, k known) ([]common.Change, error) {
 	const key = "core.hookspath"
-	is := func(c worktree.Change) bool {
-		return c.Kind == worktree.ChangedSetting && c.Name == key && c.Scope == "local"
+	is := func(c common.Change) bool {
+		return c.Kind == common.ChangedSetting && c.Name == key && c.Scope == "local"
 	}
 	value, ok := now.Local(key)
-	set := worktree.Change{Kind: worktree.ChangedSetting, Name: key, Scope: "local", New: value}
+	set := common.Change{Kind: common.ChangedSetting, Name: key, Scope: "local", New: value}
 	if !ok || !s.inOwnTree(value) || !s.proven(set, k) {
 		return changes, nil
 	}
@@ -235,19 +236,19 @@ func (s *Shared) putBackHooks(ctx context.Context, now *worktree.Shared, changes
 	case i >= 0:
 		set = changes[i]
 		changes = slices.Delete(slices.Clone(changes), i, i+1)
-	case !slices.ContainsFunc(k.owns, func(o worktree.Own) bool { return o.Key == key && o.New == "" && o.At.After(s.since) }):
+	case !slices.ContainsFunc(k.owns, func(o git.Own) bool { return o.Key == key && o.New == "" && o.At.After(s.since) }):
 		return changes, nil // it was so before
 	}
 	// Set before this attempt looked by another one, whose change cmux has put back
 	// since: then it was not there, which is how it is left.
-	left, err := s.tree.Repo.RestoreShared(ctx, s.before, []worktree.Change{set})
+	left, err := s.tree.Repo.Shared.Restore(ctx, s.before, []common.Change{set})
 	if err != nil {
 		return nil, err
 	}
 	if len(left) > 0 {
 		return append(changes, left...), nil
 	}
-	worktree.Note(ctx, "put core.hooksPath back, which the node's own commands set to %s for all worktrees", value)
+	git.Note(ctx, "put core.hooksPath back, which the node's own commands set to %s for all worktrees", value)
 	return changes, nil
 }
 
@@ -262,9 +263,9 @@ func (s *Shared) inOwnTree(value string) bool {
 }
 
 // expected reports whether cmux, or the node as it should, changes the like.
-func (s *Shared) expected(c worktree.Change) bool {
+func (s *Shared) expected(c common.Change) bool {
 	switch c.Kind {
-	case worktree.ChangedRef:
+	case common.ChangedRef:
 		if c.Name == "refs/heads/"+s.tree.spec.Place.Branch && s.tree.spec.Place.Branch != "" {
 			return true
 		}
@@ -273,7 +274,7 @@ func (s *Shared) expected(c worktree.Change) bool {
 		}
 		// Snapshots and what reviews read come; only what was there may not go.
 		return strings.HasPrefix(c.Name, "refs/cmux/") && (c.Old == "" || strings.HasPrefix(c.Name, "refs/cmux/runs/") && c.New != "")
-	case worktree.ChangedSetting:
+	case common.ChangedSetting:
 		if strings.HasPrefix(c.Name, "submodule.") && c.Old == "" && !c.Sensitive() {
 			return true // a new submodule
 		}
@@ -291,13 +292,13 @@ func (s *Shared) expected(c worktree.Change) bool {
 const attribution = "refs/notes/ai-attribution"
 
 // attribute tells the node's own changes from those of unknown authors.
-func (s *Shared) attribute(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) (mine, others []worktree.Change) {
+func (s *Shared) attribute(ctx context.Context, now *common.State, changes []common.Change, k known) (mine, others []common.Change) {
 	for _, c := range changes {
-		isBranch := c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/heads/")
+		isBranch := c.Kind == common.ChangedRef && strings.HasPrefix(c.Name, "refs/heads/")
 		proven := s.proven(c, k)
 		switch {
-		case !proven && s.tree.Repo.Explain(ctx, s.before, now, c, k.owns, k.out, signals.ExcludedByOthers):
-		case isBranch && c.Old == "" && !s.planned(c.Name), c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/remotes/"):
+		case !proven && s.tree.Repo.Shared.Explain(ctx, s.before, now, c, k.owns, k.out, signals.ExcludedByOthers):
+		case isBranch && c.Old == "" && !s.planned(c.Name), c.Kind == common.ChangedRef && strings.HasPrefix(c.Name, "refs/remotes/"):
 			// A further branch and what a fetch brings take nothing from anybody.
 			if !proven {
 				others = append(others, c)
@@ -319,12 +320,12 @@ func (s *Shared) attribute(ctx context.Context, now *worktree.Shared, changes []
 func (s *Shared) noteOnce(ctx context.Context, change string) {
 	if !s.told[change] {
 		s.told[change] = true
-		worktree.Note(ctx, "its git commands also changed %s", change)
+		git.Note(ctx, "its git commands also changed %s", change)
 	}
 }
 
 // proven reports whether the node's own git commands say that they did it.
-func (s *Shared) proven(c worktree.Change, k known) bool {
+func (s *Shared) proven(c common.Change, k known) bool {
 	_, other := k.out[c.Name]
 	return slices.ContainsFunc(k.trace, func(t traced) bool { return t.did(c, s.tree.Lent.Path, s.tree.spec.Frame.Root, other) })
 }

@@ -15,7 +15,7 @@ import (
 
 	"cmux/agents/runs/run"
 	"cmux/signals"
-	"cmux/worktree"
+	"cmux/worktree/common"
 )
 
 // TraceVar has git write down each of its commands, of which a node's own
@@ -151,7 +151,7 @@ func (t traced) reaches() bool {
 // and what it was given, or because it wrote in another worktree of the
 // repository, which is none of the node's. other says that somebody else works on
 // the branch: then the command must name it.
-func (t traced) did(c worktree.Change, own, root string, other bool) bool {
+func (t traced) did(c common.Change, own, root string, other bool) bool {
 	if !t.writes() {
 		return false
 	}
@@ -160,7 +160,7 @@ func (t traced) did(c worktree.Change, own, root string, other bool) bool {
 	}
 	elsewhere := t.tree != "" && t.tree != own && t.tree == root
 	switch c.Kind {
-	case worktree.ChangedSetting:
+	case common.ChangedSetting:
 		switch t.name {
 		case "config":
 			key := c.Name
@@ -178,7 +178,7 @@ func (t traced) did(c worktree.Change, own, root string, other bool) bool {
 			return strings.HasPrefix(c.Name, "core.") || strings.HasPrefix(c.Name, "extensions.") || strings.HasPrefix(c.Name, t.name+".")
 		}
 		return false
-	case worktree.ChangedFile:
+	case common.ChangedFile:
 		return c.Name == "HEAD" && elsewhere && slices.Contains([]string{"checkout", "switch", "symbolic-ref", "rebase", "bisect"}, t.name)
 	}
 	for _, w := range writers {

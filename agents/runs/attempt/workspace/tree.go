@@ -28,7 +28,9 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/prepare"
 )
 
 // setupTimeout bounds each setup step.
@@ -67,7 +69,7 @@ func Open(ctx context.Context, repo *worktree.Repo, spec *run.Spec, paths run.Pa
 // Prepare copies, links and sets up what the node is to find in its worktree.
 func (t *Tree) Prepare(ctx context.Context, env []string, out io.Writer) error {
 	with := t.spec.Frame
-	return t.Repo.Prepare(ctx, t.Lent, worktree.PrepareSpec{
+	return t.Repo.Prepare(ctx, t.Lent.Path, t.Lent.GitDir, prepare.Spec{
 		Copy: with.Copy, Link: with.Link, Setup: with.Setup, SetupTimeout: setupTimeout,
 		Env: env, Output: out,
 	})
@@ -78,7 +80,7 @@ func (t *Tree) Config(ctx context.Context) context.Context {
 	if t == nil || t.Shared == nil {
 		return ctx
 	}
-	return worktree.WithConfig(ctx, t.Shared.undone...)
+	return git.WithConfig(ctx, t.Shared.undone...)
 }
 
 // Branch is what is checked out; empty when HEAD is detached.
@@ -113,7 +115,7 @@ func (t *Tree) DiffStat(ctx context.Context, from, to string) (string, error) {
 }
 
 // StatLine is a DiffStat in a line.
-func StatLine(d worktree.DiffStat) string {
+func StatLine(d git.DiffStat) string {
 	files := "files"
 	if d.Files == 1 {
 		files = "file"
@@ -144,7 +146,7 @@ func (t *Tree) Ancestry(ctx context.Context) (*conversation.Fault, error) {
 		return nil, nil
 	}
 	tip, err := t.Repo.Tip(ctx, t.spec.Place.Branch)
-	if errors.Is(err, worktree.ErrBadRef) {
+	if errors.Is(err, git.ErrBadRef) {
 		return &conversation.Fault{
 			Reason: dag.ReasonScope,
 			Detail: fmt.Sprintf("its branch %s is gone; bring it back (git branch %s COMMIT) and retry", t.spec.Place.Branch, t.spec.Place.Branch),

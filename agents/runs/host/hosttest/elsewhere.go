@@ -21,6 +21,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // elsewhere is in the environment of a process that is to be another machine.
@@ -135,15 +136,15 @@ func (m *machine) fetch(ctx context.Context, bundle []byte) error {
 	_, err := os.Stat(m.root())
 	fresh := errors.Is(err, os.ErrNotExist)
 	if fresh {
-		if _, err := git(ctx, m.dir, "init", "--quiet", m.root()); err != nil {
+		if _, err := runGit(ctx, m.dir, "init", "--quiet", m.root()); err != nil {
 			return err
 		}
 	}
-	if _, err := git(ctx, m.root(), "fetch", "--quiet", path, "+refs/cmux/far/*:refs/cmux/far/*"); err != nil {
+	if _, err := runGit(ctx, m.root(), "fetch", "--quiet", path, "+refs/cmux/far/*:refs/cmux/far/*"); err != nil {
 		return err
 	}
 	if fresh {
-		if _, err := git(ctx, m.root(), "checkout", "--quiet", "--detach", refBase); err != nil {
+		if _, err := runGit(ctx, m.root(), "checkout", "--quiet", "--detach", refBase); err != nil {
 			return err
 		}
 	}
@@ -184,7 +185,7 @@ func (m *machine) lend(ctx context.Context) error {
 	}
 	tip, err := m.repo.Resolve(ctx, refBranch)
 	if err == nil && s.Place.Branch != "" {
-		if _, err := m.repo.Tip(ctx, s.Place.Branch); errors.Is(err, worktree.ErrBadRef) {
+		if _, err := m.repo.Tip(ctx, s.Place.Branch); errors.Is(err, git.ErrBadRef) {
 			if err := m.repo.UpdateRef(ctx, "refs/heads/"+s.Place.Branch, tip, ""); err != nil {
 				return err
 			}
@@ -393,7 +394,7 @@ func (m *machine) pack(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
-	out, err := git(ctx, m.root(), "for-each-ref", "--format=%(refname)", "refs/cmux/snapshots/")
+	out, err := runGit(ctx, m.root(), "for-each-ref", "--format=%(refname)", "refs/cmux/snapshots/")
 	if err != nil {
 		return nil, err
 	}
@@ -401,8 +402,8 @@ func (m *machine) pack(ctx context.Context) ([]byte, error) {
 	if tip == start && len(refs) == 0 {
 		return nil, nil
 	}
-	if _, err := git(ctx, m.root(), "update-ref", refBranch, tip); err != nil {
+	if _, err := runGit(ctx, m.root(), "update-ref", refBranch, tip); err != nil {
 		return nil, err
 	}
-	return git(ctx, m.root(), append([]string{"bundle", "create", "--quiet", "-", refBranch}, refs...)...)
+	return runGit(ctx, m.root(), append([]string{"bundle", "create", "--quiet", "-", refBranch}, refs...)...)
 }

@@ -18,7 +18,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
-	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Far is a host whose attempts live elsewhere, each in a directory of its node.
@@ -185,7 +185,7 @@ func (h *Far) pack(ctx context.Context, s *run.Spec) ([]byte, error) {
 	if s.Place.Branch != "" {
 		if tip, err := h.c.Repo.Tip(ctx, s.Place.Branch); err == nil {
 			refs[refBranch] = tip
-		} else if !errors.Is(err, worktree.ErrBadRef) {
+		} else if !errors.Is(err, git.ErrBadRef) {
 			return nil, err
 		}
 	}
@@ -194,13 +194,13 @@ func (h *Far) pack(ctx context.Context, s *run.Spec) ([]byte, error) {
 		if commit == "" {
 			continue
 		}
-		if _, err := git(ctx, h.c.Run.Plan.Root, "update-ref", ref, commit); err != nil {
+		if _, err := runGit(ctx, h.c.Run.Plan.Root, "update-ref", ref, commit); err != nil {
 			return nil, err
 		}
-		defer git(ctx, h.c.Run.Plan.Root, "update-ref", "-d", ref)
+		defer runGit(ctx, h.c.Run.Plan.Root, "update-ref", "-d", ref)
 		args = append(args, ref)
 	}
-	return git(ctx, h.c.Run.Plan.Root, args...)
+	return runGit(ctx, h.c.Run.Plan.Root, args...)
 }
 
 // hear takes in what comes out, until the end or until nothing more does.
@@ -275,10 +275,10 @@ func (h *Far) unpack(ctx context.Context, s *run.Spec, bundle []byte) error {
 		return err
 	}
 	defer os.Remove(path)
-	if _, err := git(ctx, root, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", path, "+"+refBranch+":"+refBranch, "refs/cmux/snapshots/*:refs/cmux/snapshots/*"); err != nil {
+	if _, err := runGit(ctx, root, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", path, "+"+refBranch+":"+refBranch, "refs/cmux/snapshots/*:refs/cmux/snapshots/*"); err != nil {
 		return err
 	}
-	defer git(ctx, root, "update-ref", "-d", refBranch)
+	defer runGit(ctx, root, "update-ref", "-d", refBranch)
 	if s.Place.Branch == "" {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (h *Far) unpack(ctx context.Context, s *run.Spec, bundle []byte) error {
 		return err
 	}
 	old, err := h.c.Repo.Tip(ctx, s.Place.Branch)
-	if err != nil && !errors.Is(err, worktree.ErrBadRef) {
+	if err != nil && !errors.Is(err, git.ErrBadRef) {
 		return err
 	}
 	if old != "" {
@@ -354,8 +354,8 @@ func (l *link) replied(id int, r attempt.Reply) {
 }
 
 // git runs git in dir, as cmux does.
-func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := worktree.Git(ctx, dir, os.Environ(), args...)
+func runGit(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := git.Exec(ctx, dir, os.Environ(), args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 )
 
 // abandonedAfter is the pause from which on a lock in the way is looked at: a
-// git that is at work lets go of most sooner.
+// Run that is at work lets go of most sooner.
 const abandonedAfter = 40 * time.Millisecond
 
-// started is when this process began, or a moment later.
-var started = time.Now()
+// Started is when this process began, or a moment later.
+var Started = time.Now()
 
 type notesKey struct{}
 
@@ -63,17 +63,17 @@ func breakLock(ctx context.Context, lock string, began time.Time) (removed bool,
 		return err != nil, nil // gone by now
 	}
 	private := filepath.Dir(lock)
-	_, ownErr := os.Lstat(filepath.Join(private, ownerFile))
-	_, lendErr := os.Lstat(filepath.Join(private, lendingFile))
+	_, ownErr := os.Lstat(filepath.Join(private, OwnerFile))
+	_, lendErr := os.Lstat(filepath.Join(private, LendingFile))
 	var trees []string // where a git that holds it would work
 	if ownErr == nil || lendErr == nil {
 		b, err := os.ReadFile(filepath.Join(private, "gitdir"))
 		if err != nil {
 			return false, nil
 		}
-		trees = []string{strings.TrimSuffix(line(string(b)), "/.git")}
+		trees = []string{strings.TrimSuffix(Line(string(b)), "/.git")}
 	} else {
-		began = started
+		began = Started
 		common := gitDirOf(lock)
 		if trees = workingTrees(common); common == "" || filepath.Base(lock) == "index.lock" || filepath.Base(lock) == "HEAD.lock" {
 			return false, nil
@@ -108,10 +108,10 @@ func gitDirOf(name string) string {
 // workingTrees are the folders in which gits of a repository work.
 func workingTrees(gitDir string) []string {
 	trees := []string{gitDir, filepath.Dir(gitDir)}
-	links, _ := filepath.Glob(filepath.Join(escapeGlob(gitDir), "worktrees", "*", "gitdir"))
+	links, _ := filepath.Glob(filepath.Join(EscapeGlob(gitDir), "worktrees", "*", "gitdir"))
 	for _, name := range links {
 		if b, err := os.ReadFile(name); err == nil {
-			trees = append(trees, strings.TrimSuffix(line(string(b)), "/.git"))
+			trees = append(trees, strings.TrimSuffix(Line(string(b)), "/.git"))
 		}
 	}
 	return trees
@@ -125,5 +125,5 @@ func explainLock(err error, lock string, held []string) error {
 		return &Hint{Err: fmt.Errorf("%s is held by %s: %w", lock, strings.Join(held, ", "), err), Try: "again, when that has ended"}
 	}
 	return &Hint{Err: fmt.Errorf("%s is in the way and nobody is seen to hold it: %w", lock, err),
-		Try: "rm " + shellWord(lock) + ", if no git is at work there"}
+		Try: "rm " + ShellWord(lock) + ", if no git is at work there"}
 }

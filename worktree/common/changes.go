@@ -1,4 +1,4 @@
-package worktree
+package common
 
 import (
 	"cmp"
@@ -14,12 +14,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"cmux/worktree/git"
 )
 
-// Shared is what all worktrees of a repository have in common beside its
+// State is what all worktrees of a repository have in common beside its
 // objects: a change of it in one worktree reaches every other, the person's
 // included.
-type Shared struct {
+type State struct {
 	Config []Setting             `json:"config"`           // as git lists it
 	Home   string                `json:"home"`             // whose settings beside the repository's are in it
 	Broken string                `json:"broken,omitempty"` // why git cannot list it
@@ -242,7 +244,7 @@ func (c Change) Runs() bool {
 
 // Pushes reports whether a change since s can decide where a push goes or what
 // runs beside it. The person's further remote or commit hook does not.
-func (s *Shared) Pushes(c Change) bool {
+func (s *State) Pushes(c Change) bool {
 	if !c.Sensitive() {
 		return false
 	}
@@ -269,7 +271,7 @@ func (s *Shared) Pushes(c Change) bool {
 	return true
 }
 
-func (s *Shared) hasHooks() bool {
+func (s *State) hasHooks() bool {
 	for name := range s.Files {
 		if strings.HasPrefix(name, "hooks/") {
 			return true
@@ -280,7 +282,7 @@ func (s *Shared) hasHooks() bool {
 
 // HooksPath is a value of core.hooksPath under which git runs the hooks that were
 // there, and none that came since where there were none.
-func (s *Shared) HooksPath(gitDir string) string {
+func (s *State) HooksPath(gitDir string) string {
 	path := ""
 	for _, e := range s.Config {
 		if e.Key == "core.hookspath" {
@@ -297,7 +299,7 @@ func (s *Shared) HooksPath(gitDir string) string {
 }
 
 // Local is the last value of a setting of the repository itself.
-func (s *Shared) Local(key string) (value string, ok bool) {
+func (s *State) Local(key string) (value string, ok bool) {
 	for _, e := range s.Config {
 		if e.Scope == "local" && e.Key == key {
 			value, ok = e.Value, true
@@ -314,7 +316,7 @@ var ErrNoRemote = errors.New("no remote to push to")
 // origin. A new branch of a repository with several remotes and no origin goes where
 // base goes, the branch that the run started from ("": none). Without any of these
 // the error is a *Hint of ErrNoRemote.
-func (s *Shared) PushRemote(branch, base string) (string, error) {
+func (s *State) PushRemote(branch, base string) (string, error) {
 	last, remotes := map[string]string{}, map[string]bool{}
 	for _, e := range s.Config {
 		last[e.Key] = e.Value
@@ -344,25 +346,25 @@ func (s *Shared) PushRemote(branch, base string) (string, error) {
 	names := slices.Sorted(maps.Keys(remotes))
 	switch {
 	case remote == "" && len(names) == 0:
-		return "", hint("git remote add origin URL, or take push and pr out of on_complete", "%w: the repository has no remote", ErrNoRemote)
+		return "", git.Hintf("git remote add origin URL, or take push and pr out of on_complete", "%w: the repository has no remote", ErrNoRemote)
 	case remote == "":
-		return "", hint("git config remote.pushDefault "+shellWord(names[0]), "%w: the repository has the remotes %s, and none of them is named for a push", ErrNoRemote, strings.Join(names, ", "))
+		return "", git.Hintf("git config remote.pushDefault "+git.ShellWord(names[0]), "%w: the repository has the remotes %s, and none of them is named for a push", ErrNoRemote, strings.Join(names, ", "))
 	case !remotes[remote] && !strings.ContainsAny(remote, "/:"): // else a URL or a path
 		have := "the repository has no remote"
 		if len(names) > 0 {
 			have = "the repository has " + strings.Join(names, ", ")
 		}
-		return "", hint("git remote add "+shellWord(remote)+" URL", "%w: git's settings name %s, and %s", ErrNoRemote, remote, have)
+		return "", git.Hintf("git remote add "+git.ShellWord(remote)+" URL", "%w: git's settings name %s, and %s", ErrNoRemote, remote, have)
 	}
 	return remote, nil
 }
 
-// Reach asks the remote what it has, and so finds a wrong URL or a missing right
+// Shared.Reach asks the remote what it has, and so finds a wrong URL or a missing right
 // before there is something to push. The error holds git's own words. Git asks
 // nobody for a password.
-func (r *Repo) Reach(ctx context.Context, remote string) error {
-	_, err := command{dir: r.Root, args: []string{"ls-remote", "--quiet", "--", remote, "HEAD"},
-		env: []string{"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS_REQUIRE=never"}}.run(ctx)
+func (d Dir) Reach(ctx context.Context, remote string) error {
+	_, err := git.Command{Dir: d.repo.Root, Args: []string{"ls-remote", "--quiet", "--", remote, "HEAD"},
+		Env: []string{"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS_REQUIRE=never"}}.Run(ctx)
 	return err
 }
 
@@ -378,7 +380,7 @@ func cutKey(key string) (section, name, sub string) {
 
 // Compare lists what differs between two states, in a fixed order. Refs are
 // compared where both states have them.
-func (s *Shared) Compare(now *Shared) []Change {
+func (s *State) Compare(now *State) []Change {
 	all := s.settings(now)
 	for _, name := range unionKeys(s.Files, now.Files) {
 		// What the file config holds stands in Config, key by key.
@@ -405,13 +407,13 @@ func (s *Shared) Compare(now *Shared) []Change {
 			continue
 		}
 		c := Change{Kind: ChangedRef, Name: name, Old: old, New: new}
-		switch quoted := shellWord(name); {
+		switch quoted := git.ShellWord(name); {
 		case old == "" && strings.HasPrefix(new, "ref: "):
 			c.Undo = "git symbolic-ref -d " + quoted
 		case old == "":
 			c.Undo = kept(name, new) + "git update-ref -d " + quoted + " " + new
 		case strings.HasPrefix(old, "ref: "):
-			c.Undo = "git symbolic-ref " + quoted + " " + shellWord(strings.TrimPrefix(old, "ref: "))
+			c.Undo = "git symbolic-ref " + quoted + " " + git.ShellWord(strings.TrimPrefix(old, "ref: "))
 		case strings.HasPrefix(new, "ref: "):
 			c.Undo = "git update-ref --no-deref " + quoted + " " + old
 		case new == "":
@@ -431,7 +433,7 @@ func keptRef(name, commit string) string {
 
 // kept is the command that makes the ref of keptRef.
 func kept(name, commit string) string {
-	return "git update-ref " + shellWord(keptRef(name, commit)) + " " + commit + " && "
+	return "git update-ref " + git.ShellWord(keptRef(name, commit)) + " " + commit + " && "
 }
 
 // isKept reports whether a new ref is what an undo left. Nothing else reads such a
@@ -440,7 +442,7 @@ func isKept(name, commit string) bool {
 	return strings.HasPrefix(name, keptRef("refs/", commit))
 }
 
-func (s *Shared) settings(now *Shared) []Change {
+func (s *State) settings(now *State) []Change {
 	if now.Broken != s.Broken {
 		c := Change{Kind: ChangedFile, Name: "config", Old: "readable", New: printable(now.Broken)}
 		if now.Broken == "" {
@@ -483,9 +485,9 @@ func (s *Shared) settings(now *Shared) []Change {
 		case len(was[k]) > 1:
 		case len(is[k]) > 0 && (len(is[k]) > 1 || values(k.key, is[k]) != is[k][0]): // the message does not hold what would be lost
 		case len(was[k]) == 0:
-			c.Undo = "git config --" + k.scope + " --unset-all " + shellWord(k.key)
+			c.Undo = "git config --" + k.scope + " --unset-all " + git.ShellWord(k.key)
 		case values(k.key, was[k]) == was[k][0]:
-			c.Undo = "git config --" + k.scope + " --replace-all " + shellWord(k.key) + " " + shellWord(was[k][0])
+			c.Undo = "git config --" + k.scope + " --replace-all " + git.ShellWord(k.key) + " " + git.ShellWord(was[k][0])
 		}
 		all = append(all, c)
 	}
@@ -550,17 +552,6 @@ func printable(v string) string {
 	return v
 }
 
-// shellWord is s as one word of a command line.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 func unionKeys[V any](a, b map[string]V) []string {
 	all := slices.Collect(maps.Keys(a))
 	for k := range b {
@@ -591,4 +582,49 @@ func As(changes []Change) []string {
 		}
 	}
 	return settings
+}
+
+// Shared.Explain reports whether cmux made the change, or whoever works on a branch
+// that cmux has lent: owns are all changes that cmux recorded, out are the
+// branches of other linked worktrees, and others is what else than cmux wrote of
+// an info/exclude.
+func (d Dir) Explain(ctx context.Context, before, now *State, c Change, owns []git.Own, out map[string]string, others func([]byte) []byte) bool {
+	switch c.Kind {
+	case ChangedRef:
+		if _, worked := out[c.Name]; worked {
+			return true
+		}
+		lent := false
+		for _, o := range owns {
+			if o.Ref == c.Name && o.New == c.New {
+				return true
+			}
+			lent = lent || o.Ref == c.Name
+		}
+		if !lent || c.New == "" || strings.HasPrefix(c.New, "ref: ") || !strings.HasPrefix(c.Name, "refs/heads/") {
+			return false
+		}
+		if c.Old == "" {
+			return true
+		}
+		grew, err := d.repo.Holds(ctx, c.New, c.Old)
+		return err == nil && grew
+	case ChangedFile:
+		return c.Name == "info/exclude" && sameButOwn(others(before.Files[c.Name].Data), others(now.Files[c.Name].Data), owns)
+	}
+	return slices.ContainsFunc(owns, func(o git.Own) bool {
+		return o.Key == c.Name && o.New == c.New && (c.New == "" || c.Ordinary())
+	})
+}
+
+// sameButOwn reports whether two states of info/exclude differ in nothing but
+// the lines that cmux adds for links.
+func sameButOwn(before, now []byte, owns []git.Own) bool {
+	rest := func(b []byte) []string {
+		lines := strings.Split(string(b), "\n")
+		return slices.DeleteFunc(lines, func(l string) bool {
+			return strings.TrimSpace(l) == "" || slices.ContainsFunc(owns, func(o git.Own) bool { return o.Key == git.ExcludeKey && o.New == l })
+		})
+	}
+	return slices.Equal(rest(before), rest(now))
 }

@@ -1,4 +1,4 @@
-package worktree
+package prepare
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cmux/worktree/git"
 )
 
 // A linked folder of packages may lead back to the project: npm and pnpm
@@ -20,7 +22,7 @@ import (
 
 // ownLinks finds, in the folder or link at from, the links to the project's own
 // files: each with the folders above it, up to from.
-func (r *Repo) ownLinks(ctx context.Context, from string) (own map[string]bool, links int, err error) {
+func (r *Preparer) ownLinks(ctx context.Context, from string) (own map[string]bool, links int, err error) {
 	own = map[string]bool{}
 	err = filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -54,7 +56,7 @@ func (r *Repo) ownLinks(ctx context.Context, from string) (own map[string]bool, 
 
 // leadsHome reports whether a link leads to the project's own files, and not to
 // another place in the folder at from or to a package of somebody else's.
-func (r *Repo) leadsHome(from, link string) bool {
+func (r *Preparer) leadsHome(from, link string) bool {
 	to, err := filepath.EvalSymlinks(link)
 	if err != nil {
 		return false
@@ -62,7 +64,7 @@ func (r *Repo) leadsHome(from, link string) bool {
 	if rel, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(rel) {
 		return false
 	}
-	rel, err := filepath.Rel(r.Root, to)
+	rel, err := filepath.Rel(r.repo.Root, to)
 	if err != nil || !filepath.IsLocal(rel) {
 		return false
 	}
@@ -80,14 +82,14 @@ const maxImports = 1 << 20
 
 // imports refuses a file that has a program load the project's own files from
 // the main checkout by its path.
-func (r *Repo) imports(from, name string) error {
+func (r *Preparer) imports(from, name string) error {
 	base := filepath.Base(name)
 	var marks []string
 	try := ""
 	top := filepath.Base(from)
 	switch {
 	case strings.HasSuffix(base, ".pth"), strings.HasSuffix(base, ".egg-link"), strings.HasPrefix(base, "__editable__"):
-		marks = []string{r.Root + "/", r.Root + "\n", r.Root + "'", r.Root + `"`}
+		marks = []string{r.repo.Root + "/", r.repo.Root + "\n", r.repo.Root + "'", r.repo.Root + `"`}
 		try = "setup: [\"python3 -m venv " + top + " && " + top + "/bin/pip install -e .\"] in place of link: [" + top + "]"
 	case strings.HasPrefix(base, "autoload_") && filepath.Base(filepath.Dir(name)) == "composer":
 		marks = []string{"$baseDir . '"}
@@ -107,7 +109,7 @@ func (r *Repo) imports(from, name string) error {
 	b = append(bytes.ReplaceAll(b, []byte(from), nil), '\n')
 	for _, mark := range marks {
 		if bytes.Contains(b, []byte(mark)) {
-			return hint(try, "%w: link: %s loads the project's files from the main checkout, not from the worktree", ErrSetup, name)
+			return git.Hintf(try, "%w: link: %s loads the project's files from the main checkout, not from the worktree", ErrSetup, name)
 		}
 	}
 	return nil
@@ -116,7 +118,7 @@ func (r *Repo) imports(from, name string) error {
 // linkOut links the file or folder at from to the worktree. Where links to the
 // project's own files are in it, its folders are made and those links lead into
 // the worktree; all else is linked.
-func (r *Repo) linkOut(ctx context.Context, t *Tree, from, to string, out io.Writer) error {
+func (r *Preparer) linkOut(ctx context.Context, t place, from, to string, out io.Writer) error {
 	own, links, err := r.ownLinks(ctx, from)
 	if err != nil {
 		return err
@@ -127,24 +129,24 @@ func (r *Repo) linkOut(ctx context.Context, t *Tree, from, to string, out io.Wri
 	if _, err := os.Lstat(to); err == nil {
 		return nil // it is there already
 	}
-	if err := r.relinkOwn(from, to, own, t); err != nil {
+	if err := r.RelinkOwn(from, to, own, t); err != nil {
 		return err
 	}
 	n := "1 link in it leads"
 	if links > 1 {
 		n = fmt.Sprintf("%d links in it lead", links)
 	}
-	fmt.Fprintf(out, "cmux: link: %s: %s to the project's own files, in this worktree; the rest is linked\n", strings.TrimPrefix(from, r.Root+"/"), n)
+	fmt.Fprintf(out, "cmux: link: %s: %s to the project's own files, in this worktree; the rest is linked\n", strings.TrimPrefix(from, r.repo.Root+"/"), n)
 	return nil
 }
 
-// relinkOwn is linkOut for a path in own.
-func (r *Repo) relinkOwn(from, to string, own map[string]bool, t *Tree) error {
+// RelinkOwn is linkOut for a path in own.
+func (r *Preparer) RelinkOwn(from, to string, own map[string]bool, t place) error {
 	if !own[from] {
 		return linkPath(from, to)
 	}
 	if target, err := os.Readlink(from); err == nil {
-		if rest, ok := strings.CutPrefix(target, r.Root+"/"); ok {
+		if rest, ok := strings.CutPrefix(target, r.repo.Root+"/"); ok {
 			target = filepath.Join(t.Path, rest)
 		}
 		return os.Symlink(target, to)
@@ -157,7 +159,7 @@ func (r *Repo) relinkOwn(from, to string, own map[string]bool, t *Tree) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := r.relinkOwn(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()), own, t); err != nil {
+		if err := r.RelinkOwn(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()), own, t); err != nil {
 			return err
 		}
 	}

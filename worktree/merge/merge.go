@@ -1,4 +1,10 @@
-package worktree
+// Package merge merges commits without a checkout, and finds out beforehand whether
+// two of them conflict.
+//
+// A Merger makes merge commits of a repository's commits; no ref and no working tree
+// is touched. A *ConflictError names the files and the tips that do not fit, and a
+// LeftOut what a merge driver drops without a conflict.
+package merge
 
 import (
 	"context"
@@ -8,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cmux/worktree/git"
 )
 
 // Tip is a commit under the name a person knows it by.
@@ -15,6 +23,12 @@ type Tip struct {
 	Name   string // node or branch
 	Commit string // full id
 }
+
+// Merger merges commits of one repository without a checkout.
+type Merger struct{ repo *git.Repo }
+
+// In returns the merger of repo.
+func In(repo *git.Repo) Merger { return Merger{repo} }
 
 // TheBase is the name of the base among the tips of a ConflictError.
 const TheBase = "the base"
@@ -39,28 +53,11 @@ func (e *ConflictError) Error() string {
 	who, does := e.Tips, "conflict"
 	switch {
 	case len(who) == 1 && e.Into != "":
-		return fmt.Sprintf("%s conflicts with %s in %s", who[0], e.Into, shown(e.Files))
+		return fmt.Sprintf("%s conflicts with %s in %s", who[0], e.Into, git.Shown(e.Files))
 	case len(who) == 1:
 		does = "conflicts"
 	}
-	return fmt.Sprintf("%s %s in %s", together(who), does, shown(e.Files))
-}
-
-// together is "a", "a and b" or "a, b and c".
-func together(names []string) string {
-	if last := len(names) - 1; last > 0 {
-		return strings.Join(names[:last], ", ") + " and " + names[last]
-	}
-	return strings.Join(names, "")
-}
-
-// shown lists the first few paths and the number of the others.
-func shown(paths []string) string {
-	rest := ""
-	if n := len(paths) - pathsShown; n > 0 {
-		paths, rest = paths[:pathsShown], fmt.Sprintf(" and %d more", n)
-	}
-	return strings.Join(paths, ", ") + rest
+	return fmt.Sprintf("%s %s in %s", git.Together(who), does, git.Shown(e.Files))
 }
 
 // Merge brings the tips together on base without a checkout and returns the
@@ -76,7 +73,7 @@ func shown(paths []string) string {
 // Merging is by halves, so that each step meets a short history: the cost grows
 // as n log n in the number of tips. A *ConflictError names the files and the
 // tips that touch them.
-func (r *Repo) Merge(ctx context.Context, base string, tips []Tip) (string, error) {
+func (r Merger) Merge(ctx context.Context, base string, tips []Tip) (string, error) {
 	heads, err := r.independent(ctx, base, tips)
 	if err != nil {
 		return "", err
@@ -84,8 +81,8 @@ func (r *Repo) Merge(ctx context.Context, base string, tips []Tip) (string, erro
 	if len(heads) == 1 {
 		return heads[0].Commit, nil
 	}
-	m := merger{r: r, heads: heads}
-	if m.date, err = r.latestDate(ctx, heads); err != nil {
+	m := joint{Merger: r, heads: heads}
+	if m.date, err = r.LatestDate(ctx, heads); err != nil {
 		return "", err
 	}
 	tree, err := m.tree(ctx, 0, len(heads))
@@ -98,13 +95,13 @@ func (r *Repo) Merge(ctx context.Context, base string, tips []Tip) (string, erro
 			names = append(names, h.Name)
 		}
 	}
-	return m.commit(ctx, tree, "Merge "+strings.Join(names, ", ")+"\n", heads)
+	return r.CommitTree(ctx, tree, "Merge "+strings.Join(names, ", ")+"\n", heads, m.date)
 }
 
 // independent leaves out the tips that base or another tip contains, in one
 // walk over what the tips add to base: a tip is contained in another exactly
 // when it is a parent of a commit in that walk, and so is base.
-func (r *Repo) independent(ctx context.Context, base string, tips []Tip) ([]Tip, error) {
+func (r Merger) independent(ctx context.Context, base string, tips []Tip) ([]Tip, error) {
 	baseTip := Tip{Commit: base}
 	if len(tips) == 0 {
 		return []Tip{baseTip}, nil
@@ -114,7 +111,7 @@ func (r *Repo) independent(ctx context.Context, base string, tips []Tip) ([]Tip,
 		fmt.Fprintln(&in, t.Commit)
 	}
 	fmt.Fprintf(&in, "^%s\n", base)
-	out, err := command{dir: r.Root, args: []string{"rev-list", "--parents", "--stdin"}, stdin: []byte(in.String())}.run(ctx)
+	out, err := git.Command{Dir: r.repo.Root, Args: []string{"rev-list", "--parents", "--stdin"}, Stdin: []byte(in.String())}.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +136,13 @@ func (r *Repo) independent(ctx context.Context, base string, tips []Tip) ([]Tip,
 	return heads, nil
 }
 
-func (r *Repo) latestDate(ctx context.Context, tips []Tip) (int64, error) {
+// LatestDate is the date of the youngest of the commits, in unix seconds.
+func (r Merger) LatestDate(ctx context.Context, tips []Tip) (int64, error) {
 	var in strings.Builder
 	for _, t := range tips {
 		fmt.Fprintln(&in, t.Commit)
 	}
-	out, err := command{dir: r.Root, args: []string{"rev-list", "--no-walk", "--timestamp", "--stdin"}, stdin: []byte(in.String())}.run(ctx)
+	out, err := git.Command{Dir: r.repo.Root, Args: []string{"rev-list", "--no-walk", "--timestamp", "--stdin"}, Stdin: []byte(in.String())}.Run(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -160,14 +158,15 @@ func (r *Repo) latestDate(ctx context.Context, tips []Tip) (int64, error) {
 	return latest, nil
 }
 
-type merger struct {
-	r     *Repo
+// joint is one merge of several tips.
+type joint struct {
+	Merger
 	heads []Tip
 	date  int64 // of the latest parent, never older than them: history walks rely on it
 }
 
 // tree merges heads[i:j].
-func (m *merger) tree(ctx context.Context, i, j int) (string, error) {
+func (m *joint) tree(ctx context.Context, i, j int) (string, error) {
 	if j-i == 1 {
 		return m.heads[i].Commit + "^{tree}", nil
 	}
@@ -180,7 +179,7 @@ func (m *merger) tree(ctx context.Context, i, j int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tree, files, err := m.r.mergeTree(ctx, left, right, called(m.heads[i:mid]), called(m.heads[mid:j]))
+	tree, files, err := m.MergeTree(ctx, left, right, called(m.heads[i:mid]), called(m.heads[mid:j]))
 	if err != nil {
 		return "", err
 	}
@@ -199,12 +198,12 @@ func called(heads []Tip) string {
 		}
 		names = append(names, h.Name)
 	}
-	return together(names)
+	return git.Together(names)
 }
 
 // joined is a commit that holds heads[i:j]; an intermediate one is never
 // reachable from the result.
-func (m *merger) joined(ctx context.Context, i, j int) (string, error) {
+func (m *joint) joined(ctx context.Context, i, j int) (string, error) {
 	if j-i == 1 {
 		return m.heads[i].Commit, nil
 	}
@@ -212,16 +211,17 @@ func (m *merger) joined(ctx context.Context, i, j int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return m.commit(ctx, tree, "Merge\n", m.heads[i:j])
+	return m.CommitTree(ctx, tree, "Merge\n", m.heads[i:j], m.date)
 }
 
-func (m *merger) commit(ctx context.Context, tree, message string, parents []Tip) (string, error) {
+// CommitTree makes a commit of a tree, dated with unix seconds, and returns its id.
+func (r Merger) CommitTree(ctx context.Context, tree, message string, parents []Tip, unix int64) (string, error) {
 	args := []string{"commit-tree", tree, "-F", "-"}
 	for _, p := range parents {
 		args = append(args, "-p", p.Commit)
 	}
-	out, err := command{dir: m.r.Root, args: args, env: cmuxIdentity(m.date), stdin: []byte(message)}.run(ctx)
-	return line(out), err
+	out, err := git.Command{Dir: r.repo.Root, Args: args, Env: cmuxIdentity(unix), Stdin: []byte(message)}.Run(ctx)
+	return git.Line(out), err
 }
 
 // cmuxIdentity is the author of what cmux makes by itself.
@@ -263,23 +263,23 @@ func (l LeftOut) between(first, second string) string {
 	return fmt.Sprintf("%s: the merge of %s and %s leaves out what %s changed there", l, first, second, dropped)
 }
 
-// mergeTree merges two commits into a tree, or lists the conflicting files. What
+// MergeTree merges two commits into a tree, or lists the conflicting files. What
 // the merge leaves out of one of them is told by Note; first and second name them.
-func (r *Repo) mergeTree(ctx context.Context, a, b, first, second string) (tree string, files []string, err error) {
-	tree, files, left, err := mergeTree(ctx, command{dir: r.Root}, a, b)
+func (r Merger) MergeTree(ctx context.Context, a, b, first, second string) (tree string, files []string, err error) {
+	tree, files, left, err := mergeTree(ctx, git.Command{Dir: r.repo.Root}, a, b)
 	for _, l := range left {
-		Note(ctx, "%s", l.between(first, second))
+		git.Note(ctx, "%s", l.between(first, second))
 	}
 	return tree, files, err
 }
 
-func mergeTree(ctx context.Context, c command, a, b string) (tree string, files []string, left []LeftOut, err error) {
-	c.args = []string{"merge-tree", "--write-tree", "--messages", "--name-only", "-z", a, b}
-	out, err := c.run(ctx)
-	if code := exitCode(err); code != 0 && code != 1 {
+func mergeTree(ctx context.Context, c git.Command, a, b string) (tree string, files []string, left []LeftOut, err error) {
+	c.Args = []string{"merge-tree", "--write-tree", "--messages", "--name-only", "-z", a, b}
+	out, err := c.Run(ctx)
+	if code := git.ExitCode(err); code != 0 && code != 1 {
 		return "", nil, nil, err
 	}
-	lines := fields(out)
+	lines := git.Fields(out)
 	if len(lines) == 0 {
 		return "", nil, nil, fmt.Errorf("git merge-tree %s %s: no tree: %w", a, b, err)
 	}
@@ -317,16 +317,16 @@ func autoMerged(messages []string) (files []string) {
 
 // leftOut lists those of the merged files of which a merge driver has left
 // something out.
-func leftOut(ctx context.Context, c command, a, b, tree string, files []string) (left []LeftOut, err error) {
+func leftOut(ctx context.Context, c git.Command, a, b, tree string, files []string) (left []LeftOut, err error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	c.args, c.stdin = []string{"check-attr", "-z", "--stdin", "merge"}, []byte(strings.Join(files, "\x00")+"\x00")
-	out, err := c.run(ctx)
+	c.Args, c.Stdin = []string{"check-attr", "-z", "--stdin", "merge"}, []byte(strings.Join(files, "\x00")+"\x00")
+	out, err := c.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := fields(out) // PATH, ATTRIBUTE, VALUE
+	f := git.Fields(out) // PATH, ATTRIBUTE, VALUE
 	for i := 0; i+2 < len(f); i += 3 {
 		switch f[i+2] {
 		case "unspecified", "set", "unset", "text", "binary": // which git itself merges, or finds conflicts in
@@ -343,8 +343,8 @@ func leftOut(ctx context.Context, c command, a, b, tree string, files []string) 
 		}
 		var ids [3]string
 		for k, of := range []string{a, b, tree} {
-			c.args, c.stdin = []string{"rev-parse", "--verify", "--quiet", "--end-of-options", of + ":" + f[i]}, nil
-			if ids[k], err = c.run(ctx); err != nil && exitCode(err) <= 0 {
+			c.Args, c.Stdin = []string{"rev-parse", "--verify", "--quiet", "--end-of-options", of + ":" + f[i]}, nil
+			if ids[k], err = c.Run(ctx); err != nil && git.ExitCode(err) <= 0 {
 				return nil, err
 			}
 		}
@@ -361,12 +361,12 @@ const unionMarker = 80
 
 // changedBoth reports whether two commits changed the same lines of a file. What
 // both only added at the same place does not count: union is for that.
-func changedBoth(ctx context.Context, c command, a, b, file string) (bool, error) {
-	c.stdin = nil
-	c.args = []string{"merge-base", a, b}
-	base, err := c.run(ctx)
+func changedBoth(ctx context.Context, c git.Command, a, b, file string) (bool, error) {
+	c.Stdin = nil
+	c.Args = []string{"merge-base", a, b}
+	base, err := c.Run(ctx)
 	if err != nil {
-		if exitCode(err) == 1 {
+		if git.ExitCode(err) == 1 {
 			err = nil // they share no history: all was added
 		}
 		return false, err
@@ -377,10 +377,10 @@ func changedBoth(ctx context.Context, c command, a, b, file string) (bool, error
 	}
 	defer os.RemoveAll(tmp)
 	var names []string
-	for i, of := range []string{a, line(base), b} {
-		c.args = []string{"cat-file", "blob", of + ":" + file}
-		content, err := c.run(ctx)
-		if exitCode(err) > 0 {
+	for i, of := range []string{a, git.Line(base), b} {
+		c.Args = []string{"cat-file", "blob", of + ":" + file}
+		content, err := c.Run(ctx)
+		if git.ExitCode(err) > 0 {
 			return false, nil // it has another name there
 		}
 		if err != nil {
@@ -391,9 +391,9 @@ func changedBoth(ctx context.Context, c command, a, b, file string) (bool, error
 			return false, err
 		}
 	}
-	c.args = append([]string{"merge-file", "-p", "-q", "--diff3", "--marker-size=" + strconv.Itoa(unionMarker), "--"}, names...)
-	out, err := c.run(ctx)
-	if code := exitCode(err); err == nil || code < 0 || code >= 128 { // the number of conflicts is 127 at most
+	c.Args = append([]string{"merge-file", "-p", "-q", "--diff3", "--marker-size=" + strconv.Itoa(unionMarker), "--"}, names...)
+	out, err := c.Run(ctx)
+	if code := git.ExitCode(err); err == nil || code < 0 || code >= 128 { // the number of conflicts is 127 at most
 		return false, err
 	}
 	before, inBase := strings.Repeat("|", unionMarker), false
@@ -412,32 +412,36 @@ func changedBoth(ctx context.Context, c command, a, b, file string) (bool, error
 
 // conflict names those of heads[i:j] that touch the files, on either side of
 // the merge that failed.
-func (m *merger) conflict(ctx context.Context, left, right string, i, mid, j int, files []string) error {
-	e := &ConflictError{Files: files}
-	touching := func(heads []Tip, other string) error {
-		for _, h := range heads {
-			base, err := git(ctx, m.r.Root, "merge-base", h.Commit, other)
-			if err != nil {
-				return err
-			}
-			args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", line(base), h.Commit, "--"}, files...)
-			if _, err := git(ctx, m.r.Root, args...); exitCode(err) == 1 {
-				name := h.Name
-				if name == "" {
-					name = TheBase
-				}
-				e.Tips = append(e.Tips, name)
-			} else if err != nil {
-				return err
-			}
+func (m *joint) conflict(ctx context.Context, left, right string, i, mid, j int, files []string) error {
+	ours, err := m.Touching(ctx, m.heads[i:mid], right, files)
+	if err != nil {
+		return err
+	}
+	theirs, err := m.Touching(ctx, m.heads[mid:j], left, files)
+	if err != nil {
+		return err
+	}
+	return &ConflictError{Files: files, Tips: append(ours, theirs...)}
+}
+
+// Touching names those of the tips that changed one of the files since their
+// history parted from that of other.
+func (r Merger) Touching(ctx context.Context, tips []Tip, other string, files []string) (names []string, err error) {
+	for _, t := range tips {
+		base, err := git.Run(ctx, r.repo.Root, "merge-base", t.Commit, other)
+		if err != nil {
+			return nil, err
 		}
-		return nil
+		args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", git.Line(base), t.Commit, "--"}, files...)
+		if _, err := git.Run(ctx, r.repo.Root, args...); git.ExitCode(err) == 1 {
+			name := t.Name
+			if name == "" {
+				name = TheBase
+			}
+			names = append(names, name)
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	if err := touching(m.heads[i:mid], right); err != nil {
-		return err
-	}
-	if err := touching(m.heads[mid:j], left); err != nil {
-		return err
-	}
-	return e
+	return names, nil
 }

@@ -1,4 +1,4 @@
-package worktree
+package common
 
 import (
 	"context"
@@ -13,32 +13,34 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"cmux/worktree/git"
 )
 
 // maxKept is the size up to which a shared file's content is kept.
 const maxKept = 256 << 10
 
-// Shared reads what the worktree at dir, a root of the repository, shares with
+// State reads what the worktree at dir, a root of the repository, shares with
 // the others. Refs are read when asked for: those of replace objects always.
-func (r *Repo) Shared(ctx context.Context, dir string, refs bool) (*Shared, error) {
-	s := &Shared{Home: os.Getenv("HOME") + ":" + os.Getenv("XDG_CONFIG_HOME") + ":" + os.Getenv("GIT_CONFIG_GLOBAL") + ":" + os.Getenv("GIT_CONFIG_SYSTEM")}
+func (d Dir) Read(ctx context.Context, dir string, refs bool) (*State, error) {
+	s := &State{Home: os.Getenv("HOME") + ":" + os.Getenv("XDG_CONFIG_HOME") + ":" + os.Getenv("GIT_CONFIG_GLOBAL") + ":" + os.Getenv("GIT_CONFIG_SYSTEM")}
 	var (
 		wg             sync.WaitGroup
 		confErr, rfErr error
 	)
 	wg.Go(func() { confErr = s.readConfig(ctx, dir) })
-	wg.Go(func() { rfErr = s.readRefs(ctx, r, refs) })
-	err := s.readFiles(r.GitDir)
+	wg.Go(func() { rfErr = s.readRefs(ctx, d, refs) })
+	err := s.readFiles(d.repo.GitDir)
 	wg.Wait()
 	if err = errors.Join(confErr, rfErr, err); err != nil {
 		return nil, err
 	}
-	return s, s.readIncluded(r.GitDir)
+	return s, s.readIncluded(d.repo.GitDir)
 }
 
 // readIncluded adds the files that the repository's configuration includes:
 // under a condition that does not hold here, git lists nothing of them.
-func (s *Shared) readIncluded(gitDir string) error {
+func (s *State) readIncluded(gitDir string) error {
 	for _, e := range s.Config {
 		section, name, _ := cutKey(e.Key)
 		if section != "includeif" || name != "path" || e.Scope != "local" && e.Scope != "worktree" {
@@ -70,17 +72,17 @@ func (s *Shared) readIncluded(gitDir string) error {
 	return nil
 }
 
-func (s *Shared) readConfig(ctx context.Context, dir string) error {
-	out, err := git(ctx, dir, "config", "--list", "--show-scope", "--includes", "-z")
+func (s *State) readConfig(ctx context.Context, dir string) error {
+	out, err := git.Run(ctx, dir, "config", "--list", "--show-scope", "--includes", "-z")
 	if err != nil {
-		var ge *GitError
+		var ge *git.Error
 		if ctx.Err() == nil && errors.As(err, &ge) && ge.Code > 0 {
 			s.Broken = strings.TrimSpace(ge.Stderr)
 			return nil
 		}
 		return err
 	}
-	f := fields(out)
+	f := git.Fields(out)
 	for i := 0; i+1 < len(f); i += 2 {
 		if f[i] == "command" {
 			continue // of this very call
@@ -97,22 +99,22 @@ func (s *Shared) readConfig(ctx context.Context, dir string) error {
 // ownRefs are those that every worktree has for itself.
 var ownRefs = []string{"refs/bisect/", "refs/worktree/", "refs/rewritten/"}
 
-func (s *Shared) readRefs(ctx context.Context, r *Repo, all bool) error {
+func (s *State) readRefs(ctx context.Context, d Dir, all bool) error {
 	args := []string{"for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)"}
 	if !all {
 		args = append(args, "refs/replace/")
 	}
 	// The environment that hides replace objects does not hide their refs.
-	out, err := git(ctx, r.Root, args...)
+	out, err := git.Run(ctx, d.repo.Root, args...)
 	if err != nil {
-		if exitCode(err) > 0 && ctx.Err() == nil {
+		if git.ExitCode(err) > 0 && ctx.Err() == nil {
 			return nil // a configuration that git cannot read; Broken says so
 		}
 		return err
 	}
 	s.Refs = make(map[string]string, strings.Count(out, "\n"))
 	for l := range strings.Lines(out) {
-		f := strings.Split(line(l), "\x00")
+		f := strings.Split(git.Line(l), "\x00")
 		if len(f) != 3 {
 			return fmt.Errorf("git for-each-ref: unexpected line %q", l)
 		}
@@ -136,13 +138,13 @@ var sharedFiles = []string{"config", "config.worktree", "HEAD", "shallow", "hook
 	"info/grafts", "info/sparse-checkout", "objects/info/alternates", "objects/info/http-alternates",
 	"remotes/*", "branches/*", "modules/*/config", "modules/*/hooks/*"}
 
-func (s *Shared) readFiles(gitDir string) error {
+func (s *State) readFiles(gitDir string) error {
 	s.Files = make(map[string]SharedFile)
 	for _, pattern := range sharedFiles {
 		names := []string{filepath.Join(gitDir, pattern)}
 		if strings.Contains(pattern, "*") {
 			var err error
-			if names, err = filepath.Glob(filepath.Join(escapeGlob(gitDir), pattern)); err != nil {
+			if names, err = filepath.Glob(filepath.Join(git.EscapeGlob(gitDir), pattern)); err != nil {
 				return err
 			}
 		}
@@ -213,11 +215,11 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// SharedStamp changes when one of the files changes that decide which programs
+// Shared.Stamp changes when one of the files changes that decide which programs
 // git runs in a checkout or merge. It costs a few system calls.
-func (r *Repo) SharedStamp() string {
-	files := []string{filepath.Join(r.GitDir, "config"), filepath.Join(r.GitDir, "config.worktree"),
-		filepath.Join(r.GitDir, "info", "attributes"), filepath.Join(r.GitDir, "objects", "info", "alternates")}
+func (d Dir) Stamp() string {
+	files := []string{filepath.Join(d.repo.GitDir, "config"), filepath.Join(d.repo.GitDir, "config.worktree"),
+		filepath.Join(d.repo.GitDir, "info", "attributes"), filepath.Join(d.repo.GitDir, "objects", "info", "alternates")}
 	if home, err := os.UserHomeDir(); err == nil {
 		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
 	}
@@ -233,31 +235,31 @@ func (r *Repo) SharedStamp() string {
 	return b.String()
 }
 
-// SetUpstream has branch follow the branch of the same name of a remote, as
+// Shared.SetUpstream has branch follow the branch of the same name of a remote, as
 // git push --set-upstream does.
-func (r *Repo) SetUpstream(ctx context.Context, branch, remote string) error {
-	r.own(Own{Key: "branch." + branch + ".remote", New: remote})
-	r.own(Own{Key: "branch." + branch + ".merge", New: "refs/heads/" + branch})
-	if _, err := git(ctx, r.Root, "config", "branch."+branch+".remote", remote); err != nil {
+func (d Dir) SetUpstream(ctx context.Context, branch, remote string) error {
+	d.repo.RecordOwn(git.Own{Key: "branch." + branch + ".remote", New: remote})
+	d.repo.RecordOwn(git.Own{Key: "branch." + branch + ".merge", New: "refs/heads/" + branch})
+	if _, err := git.Run(ctx, d.repo.Root, "config", "branch."+branch+".remote", remote); err != nil {
 		return err
 	}
-	_, err := git(ctx, r.Root, "config", "branch."+branch+".merge", "refs/heads/"+branch)
+	_, err := git.Run(ctx, d.repo.Root, "config", "branch."+branch+".merge", "refs/heads/"+branch)
 	return err
 }
 
-// RestoreShared brings back what changed, of which base was the state before:
+// Shared.Restore brings back what changed, of which base was the state before:
 // the repository's settings and files, and the refs that base holds. It touches
 // nothing else. What it cannot bring back it returns, with why as New.
-func (r *Repo) RestoreShared(ctx context.Context, base *Shared, changes []Change) (left []Change, err error) {
+func (d Dir) Restore(ctx context.Context, base *State, changes []Change) (left []Change, err error) {
 	for _, c := range changes {
 		var err error
 		switch c.Kind {
 		case ChangedSetting:
-			err = r.restoreSetting(ctx, c)
+			err = d.restoreSetting(ctx, c)
 		case ChangedFile:
-			err = r.restoreFile(base, c.Name)
+			err = d.restoreFile(base, c.Name)
 		case ChangedRef:
-			err = r.restoreRef(ctx, c)
+			err = d.restoreRef(ctx, c)
 		}
 		if ctx.Err() != nil {
 			return left, ctx.Err()
@@ -270,25 +272,25 @@ func (r *Repo) RestoreShared(ctx context.Context, base *Shared, changes []Change
 	return left, nil
 }
 
-func (r *Repo) restoreSetting(ctx context.Context, c Change) error {
+func (d Dir) restoreSetting(ctx context.Context, c Change) error {
 	scope := "--" + c.Scope
 	if c.Scope != "local" && c.Scope != "worktree" {
 		return errors.New("cmux changes nothing outside the repository; set it by hand")
 	}
-	r.own(Own{Key: c.Name})
-	if _, err := git(ctx, r.Root, "config", scope, "--unset-all", c.Name); err != nil && exitCode(err) != 5 { // 5: there is none
+	d.repo.RecordOwn(git.Own{Key: c.Name})
+	if _, err := git.Run(ctx, d.repo.Root, "config", scope, "--unset-all", c.Name); err != nil && git.ExitCode(err) != 5 { // 5: there is none
 		return err
 	}
 	for _, v := range c.was {
-		if _, err := git(ctx, r.Root, "config", scope, "--add", c.Name, v); err != nil {
+		if _, err := git.Run(ctx, d.repo.Root, "config", scope, "--add", c.Name, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Repo) restoreFile(base *Shared, name string) error {
-	full := filepath.Join(r.GitDir, name)
+func (d Dir) restoreFile(base *State, name string) error {
+	full := filepath.Join(d.repo.GitDir, name)
 	f, was := base.Files[name]
 	if was && f.Data == nil && f.Mode.IsRegular() {
 		return errors.New("it is too large to have been kept")
@@ -315,25 +317,25 @@ func (r *Repo) restoreFile(base *Shared, name string) error {
 			return err
 		}
 	}
-	if err := writeFile(full, f.Data); err != nil {
+	if err := git.WriteFile(full, f.Data); err != nil {
 		return err
 	}
 	return os.Chmod(full, f.Mode.Perm())
 }
 
-func (r *Repo) restoreRef(ctx context.Context, c Change) error {
+func (d Dir) restoreRef(ctx context.Context, c Change) error {
 	var err error
 	switch {
 	case c.Old == "" && strings.HasPrefix(c.New, "ref: "):
-		_, err = git(ctx, r.Root, "symbolic-ref", "-d", c.Name)
+		_, err = git.Run(ctx, d.repo.Root, "symbolic-ref", "-d", c.Name)
 	case c.Old == "":
-		_, err = git(ctx, r.Root, "update-ref", "-d", "--", c.Name, c.New)
+		_, err = git.Run(ctx, d.repo.Root, "update-ref", "-d", "--", c.Name, c.New)
 	case strings.HasPrefix(c.Old, "ref: "):
-		_, err = git(ctx, r.Root, "symbolic-ref", c.Name, strings.TrimPrefix(c.Old, "ref: "))
+		_, err = git.Run(ctx, d.repo.Root, "symbolic-ref", c.Name, strings.TrimPrefix(c.Old, "ref: "))
 	case strings.HasPrefix(c.New, "ref: "): // itself, not what it leads to
-		_, err = git(ctx, r.Root, "update-ref", "--no-deref", "--", c.Name, c.Old)
+		_, err = git.Run(ctx, d.repo.Root, "update-ref", "--no-deref", "--", c.Name, c.Old)
 	default:
-		err = r.UpdateRef(ctx, c.Name, c.Old, c.New)
+		err = d.repo.UpdateRef(ctx, c.Name, c.Old, c.New)
 	}
 	return err
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package worktree
+package common
 
 import "io/fs"
 

@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"bytes"
@@ -14,6 +14,12 @@ import (
 	"time"
 )
 
+// What errors.Is can tell apart. Each comes wrapped in a *Hint.
+var (
+	ErrGit    = errors.New("unusable git")
+	ErrBadRef = errors.New("not a commit")
+)
+
 // Hint is an error together with the way out of it.
 type Hint struct {
 	Err error
@@ -23,12 +29,12 @@ type Hint struct {
 func (h *Hint) Error() string { return h.Err.Error() + "; try: " + h.Try }
 func (h *Hint) Unwrap() error { return h.Err }
 
-func hint(try, format string, a ...any) error {
+func Hintf(try, format string, a ...any) error {
 	return &Hint{Err: fmt.Errorf(format, a...), Try: try}
 }
 
-// GitError is a git command that failed.
-type GitError struct {
+// Error is a git command that failed.
+type Error struct {
 	Args   []string // without git's own global options
 	Dir    string
 	Code   int // exit code, -1 when it ended otherwise
@@ -36,7 +42,7 @@ type GitError struct {
 	Err    error
 }
 
-func (e *GitError) Error() string {
+func (e *Error) Error() string {
 	args := e.Args
 	if len(args) > 6 {
 		args = append(slices.Clone(args[:6]), "...")
@@ -48,44 +54,44 @@ func (e *GitError) Error() string {
 	return fmt.Sprintf("git %s (in %s): %s", strings.Join(args, " "), e.Dir, msg)
 }
 
-func (e *GitError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// command is one run of git.
-type command struct {
-	dir    string
-	args   []string
-	env    []string  // added to the fixed environment
-	config []string  // further -c settings, key=value
-	stdin  []byte    // or
-	input  io.Reader // never retried
-	stdout io.Writer // nil: returned
-	warned *string   // gets what git said on its standard error, also when all went well
+// Command is one run of git.
+type Command struct {
+	Dir    string
+	Args   []string
+	Env    []string  // added to the fixed environment
+	Config []string  // further -c settings, key=value
+	Stdin  []byte    // or
+	Input  io.Reader // never retried
+	Stdout io.Writer // nil: returned
+	Warned *string   // gets what git said on its standard error, also when all went well
 }
 
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	return command{dir: dir, args: args}.run(ctx)
+func Run(ctx context.Context, dir string, args ...string) (string, error) {
+	return Command{Dir: dir, Args: args}.Run(ctx)
 }
 
 // lockWait bounds how long a command is repeated while another git process
 // holds a lock it needs.
 const lockWait = 5 * time.Second
 
-// run returns the standard output, whole. A command that failed on a lock held
+// Run returns the standard output, whole. A command that failed on a lock held
 // by another process is repeated with growing pauses; a lock that was left by a
-// git that was killed is removed.
-func (c command) run(ctx context.Context) (string, error) {
+// Run that was killed is removed.
+func (c Command) Run(ctx context.Context) (string, error) {
 	began := time.Now()
 	deadline := began.Add(lockWait)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		out, err := c.once(ctx)
-		var ge *GitError
-		if err == nil || c.input != nil || c.stdout != nil || !errors.As(err, &ge) || !lockBusy(ge.Stderr) {
+		var ge *Error
+		if err == nil || c.Input != nil || c.Stdout != nil || !errors.As(err, &ge) || !lockBusy(ge.Stderr) {
 			return out, err
 		}
 		if pause >= abandonedAfter {
-			removed, held := breakLock(ctx, lockPath(ge.Stderr, c.dir), began)
+			removed, held := breakLock(ctx, lockPath(ge.Stderr, c.Dir), began)
 			if time.Now().After(deadline) && !removed {
-				return out, explainLock(err, lockPath(ge.Stderr, c.dir), held)
+				return out, explainLock(err, lockPath(ge.Stderr, c.Dir), held)
 			}
 		}
 		t := time.NewTimer(pause)
@@ -104,28 +110,28 @@ func lockBusy(stderr string) bool {
 		strings.Contains(stderr, "could not lock config file")
 }
 
-func (c command) once(ctx context.Context) (string, error) {
+func (c Command) once(ctx context.Context) (string, error) {
 	var args []string
-	for _, kv := range c.config {
+	for _, kv := range c.Config {
 		args = append(args, "-c", kv)
 	}
-	cmd := Git(ctx, c.dir, os.Environ(), append(args, c.args...)...)
-	cmd.Env = append(cmd.Env, c.env...)
+	cmd := Exec(ctx, c.Dir, os.Environ(), append(args, c.Args...)...)
+	cmd.Env = append(cmd.Env, c.Env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if c.input != nil {
-		cmd.Stdin = c.input
-	} else if c.stdin != nil {
-		cmd.Stdin = bytes.NewReader(c.stdin)
+	if c.Input != nil {
+		cmd.Stdin = c.Input
+	} else if c.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
 	var err error
-	if c.stdout != nil {
-		err = drain(ctx, cmd, c.stdout)
+	if c.Stdout != nil {
+		err = drain(ctx, cmd, c.Stdout)
 	} else {
 		err = cmd.Run()
 	}
-	if c.warned != nil {
-		*c.warned = stderr.String()
+	if c.Warned != nil {
+		*c.Warned = stderr.String()
 	}
 	if err == nil {
 		return stdout.String(), nil
@@ -136,7 +142,7 @@ func (c command) once(ctx context.Context) (string, error) {
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", gitMissing(err)
 	}
-	ge := &GitError{Args: c.args, Dir: c.dir, Code: -1, Stderr: stderr.String(), Err: err}
+	ge := &Error{Args: c.Args, Dir: c.Dir, Code: -1, Stderr: stderr.String(), Err: err}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		ge.Code = exit.ExitCode()
@@ -172,25 +178,25 @@ func drain(ctx context.Context, cmd *exec.Cmd, w io.Writer) error {
 	return copyErr
 }
 
-// exitCode is the code git ended with, 0 without an error and -1 when it did
+// ExitCode is the code git ended with, 0 without an error and -1 when it did
 // not end by itself.
-func exitCode(err error) int {
+func ExitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	var ge *GitError
+	var ge *Error
 	if errors.As(err, &ge) {
 		return ge.Code
 	}
 	return -1
 }
 
-// line drops the newline that ends git's one-line answers, and only that: a
-// path may itself end in white space.
-func line(out string) string { return strings.TrimSuffix(out, "\n") }
+// Line drops the newline that ends git's one-line answers, and only that: a
+// Path may itself end in white space.
+func Line(out string) string { return strings.TrimSuffix(out, "\n") }
 
-// fields splits NUL-terminated output.
-func fields(out string) []string {
+// Fields splits NUL-terminated output.
+func Fields(out string) []string {
 	out = strings.TrimSuffix(out, "\x00")
 	if out == "" {
 		return nil
@@ -203,9 +209,9 @@ func gitMissing(err error) error {
 		Try: "install git 2.38 or newer"}
 }
 
-// checkVersion refuses a git that lacks merge-tree --write-tree.
-func checkVersion(ctx context.Context) error {
-	out, err := git(ctx, "/", "version")
+// CheckVersion refuses a git that lacks merge-tree --write-tree.
+func CheckVersion(ctx context.Context) error {
+	out, err := Run(ctx, "/", "version")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// processesIn describes the processes, other than this one, whose working
+// ProcessesIn describes the processes, other than this one, whose working
 // directory is path or below it.
-func processesIn(path string) ([]string, error) {
+func ProcessesIn(path string) ([]string, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err

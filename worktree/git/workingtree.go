@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type Glance struct {
 // index.
 func GlanceAt(ctx context.Context, dir string) (Glance, error) {
 	var g Glance
-	out, err := git(ctx, dir, "--no-optional-locks", "status", "--porcelain=v1", "--branch", "-z")
+	out, err := Run(ctx, dir, "--no-optional-locks", "status", "--porcelain=v1", "--branch", "-z")
 	if err != nil {
 		return g, err
 	}
@@ -62,14 +62,14 @@ func GlanceAt(ctx context.Context, dir string) (Glance, error) {
 // tip is the commit that is checked out in dir, and when it was made; an empty
 // one where there is none yet.
 func tip(ctx context.Context, dir string) (commit string, at time.Time, err error) {
-	if _, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); exitCode(err) == 1 {
+	if _, err := Run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); ExitCode(err) == 1 {
 		return "", time.Time{}, nil
 	}
-	out, err := git(ctx, dir, "log", "-1", "--format=%H %ct")
+	out, err := Run(ctx, dir, "log", "-1", "--format=%H %ct")
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	commit, when, _ := strings.Cut(line(out), " ")
+	commit, when, _ := strings.Cut(Line(out), " ")
 	seconds, err := strconv.ParseInt(when, 10, 64)
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("git says %q of the newest commit: %w", out, err)

@@ -1,4 +1,4 @@
-package worktree
+package prepare
 
 import (
 	"context"
@@ -12,9 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/worktree/gitfile"
-
 	"golang.org/x/sys/unix"
+
+	"cmux/worktree/git"
+	"cmux/worktree/submodule"
 )
 
 // By is what put a path into a worktree that is not its agent's doing.
@@ -27,9 +28,9 @@ const (
 	ByCheck    By = "check"    // a verify command
 )
 
-// broughtPath is what a path that git shows as a change was like when it had
+// BroughtPath is what a path that git shows as a change was like when it had
 // been put there. Until it is another, it is nobody's work.
-type broughtPath struct {
+type BroughtPath struct {
 	Path []byte `json:"path"` // file names need not be UTF-8; a repository inside ends in a slash
 	By   By     `json:"by"`
 	content
@@ -104,8 +105,8 @@ func hashOf(name string, mode uint32) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// same tells whether the content at name is c still.
-func (c *content) same(name string) bool {
+// Same tells whether the content at name is c still.
+func (c *content) Same(name string) bool {
 	none := int64(0)
 	is, err := look(name, &none)
 	if err != nil || is.Gone != c.Gone || is.Mode != c.Mode || is.Size != c.Size {
@@ -121,16 +122,16 @@ func (c *content) same(name string) bool {
 	return err == nil && hash == c.Hash
 }
 
-// dirty lists, with what is there, the paths of a worktree that git shows as
+// Dirty lists, with what is there, the paths of a worktree that git shows as
 // changed or untracked.
-func dirty(ctx context.Context, treePath string) ([]statusEntry, error) {
-	return status(ctx, treePath, "--untracked-files=all", "--ignored=no")
+func Dirty(ctx context.Context, treePath string) ([]git.StatusEntry, error) {
+	return git.Status(ctx, treePath, "--untracked-files=all", "--ignored=no")
 }
 
 // notice takes in what has come into the worktree, or changed in it, since
 // before.
-func (p *prepared) notice(ctx context.Context, treePath string, before map[string]content, by By) (now map[string]content, err error) {
-	entries, err := dirty(ctx, treePath)
+func (p *Record) notice(ctx context.Context, treePath string, before map[string]content, by By) (now map[string]content, err error) {
+	entries, err := Dirty(ctx, treePath)
 	if err != nil {
 		return nil, err
 	}
@@ -140,62 +141,62 @@ func (p *prepared) notice(ctx context.Context, treePath string, before map[strin
 	now = make(map[string]content, len(entries))
 	budget := int64(maxHashes)
 	for _, e := range entries {
-		c, err := look(filepath.Join(treePath, e.path), &budget)
+		c, err := look(filepath.Join(treePath, e.Path), &budget)
 		if err != nil {
 			return nil, err
 		}
-		now[e.path] = c
-		was, ok := before[e.path]
+		now[e.Path] = c
+		was, ok := before[e.Path]
 		if was.Hash = c.Hash; !ok || was != c {
-			p.bring(e.path, by, c)
+			p.bring(e.Path, by, c)
 		}
 	}
 	return now, nil
 }
 
-func (p *prepared) bring(path string, by By, c content) {
+func (p *Record) bring(path string, by By, c content) {
 	if b := p.brought[path]; b != nil {
 		b.content = c // whose it is stays
 		return
 	}
-	b := &broughtPath{Path: []byte(path), By: by, content: c}
+	b := &BroughtPath{Path: []byte(path), By: by, content: c}
 	p.Brought = append(p.Brought, b)
 	p.brought[path] = b
 }
 
 // untouched tells whether a path is as it was brought.
-func (p *prepared) untouched(treePath, path string) bool {
+func (p *Record) untouched(treePath, path string) bool {
 	b := p.brought[path]
-	return b != nil && b.same(filepath.Join(treePath, path))
+	return b != nil && b.Same(filepath.Join(treePath, path))
 }
 
-// preparedIn reads what is known of the worktree at a path.
-func preparedIn(ctx context.Context, treePath string) (*prepared, error) {
-	private, err := privateDir(ctx, treePath)
+// RecordOf reads what is known of the worktree at a path.
+func RecordOf(ctx context.Context, treePath string) (*Record, error) {
+	private, err := git.PrivateDir(ctx, treePath)
 	if err != nil {
 		return nil, err
 	}
-	return readPrepared(private)
+	return ReadRecord(private)
 }
 
 // between lists the paths in which two commits differ.
 func between(ctx context.Context, dir, from, to string) (map[string]bool, error) {
-	out, err := git(ctx, dir, "diff-tree", "-r", "-z", "--no-renames", "--name-only", "--end-of-options", from, to)
+	out, err := git.Run(ctx, dir, "diff-tree", "-r", "-z", "--no-renames", "--name-only", "--end-of-options", from, to)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]bool{}
-	for _, name := range fields(out) {
+	for _, name := range git.Fields(out) {
 		all[name] = true
 	}
 	return all, nil
 }
 
-// agents takes from paths, which differ from the commit start, those that were
+// Agents takes from paths, which differ from the commit start, those that were
 // brought, are as they were, and are in no commit since. It takes those out as
 // well whose file is as a checkout of start makes it, also where a commit since
 // holds what git makes of that file, as after git add -A.
-func (p *prepared) agents(ctx context.Context, treePath, start string, paths []string) ([]string, error) {
+func (p *Record) Agents(ctx context.Context, treePath, start string, paths []string) ([]string, error) {
 	same, err := asCheckedOut(ctx, treePath, start, paths)
 	if err != nil || len(p.Brought)+len(same) == 0 {
 		return paths, err
@@ -225,8 +226,8 @@ func (p *prepared) agents(ctx context.Context, treePath, start string, paths []s
 // TakenIn lists the files that copy or link put into the worktree untracked and
 // that a commit since start holds: what was kept out of the repository has got
 // in.
-func (r *Repo) TakenIn(ctx context.Context, treePath, start string) ([]string, error) {
-	p, err := preparedIn(ctx, treePath)
+func (r *Preparer) TakenIn(ctx context.Context, treePath, start string) ([]string, error) {
+	p, err := RecordOf(ctx, treePath)
 	if err != nil || len(p.Brought) == 0 {
 		return nil, err
 	}
@@ -243,16 +244,16 @@ func (r *Repo) TakenIn(ctx context.Context, treePath, start string) ([]string, e
 	return taken, nil
 }
 
-// own takes from entries of status those that were brought and are as they
+// Own takes from entries of status those that were brought and are as they
 // were, and those whose file is as git checked it out. rest are those.
-func (p *prepared) own(ctx context.Context, treePath string, entries []statusEntry) (own, rest []statusEntry, err error) {
-	own, rest, err = unwritten(ctx, treePath, entries)
+func (p *Record) Own(ctx context.Context, treePath string, entries []git.StatusEntry) (own, rest []git.StatusEntry, err error) {
+	own, rest, err = Unwritten(ctx, treePath, entries)
 	if err != nil || len(p.Brought) == 0 {
 		return own, rest, err
 	}
 	entries, own = own, nil
 	for _, e := range entries {
-		if e.kind != 'u' && p.untouched(treePath, e.path) {
+		if e.Kind != 'u' && p.untouched(treePath, e.Path) {
 			rest = append(rest, e)
 		} else {
 			own = append(own, e)
@@ -273,17 +274,17 @@ type treePath struct {
 }
 
 // State looks at the worktree.
-func (r *Repo) State(ctx context.Context, tree string) (*TreeState, error) {
-	p, err := preparedIn(ctx, tree)
+func (r *Preparer) State(ctx context.Context, tree string) (*TreeState, error) {
+	p, err := RecordOf(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	out, err := git(ctx, tree, "status", "--porcelain=v2", "-z", "--branch", "--ignore-submodules=none", "--no-renames", "--untracked-files=all", "--ignored=no")
+	out, err := git.Run(ctx, tree, "status", "--porcelain=v2", "-z", "--branch", "--ignore-submodules=none", "--no-renames", "--untracked-files=all", "--ignored=no")
 	if err != nil {
 		return nil, err
 	}
-	lines := fields(out)
-	entries, err := parseStatus(lines)
+	lines := git.Fields(out)
+	entries, err := git.ParseStatus(lines)
 	if err != nil {
 		return nil, err
 	}
@@ -296,17 +297,17 @@ func (r *Repo) State(ctx context.Context, tree string) (*TreeState, error) {
 			s.branch = branch
 		}
 	}
-	own, _, err := p.own(ctx, tree, entries)
+	own, _, err := p.Own(ctx, tree, entries)
 	if err != nil {
 		return nil, err
 	}
 	budget := int64(1 << 40)
 	for _, e := range own {
-		c, err := look(filepath.Join(tree, e.path), &budget)
+		c, err := look(filepath.Join(tree, e.Path), &budget)
 		if err != nil {
 			return nil, err
 		}
-		s.paths[e.path] = treePath{c, e.kind == '?'}
+		s.paths[e.Path] = treePath{c, e.Kind == '?'}
 	}
 	return s, nil
 }
@@ -367,12 +368,12 @@ func shortID(id string) string { return id[:min(len(id), 12)] }
 
 // Disown says of untracked files that a check made them: until they change they
 // are nobody's work.
-func (r *Repo) Disown(ctx context.Context, tree string, paths []string) error {
-	private, err := privateDir(ctx, tree)
+func (r *Preparer) Disown(ctx context.Context, tree string, paths []string) error {
+	private, err := git.PrivateDir(ctx, tree)
 	if err != nil {
 		return err
 	}
-	p, err := readPrepared(private)
+	p, err := ReadRecord(private)
 	if err != nil {
 		return err
 	}
@@ -384,45 +385,45 @@ func (r *Repo) Disown(ctx context.Context, tree string, paths []string) error {
 		}
 		p.bring(path, ByCheck, c)
 	}
-	return writeJSON(filepath.Join(private, preparedFile), p)
+	return git.WriteJSON(filepath.Join(private, git.PreparedFile), p)
 }
 
 // Repositories lists the repositories inside the worktree that are no
 // submodules: untracked ones, and those that a commit since start holds as a
 // mere reference, which no clone can follow.
-func (r *Repo) Repositories(ctx context.Context, tree, start string) ([]string, error) {
-	entries, err := dirty(ctx, tree)
+func (r *Preparer) Repositories(ctx context.Context, tree, start string) ([]string, error) {
+	entries, err := Dirty(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	p, err := preparedIn(ctx, tree)
+	p, err := RecordOf(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	if entries, _, err = p.own(ctx, tree, entries); err != nil {
+	if entries, _, err = p.Own(ctx, tree, entries); err != nil {
 		return nil, err
 	}
-	subs, err := submodulesNamed(ctx, tree)
+	subs, err := submodule.Named(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]bool{}
 	for _, s := range subs {
-		known[s.path] = true
+		known[s.Path] = true
 	}
 	found := map[string]bool{}
 	for _, e := range entries {
-		path := strings.TrimSuffix(e.path, "/")
-		if e.kind == '?' && path != e.path && isRepository(filepath.Join(tree, path)) ||
-			e.kind != '?' && e.index == 'A' && e.sub != "N..." && e.sub != "" && !known[path] {
+		path := strings.TrimSuffix(e.Path, "/")
+		if e.Kind == '?' && path != e.Path && submodule.IsRepository(filepath.Join(tree, path)) ||
+			e.Kind != '?' && e.Index == 'A' && e.Sub != "N..." && e.Sub != "" && !known[path] {
 			found[path] = true
 		}
 	}
-	out, err := git(ctx, tree, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--end-of-options", start, "HEAD")
+	out, err := git.Run(ctx, tree, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--end-of-options", start, "HEAD")
 	if err != nil {
 		return nil, err
 	}
-	lines := fields(out) // :OLDMODE NEWMODE OLD NEW STATUS, then the path
+	lines := git.Fields(out) // :OLDMODE NEWMODE OLD NEW STATUS, then the path
 	for i := 0; i+1 < len(lines); i += 2 {
 		if f := strings.Fields(lines[i]); len(f) > 1 && f[1] == "160000" && f[0] != ":160000" && !known[lines[i+1]] {
 			found[lines[i+1]] = true
@@ -434,54 +435,4 @@ func (r *Repo) Repositories(ctx context.Context, tree, start string) ([]string, 
 	}
 	slices.Sort(all)
 	return all, nil
-}
-
-// Mend puts the .git file of the worktree back where it is gone or another, and
-// with it what says which repository it is of, and reports whether it had to. It fails where the worktree itself is gone.
-func (r *Repo) Mend(t *Tree) (mended bool, err error) {
-	mended, err = r.mendCommon(t)
-	if err != nil {
-		return false, err
-	}
-	name := filepath.Join(t.Path, ".git")
-	private, err := gitfile.Private(t.Path)
-	if err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
-		return mended, nil
-	}
-	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-		return false, err // which says nothing about the file
-	}
-	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {
-		return false, hint("cmux agents retry NAME", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
-	}
-	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
-		return false, err
-	}
-	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return false, hint("move it away", "%w: %s is no file of git's", ErrUnsavable, name)
-	}
-	return true, writeFile(name, []byte("gitdir: "+t.GitDir+"\n"))
-}
-
-// mendCommon has the worktree's own part of the repository belong to this
-// repository again.
-func (r *Repo) mendCommon(t *Tree) (mended bool, err error) {
-	name := filepath.Join(t.GitDir, "commondir")
-	if b, err := os.ReadFile(name); err == nil {
-		common := line(string(b))
-		if !filepath.IsAbs(common) {
-			common = filepath.Join(t.GitDir, common)
-		}
-		is, err := os.Stat(common)
-		ours, err2 := os.Stat(r.GitDir)
-		if err == nil && err2 == nil && os.SameFile(is, ours) {
-			return false, nil
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
-		return false, err
-	}
-	return true, writeFile(name, []byte(r.GitDir+"\n"))
 }

@@ -1,4 +1,4 @@
-package worktree
+package common
 
 import (
 	"io/fs"

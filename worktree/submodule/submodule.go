@@ -1,4 +1,4 @@
-package worktree
+package submodule
 
 import (
 	"context"
@@ -12,43 +12,47 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
 )
 
-// submodule is one that .gitmodules of a working tree names.
-type submodule struct {
-	name, path string
-	commit     string // that the superproject's HEAD holds; empty: none
+// ErrCheckout is a submodule that could not be checked out.
+var ErrCheckout = errors.New("submodule could not be checked out")
+
+// Submodule is one that .gitmodules of a working tree names.
+type Submodule struct {
+	Name, Path string
+	Commit     string // that the superproject's HEAD holds; empty: none
 }
 
 // followFile records, in a worktree's private git directory, which commit cmux
 // last checked out in each submodule, by its path.
 const followFile = "cmux-submodules"
 
-// follower brings the submodules of a working tree to what its commit says.
-type follower struct {
-	r      *Repo
-	root   string            // of the outermost working tree
+// Follower brings the submodules of a working tree to what its commit says.
+type Follower struct {
+	Repo   *git.Repo
+	Root   string            // of the outermost working tree
 	was    map[string]string // submodules that were at what HEAD said, before it moved
 	last   map[string]string // followFile
 	now    map[string]string
-	person bool     // the working tree is a person's: what cannot be brought along is told and stays
-	force  bool     // what nobody committed in the superproject leaves
+	Person bool     // the working tree is a person's: what cannot be brought along is told and stays
+	Force  bool     // what nobody committed in the superproject leaves
 	absent []string // submodules that the main worktree does not have
 }
 
-// follow runs move, which may move HEAD of the working tree at root. Afterwards
+// Follow runs move, which may move HEAD of the working tree at root. Afterwards
 // its submodules, nested ones too, are at the commits that HEAD names. Commits
 // come from the project's own copies of a submodule, those of other worktrees
 // among them, and else from where the submodule says. A submodule that has
 // changes, or that is at a commit which neither HEAD named nor cmux checked out,
 // is somebody's work and stays.
-func (r *Repo) follow(ctx context.Context, root string, move func() error) error {
-	return (&follower{r: r, root: root}).run(ctx, move)
+func Follow(ctx context.Context, repo *git.Repo, root string, move func() error) error {
+	return (&Follower{Repo: repo, Root: root}).Run(ctx, move)
 }
 
-func (f *follower) run(ctx context.Context, move func() error) error {
-	root := f.root
+func (f *Follower) Run(ctx context.Context, move func() error) error {
+	root := f.Root
 	var err error
 	if f.was, err = standing(ctx, root, ""); err != nil {
 		return err
@@ -63,7 +67,7 @@ func (f *follower) run(ctx context.Context, move func() error) error {
 	if err := f.unmake(ctx, subs); err != nil || len(subs) == 0 {
 		return err
 	}
-	private, err := privateDir(ctx, root)
+	private, err := git.PrivateDir(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -77,18 +81,18 @@ func (f *follower) run(ctx context.Context, move func() error) error {
 		f.last = map[string]string{} // torn: what is at another commit counts as somebody's
 	}
 	if err := f.all(ctx, root, "", subs); err != nil {
-		return &Hint{Err: fmt.Errorf("%w: %w", ErrSubmodule, err), Try: "push that commit to the submodule's remote, then retry"}
+		return &git.Hint{Err: fmt.Errorf("%w: %w", ErrCheckout, err), Try: "push that commit to the submodule's remote, then retry"}
 	}
-	if f.person {
+	if f.Person {
 		return nil
 	}
 	f.tellAbsent(ctx)
-	return writeJSON(record, f.now)
+	return git.WriteJSON(record, f.now)
 }
 
 // tellAbsent notes, once for a worktree, which submodules are empty in it because
 // the main worktree does not have them.
-func (f *follower) tellAbsent(ctx context.Context) {
+func (f *Follower) tellAbsent(ctx context.Context) {
 	var fresh []string
 	for _, rel := range f.absent {
 		if _, told := f.last[rel]; !told {
@@ -101,8 +105,8 @@ func (f *follower) tellAbsent(ctx context.Context) {
 		if len(fresh) > 1 {
 			verb = "are"
 		}
-		Note(ctx, "not initialized in the main worktree, and so empty here %s the submodule %s; to have it: git -C %s submodule update --init -- %s, then retry",
-			verb, shown(fresh), shellWord(f.r.Root), shellWord(fresh[0]))
+		git.Note(ctx, "not initialized in the main worktree, and so empty here %s the submodule %s; to have it: git -C %s submodule update --init -- %s, then retry",
+			verb, git.Shown(fresh), git.ShellWord(f.Repo.Root), git.ShellWord(fresh[0]))
 	}
 }
 
@@ -110,12 +114,12 @@ func (f *follower) tellAbsent(ctx context.Context) {
 // moved and holds no more: a repository in the place of a folder would take in what
 // is committed there. Its commits stay in its git directory. One with changes, or
 // with a repository of its own, is somebody's work and stays.
-func (f *follower) unmake(ctx context.Context, subs []submodule) error {
+func (f *Follower) unmake(ctx context.Context, subs []Submodule) error {
 	held := func(rel string) bool {
-		return slices.ContainsFunc(subs, func(s submodule) bool { return s.path == rel && s.commit != "" })
+		return slices.ContainsFunc(subs, func(s Submodule) bool { return s.Path == rel && s.Commit != "" })
 	}
 	for _, rel := range slices.Sorted(maps.Keys(f.was)) {
-		at := filepath.Join(f.root, rel)
+		at := filepath.Join(f.Root, rel)
 		info, err := os.Lstat(filepath.Join(at, ".git"))
 		if err != nil || !info.Mode().IsRegular() || held(rel) {
 			continue
@@ -136,24 +140,24 @@ func (f *follower) unmake(ctx context.Context, subs []submodule) error {
 			}
 		}
 		if left != "" {
-			Note(ctx, "%s is no submodule any more, and its repository stays there, as %s", at, left)
+			git.Note(ctx, "%s is no submodule any more, and its repository stays there, as %s", at, left)
 		}
 	}
 	return nil
 }
 
-// unmakeFor is unmake before HEAD moves to a commit, where a submodule's files are
+// UnmakeFor is unmake before HEAD moves to a commit, where a submodule's files are
 // in the way of files that the commit has. It reports whether nothing else is, as
 // git's refusal says.
-func unmakeFor(ctx context.Context, root, commit, refusal string) (bool, error) {
-	f := &follower{root: root}
+func UnmakeFor(ctx context.Context, root, commit, refusal string) (bool, error) {
+	f := &Follower{Root: root}
 	var err error
 	if f.was, err = standing(ctx, root, ""); err != nil {
 		return false, err
 	}
 	var ways []string
 	for l := range strings.Lines(refusal) {
-		file, named := strings.CutPrefix(line(l), "\t")
+		file, named := strings.CutPrefix(git.Line(l), "\t")
 		if !named {
 			continue
 		}
@@ -171,8 +175,8 @@ func unmakeFor(ctx context.Context, root, commit, refusal string) (bool, error) 
 		if err != nil || !info.Mode().IsRegular() {
 			return false, err
 		}
-		mode, err := git(ctx, root, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", rel)
-		if err != nil || strings.HasPrefix(mode, gitlink) {
+		mode, err := git.Run(ctx, root, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", rel)
+		if err != nil || strings.HasPrefix(mode, Gitlink) {
 			return false, err
 		}
 		if left, err := f.unmakeOne(ctx, at, rel); err != nil || left != "" {
@@ -183,31 +187,31 @@ func unmakeFor(ctx context.Context, root, commit, refusal string) (bool, error) 
 }
 
 // unmakeOne is unmake for one; left is why it stays.
-func (f *follower) unmakeOne(ctx context.Context, at, rel string) (left string, err error) {
-	out, err := git(ctx, f.root, "--literal-pathspecs", "ls-files", "-z", "--", rel)
+func (f *Follower) unmakeOne(ctx context.Context, at, rel string) (left string, err error) {
+	out, err := git.Run(ctx, f.Root, "--literal-pathspecs", "ls-files", "-z", "--", rel)
 	if err != nil {
 		return "", err
 	}
 	ours := map[string]bool{} // what the superproject has there now
-	for _, name := range fields(out) {
+	for _, name := range git.Fields(out) {
 		ours[name] = true
 	}
-	changed, err := status(ctx, at, "--untracked-files=no", "--ignored=no")
+	changed, err := git.Status(ctx, at, "--untracked-files=no", "--ignored=no")
 	if err != nil {
 		return "", err
 	}
 	for _, e := range changed {
-		if !ours[rel+"/"+e.path] {
-			return e.path + " was changed in it", nil
+		if !ours[rel+"/"+e.Path] {
+			return e.Path + " was changed in it", nil
 		}
 	}
-	if out, err = git(ctx, at, "ls-files", "-z"); err != nil {
+	if out, err = git.Run(ctx, at, "ls-files", "-z"); err != nil {
 		return "", err
 	}
 	if err := os.Remove(filepath.Join(at, ".git")); err != nil {
 		return "", err
 	}
-	for _, name := range fields(out) {
+	for _, name := range git.Fields(out) {
 		if ours[rel+"/"+name] {
 			continue
 		}
@@ -218,7 +222,7 @@ func (f *follower) unmakeOne(ctx context.Context, at, rel string) (left string, 
 		for dir := filepath.Dir(full); strings.HasPrefix(dir, at+"/") && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
 		}
 	}
-	for dir := at; dir != f.root && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
+	for dir := at; dir != f.Root && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
 	}
 	return "", nil
 }
@@ -232,19 +236,19 @@ func standing(ctx context.Context, tree, under string) (map[string]string, error
 	}
 	all := map[string]string{}
 	for _, s := range subs {
-		at := filepath.Join(tree, s.path)
-		if s.commit == "" || !isRepository(at) {
+		at := filepath.Join(tree, s.Path)
+		if s.Commit == "" || !IsRepository(at) {
 			continue
 		}
-		head, err := git(ctx, at, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-		if err != nil && exitCode(err) <= 0 {
+		head, err := git.Run(ctx, at, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+		if err != nil && git.ExitCode(err) <= 0 {
 			return nil, err
 		}
-		if line(head) != s.commit {
+		if git.Line(head) != s.Commit {
 			continue
 		}
-		rel := filepath.Join(under, s.path)
-		all[rel] = s.commit
+		rel := filepath.Join(under, s.Path)
+		all[rel] = s.Commit
 		inner, err := standing(ctx, at, rel)
 		if err != nil {
 			return nil, err
@@ -256,21 +260,21 @@ func standing(ctx context.Context, tree, under string) (map[string]string, error
 
 // all follows the submodules of a working tree; under is its module's path in
 // the git directory of the outermost one.
-func (f *follower) all(ctx context.Context, tree, under string, subs []submodule) error {
+func (f *Follower) all(ctx context.Context, tree, under string, subs []Submodule) error {
 	for _, s := range subs {
-		if s.commit == "" {
+		if s.Commit == "" {
 			continue
 		}
-		name := filepath.Join(under, "modules", s.name)
+		name := filepath.Join(under, "modules", s.Name)
 		err := f.one(ctx, tree, name, s)
-		if err == nil && isRepository(filepath.Join(tree, s.path)) {
-			var inner []submodule
-			if inner, err = submodules(ctx, filepath.Join(tree, s.path)); err == nil {
-				err = f.all(ctx, filepath.Join(tree, s.path), name, inner)
+		if err == nil && IsRepository(filepath.Join(tree, s.Path)) {
+			var inner []Submodule
+			if inner, err = submodules(ctx, filepath.Join(tree, s.Path)); err == nil {
+				err = f.all(ctx, filepath.Join(tree, s.Path), name, inner)
 			}
 		}
-		if err != nil && f.person && ctx.Err() == nil {
-			Note(ctx, "the submodule %s does not follow the commit: %v", filepath.Join(tree, s.path), err)
+		if err != nil && f.Person && ctx.Err() == nil {
+			git.Note(ctx, "the submodule %s does not follow the commit: %v", filepath.Join(tree, s.Path), err)
 		} else if err != nil {
 			return err
 		}
@@ -279,15 +283,15 @@ func (f *follower) all(ctx context.Context, tree, under string, subs []submodule
 }
 
 // one follows one submodule.
-func (f *follower) one(ctx context.Context, tree, name string, s submodule) error {
-	at := filepath.Join(tree, s.path)
-	rel, err := filepath.Rel(f.root, at)
+func (f *Follower) one(ctx context.Context, tree, name string, s Submodule) error {
+	at := filepath.Join(tree, s.Path)
+	rel, err := filepath.Rel(f.Root, at)
 	if err != nil {
 		return err
 	}
-	copies := f.r.copies(rel, name)
-	if !isRepository(at) {
-		if f.person || len(copies) == 0 || f.unwanted(rel) {
+	copies := f.Copies(rel, name)
+	if !IsRepository(at) {
+		if f.Person || len(copies) == 0 || f.unwanted(rel) {
 			f.absent = append(f.absent, rel) // the person does without it
 			return nil
 		}
@@ -295,49 +299,49 @@ func (f *follower) one(ctx context.Context, tree, name string, s submodule) erro
 			return err
 		}
 	}
-	head, err := git(ctx, at, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil && exitCode(err) != 1 {
+	head, err := git.Run(ctx, at, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil && git.ExitCode(err) != 1 {
 		return err
 	}
-	is := line(head)
+	is := git.Line(head)
 	f.now[rel] = is
 	made := is == "" || emptyTree(at)
-	if is == s.commit && !made {
+	if is == s.Commit && !made {
 		return nil
 	}
 	if !made {
-		entries, err := status(ctx, at, "--untracked-files=no", "--ignored=no")
+		entries, err := git.Status(ctx, at, "--untracked-files=no", "--ignored=no")
 		if err != nil {
 			return err
 		}
 		known := is == f.was[rel] || is == f.last[rel]
-		if len(entries) > 0 || !known && !f.force {
+		if len(entries) > 0 || !known && !f.Force {
 			f.now[rel] = f.last[rel]
 			return nil
 		}
 		if !known {
-			if _, err := git(ctx, at, "update-ref", "refs/cmux/kept/"+is, is); err != nil {
+			if _, err := git.Run(ctx, at, "update-ref", "refs/cmux/kept/"+is, is); err != nil {
 				return err
 			}
 		}
 	}
-	if err := f.fetch(ctx, at, copies, s); err != nil {
+	if err := f.Fetch(ctx, at, copies, s); err != nil {
 		return err
 	}
-	if _, err := git(ctx, at, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", s.commit, "--"); err != nil {
+	if _, err := git.Run(ctx, at, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", s.Commit, "--"); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
-	f.now[rel] = s.commit
+	f.now[rel] = s.Commit
 	return nil
 }
 
 // unwanted reports whether the main worktree has the submodule and leaves it
 // out.
-func (f *follower) unwanted(rel string) bool {
-	if isRepository(filepath.Join(f.r.Root, rel)) {
+func (f *Follower) unwanted(rel string) bool {
+	if IsRepository(filepath.Join(f.Repo.Root, rel)) {
 		return false
 	}
-	entries, err := os.ReadDir(filepath.Join(f.r.Root, rel))
+	entries, err := os.ReadDir(filepath.Join(f.Repo.Root, rel))
 	return err == nil && len(entries) == 0
 }
 
@@ -348,24 +352,24 @@ func emptyTree(at string) bool {
 		return false
 	}
 	private, err := gitfile.Private(at)
-	return err == nil && !exists(filepath.Join(private, "index"))
+	return err == nil && !git.There(filepath.Join(private, "index"))
 }
 
-// copies are the git directories in which the project has a submodule: that of
+// Copies are the git directories in which the project has a submodule: that of
 // the main worktree first, then those of linked ones.
-func (r *Repo) copies(rel, name string) (all []string) {
+func (f *Follower) Copies(rel, name string) (all []string) {
 	add := func(dir string) {
-		if isGitDir(dir) && !slices.Contains(all, dir) {
+		if IsGitDir(dir) && !slices.Contains(all, dir) {
 			all = append(all, dir)
 		}
 	}
-	at := filepath.Join(r.Root, rel)
+	at := filepath.Join(f.Repo.Root, rel)
 	if to, err := gitfile.Private(at); err == nil {
 		add(filepath.Clean(to))
 	}
 	add(filepath.Join(at, ".git"))
-	add(filepath.Join(r.GitDir, name))
-	worktrees := filepath.Join(r.GitDir, "worktrees")
+	add(filepath.Join(f.Repo.GitDir, name))
+	worktrees := filepath.Join(f.Repo.GitDir, "worktrees")
 	entries, err := os.ReadDir(worktrees)
 	if err != nil {
 		return all
@@ -381,86 +385,86 @@ var localFetch = []string{"protocol.file.allow=always"}
 
 // clone makes the submodule's repository from a copy, without a checkout. It
 // takes neither network nor credentials.
-func (f *follower) clone(ctx context.Context, tree, from string, s submodule) error {
-	url, err := submoduleURL(ctx, tree, from, s.name)
+func (f *Follower) clone(ctx context.Context, tree, from string, s Submodule) error {
+	url, err := submoduleURL(ctx, tree, from, s.Name)
 	if err != nil {
 		return err
 	}
 	// A commit that the copy lacks ends the update after the clone, which is all that is wanted here.
-	_, err = command{dir: tree, config: append([]string{"submodule." + s.name + ".url=" + from, "submodule." + s.name + ".active=true", "clone.defaultRemoteName=origin"}, localFetch...),
-		args: []string{"submodule", "--quiet", "update", "--init", "--checkout", "--", s.path}}.run(ctx)
-	at := filepath.Join(tree, s.path)
-	if !isRepository(at) {
+	_, err = git.Command{Dir: tree, Config: append([]string{"submodule." + s.Name + ".url=" + from, "submodule." + s.Name + ".active=true", "clone.defaultRemoteName=origin"}, localFetch...),
+		Args: []string{"submodule", "--quiet", "update", "--init", "--checkout", "--", s.Path}}.Run(ctx)
+	at := filepath.Join(tree, s.Path)
+	if !IsRepository(at) {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	if url == "" {
 		return nil
 	}
-	_, err = git(ctx, at, "config", "remote.origin.url", url)
+	_, err = git.Run(ctx, at, "config", "remote.origin.url", url)
 	return err
 }
 
 // submoduleURL is where the copy of a submodule was cloned from; else what the
 // superproject says.
 func submoduleURL(ctx context.Context, tree, from, name string) (string, error) {
-	for _, c := range []command{
-		bare(from, tree, "", "config", "--get", "remote.origin.url"),
-		{dir: tree, args: []string{"config", "--get", "submodule." + name + ".url"}},
+	for _, c := range []git.Command{
+		InGitDir(from, tree, "", "config", "--get", "remote.origin.url"),
+		{Dir: tree, Args: []string{"config", "--get", "submodule." + name + ".url"}},
 	} {
-		out, err := c.run(ctx)
-		if err != nil && exitCode(err) != 1 {
+		out, err := c.Run(ctx)
+		if err != nil && git.ExitCode(err) != 1 {
 			return "", err
 		}
 		if out != "" {
-			return line(out), nil
+			return git.Line(out), nil
 		}
 	}
 	return "", nil
 }
 
-// fetch has the submodule hold its commit: from a copy that has it, else from
+// Fetch has the submodule hold its commit: from a copy that has it, else from
 // its remote.
-func (f *follower) fetch(ctx context.Context, at string, copies []string, s submodule) error {
-	has := func(c command) (bool, error) {
-		_, err := c.run(ctx)
-		if err != nil && exitCode(err) <= 0 {
+func (f *Follower) Fetch(ctx context.Context, at string, copies []string, s Submodule) error {
+	has := func(c git.Command) (bool, error) {
+		_, err := c.Run(ctx)
+		if err != nil && git.ExitCode(err) <= 0 {
 			return false, err
 		}
 		return err == nil, nil
 	}
-	if ok, err := has(command{dir: at, args: []string{"cat-file", "-e", s.commit + "^{commit}"}}); ok || err != nil {
+	if ok, err := has(git.Command{Dir: at, Args: []string{"cat-file", "-e", s.Commit + "^{commit}"}}); ok || err != nil {
 		return err
 	}
 	for _, dir := range copies {
-		ok, err := has(bare(dir, f.root, "", "cat-file", "-e", s.commit+"^{commit}"))
+		ok, err := has(InGitDir(dir, f.Root, "", "cat-file", "-e", s.Commit+"^{commit}"))
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		if err := bring(ctx, command{dir: at}, dir, s.commit); err == nil || ctx.Err() != nil {
+		if err := FetchInto(ctx, git.Command{Dir: at}, dir, s.Commit); err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
-	_, err := command{dir: at, config: localFetch, args: []string{"fetch", "--quiet", "--no-recurse-submodules", "origin", s.commit}}.run(ctx)
+	_, err := git.Command{Dir: at, Config: localFetch, Args: []string{"fetch", "--quiet", "--no-recurse-submodules", "origin", s.Commit}}.Run(ctx)
 	if err != nil && ctx.Err() == nil { // a server may not serve a commit by its id
-		if _, all := (command{dir: at, config: localFetch, args: []string{"fetch", "--quiet", "--no-recurse-submodules", "origin"}}).run(ctx); all == nil {
-			if ok, cerr := has(command{dir: at, args: []string{"cat-file", "-e", s.commit + "^{commit}"}}); ok || cerr != nil {
+		if _, all := (git.Command{Dir: at, Config: localFetch, Args: []string{"fetch", "--quiet", "--no-recurse-submodules", "origin"}}).Run(ctx); all == nil {
+			if ok, cerr := has(git.Command{Dir: at, Args: []string{"cat-file", "-e", s.Commit + "^{commit}"}}); ok || cerr != nil {
 				return cerr
 			}
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: neither this project nor its remote has the commit %.12s: %w", at, s.commit, err)
+		return fmt.Errorf("%s: neither this project nor its remote has the commit %.12s: %w", at, s.Commit, err)
 	}
 	return nil
 }
 
-// bring has the repository of c hold objects of a git directory of the same
+// FetchInto has the repository of c hold objects of a git directory of the same
 // project, as refs/cmux/kept/ID. It reads them through a repository of its own:
 // the working tree of the git directory may be gone.
-func bring(ctx context.Context, c command, from string, ids ...string) error {
+func FetchInto(ctx context.Context, c git.Command, from string, ids ...string) error {
 	tmp, err := os.MkdirTemp("", "cmux-submodule-")
 	if err != nil {
 		return err
@@ -470,7 +474,7 @@ func bring(ctx context.Context, c command, from string, ids ...string) error {
 	if len(ids[0]) == 64 {
 		format = "sha256"
 	}
-	if _, err := git(ctx, tmp, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "--", tmp); err != nil {
+	if _, err := git.Run(ctx, tmp, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "--", tmp); err != nil {
 		return err
 	}
 	var refs strings.Builder
@@ -489,62 +493,78 @@ func bring(ctx context.Context, c command, from string, ids ...string) error {
 			return err
 		}
 	}
-	c.config = append(slices.Clone(c.config), localFetch...)
-	c.args = append(slices.Clone(c.args), "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-shallow",
+	c.Config = append(slices.Clone(c.Config), localFetch...)
+	c.Args = append(slices.Clone(c.Args), "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-shallow",
 		"--", tmp, "refs/cmux/kept/*:refs/cmux/kept/*")
-	_, err = c.run(ctx)
+	_, err = c.Run(ctx)
 	return err
 }
 
-// submodulesNamed lists what .gitmodules names.
-func submodulesNamed(ctx context.Context, root string) ([]submodule, error) {
+// Named lists what .gitmodules names.
+func Named(ctx context.Context, root string) ([]Submodule, error) {
 	file := filepath.Join(root, ".gitmodules")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	out, err := git(ctx, root, "config", "-z", "--file", file, "--get-regexp", `^submodule\..*\.path$`)
-	if err != nil && exitCode(err) != 1 { // 1: no such key
+	out, err := git.Run(ctx, root, "config", "-z", "--file", file, "--get-regexp", `^submodule\..*\.path$`)
+	if err != nil && git.ExitCode(err) != 1 { // 1: no such key
 		return nil, err
 	}
-	var subs []submodule
-	for _, f := range fields(out) {
+	var subs []Submodule
+	for _, f := range git.Fields(out) {
 		key, path, ok := strings.Cut(f, "\n")
 		name := strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")
 		if ok && filepath.IsLocal(path) && filepath.IsLocal(name) {
-			subs = append(subs, submodule{name: name, path: path})
+			subs = append(subs, Submodule{Name: name, Path: path})
 		}
 	}
 	return subs, nil
 }
 
 // submodules lists what .gitmodules names, with the commits that HEAD holds.
-func submodules(ctx context.Context, root string) ([]submodule, error) {
-	subs, err := submodulesNamed(ctx, root)
+func submodules(ctx context.Context, root string) ([]Submodule, error) {
+	subs, err := Named(ctx, root)
 	if err != nil || len(subs) == 0 {
 		return nil, err
 	}
 	var paths []string
 	for _, s := range subs {
-		paths = append(paths, s.path)
+		paths = append(paths, s.Path)
 	}
-	out, err := git(ctx, root, append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", "HEAD", "--"}, paths...)...)
+	out, err := git.Run(ctx, root, append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", "HEAD", "--"}, paths...)...)
 	if err != nil {
 		return nil, err
 	}
 	commits := map[string]string{}
-	for _, l := range fields(out) { // MODE TYPE ID\tPATH
+	for _, l := range git.Fields(out) { // MODE TYPE ID\tPATH
 		meta, path, _ := strings.Cut(l, "\t")
-		if f := strings.Fields(meta); len(f) == 3 && f[0] == gitlink {
+		if f := strings.Fields(meta); len(f) == 3 && f[0] == Gitlink {
 			commits[path] = f[2]
 		}
 	}
 	for i := range subs {
-		subs[i].commit = commits[subs[i].path]
+		subs[i].Commit = commits[subs[i].Path]
 	}
 	return subs, nil
 }
 
-func isRepository(dir string) bool {
+func IsRepository(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
 	return err == nil
+}
+
+const Gitlink = "160000"
+
+// InGitDir is git in a git directory whose working tree may be gone.
+func InGitDir(gitDir, dir string, stdin string, args ...string) git.Command {
+	return git.Command{Dir: dir, Stdin: []byte(stdin), Args: append([]string{"--git-dir=" + gitDir, "--work-tree=" + gitDir}, args...)}
+}
+
+func IsGitDir(dir string) bool {
+	for _, name := range []string{"HEAD", "objects"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -1,14 +1,12 @@
-package worktree
+package git
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,9 +30,9 @@ type Own struct {
 	New string    `json:"new,omitempty"` // empty: it is removed
 }
 
-// own records a change that is about to be made. A change that cannot be
+// RecordOwn records a change that is about to be made. A change that cannot be
 // recorded is made all the same: at worst it is asked about.
-func (r *Repo) own(c Own) {
+func (r *Repo) RecordOwn(c Own) {
 	c.At = time.Now()
 	if strings.Trim(c.Old, "0") == "" {
 		c.Old = ""
@@ -55,18 +53,18 @@ func (r *Repo) own(c Own) {
 	_ = f.Close()
 }
 
-// ownBranch is own for the branch that is checked out in the worktree at dir.
-func (r *Repo) ownBranch(dir, commit string) {
+// RecordOwnBranch is own for the branch that is checked out in the worktree at dir.
+func (r *Repo) RecordOwnBranch(dir, commit string) {
 	private := r.GitDir
 	if dir != r.Root {
 		var err error
-		if private, err = r.findPrivate(dir); err != nil {
+		if private, err = r.FindPrivate(dir); err != nil {
 			return
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(private, "HEAD"))
 	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: "); err == nil && ok {
-		r.own(Own{Ref: ref, New: commit})
+		r.RecordOwn(Own{Ref: ref, New: commit})
 	}
 }
 
@@ -105,7 +103,7 @@ func readOwn(name string) ([]byte, error) {
 // CheckedOut are the branches that are checked out in linked worktrees, by full
 // ref, each with the worktree's path. Whoever works there moves them.
 func (r *Repo) CheckedOut() (map[string]string, error) {
-	dirs, err := filepath.Glob(filepath.Join(escapeGlob(r.GitDir), "worktrees", "*"))
+	dirs, err := filepath.Glob(filepath.Join(EscapeGlob(r.GitDir), "worktrees", "*"))
 	if err != nil {
 		return nil, err
 	}
@@ -125,50 +123,5 @@ func (r *Repo) CheckedOut() (map[string]string, error) {
 	return out, nil
 }
 
-// excludeKey is the Key of a line that Prepare adds to info/exclude.
-const excludeKey = "info/exclude"
-
-// Explain reports whether cmux made the change, or whoever works on a branch
-// that cmux has lent: owns are all changes that cmux recorded, out are the
-// branches of other linked worktrees, and others is what else than cmux wrote of
-// an info/exclude.
-func (r *Repo) Explain(ctx context.Context, before, now *Shared, c Change, owns []Own, out map[string]string, others func([]byte) []byte) bool {
-	switch c.Kind {
-	case ChangedRef:
-		if _, worked := out[c.Name]; worked {
-			return true
-		}
-		lent := false
-		for _, o := range owns {
-			if o.Ref == c.Name && o.New == c.New {
-				return true
-			}
-			lent = lent || o.Ref == c.Name
-		}
-		if !lent || c.New == "" || strings.HasPrefix(c.New, "ref: ") || !strings.HasPrefix(c.Name, "refs/heads/") {
-			return false
-		}
-		if c.Old == "" {
-			return true
-		}
-		grew, err := r.Holds(ctx, c.New, c.Old)
-		return err == nil && grew
-	case ChangedFile:
-		return c.Name == "info/exclude" && sameButOwn(others(before.Files[c.Name].Data), others(now.Files[c.Name].Data), owns)
-	}
-	return slices.ContainsFunc(owns, func(o Own) bool {
-		return o.Key == c.Name && o.New == c.New && (c.New == "" || c.Ordinary())
-	})
-}
-
-// sameButOwn reports whether two states of info/exclude differ in nothing but
-// the lines that cmux adds for links.
-func sameButOwn(before, now []byte, owns []Own) bool {
-	rest := func(b []byte) []string {
-		lines := strings.Split(string(b), "\n")
-		return slices.DeleteFunc(lines, func(l string) bool {
-			return strings.TrimSpace(l) == "" || slices.ContainsFunc(owns, func(o Own) bool { return o.Key == excludeKey && o.New == l })
-		})
-	}
-	return slices.Equal(rest(before), rest(now))
-}
+// ExcludeKey is the Key of a line that Prepare adds to info/exclude.
+const ExcludeKey = "info/exclude"

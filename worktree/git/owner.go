@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"encoding/json"
@@ -8,50 +8,50 @@ import (
 	"path/filepath"
 )
 
-type ownerRecord struct {
+type OwnerRecord struct {
 	Owner  string `json:"owner"`
 	Branch string `json:"branch,omitempty"`
 	Start  string `json:"start"`
 }
 
-func readOwner(private string) (ownerRecord, error) {
-	var rec ownerRecord
-	b, err := os.ReadFile(filepath.Join(private, ownerFile))
+func ReadOwner(private string) (OwnerRecord, error) {
+	var rec OwnerRecord
+	b, err := os.ReadFile(filepath.Join(private, OwnerFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return rec, nil
 	} else if err != nil {
 		return rec, err
 	}
 	if err := json.Unmarshal(b, &rec); err != nil {
-		return ownerRecord{}, nil // torn by a crash: nobody's, so a dirty tree is refused
+		return OwnerRecord{}, nil // torn by a crash: nobody's, so a dirty tree is refused
 	}
 	return rec, nil
 }
 
-// torn tells an owner's file that cmux made and that is none any more.
-func torn(private string) bool {
-	info, err := os.Lstat(filepath.Join(private, ownerFile))
+// Torn tells an owner's file that cmux made and that is none any more.
+func Torn(private string) bool {
+	info, err := os.Lstat(filepath.Join(private, OwnerFile))
 	if err != nil {
 		return false
 	}
-	b, err := os.ReadFile(filepath.Join(private, ownerFile))
+	b, err := os.ReadFile(filepath.Join(private, OwnerFile))
 	return !info.Mode().IsRegular() || err == nil && !json.Valid(b)
 }
 
-func writeOwner(private, name string, rec ownerRecord) error {
-	return writeJSON(filepath.Join(private, name), rec)
+func WriteOwner(private, name string, rec OwnerRecord) error {
+	return WriteJSON(filepath.Join(private, name), rec)
 }
 
-// writeJSON replaces a file whole.
-func writeJSON(name string, v any) error {
+// WriteJSON replaces a file whole.
+func WriteJSON(name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return writeFile(name, append(b, '\n'))
+	return WriteFile(name, append(b, '\n'))
 }
 
-func writeFile(name string, b []byte) error {
+func WriteFile(name string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".tmp*")
 	if err != nil {
 		return err

@@ -1,10 +1,10 @@
 //go:build !linux
 
-package worktree
+package git
 
 import "errors"
 
-// processesIn knows nothing here: without /proc it would take lsof, seconds
+// ProcessesIn knows nothing here: without /proc it would take lsof, seconds
 // for each removal. Who removes a tree holds its node's lock.
 func processesIn(string) ([]string, error) { return nil, nil }
 

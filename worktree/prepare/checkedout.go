@@ -1,4 +1,4 @@
-package worktree
+package prepare
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cmux/worktree/git"
 )
 
 // convertingAttributes are the attributes that make a file's bytes differ from
@@ -21,13 +23,13 @@ func converted(ctx context.Context, treePath string, paths []string) ([]string, 
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := command{dir: treePath, stdin: []byte(strings.Join(paths, "\x00") + "\x00"),
-		args: append([]string{"check-attr", "-z", "--stdin"}, convertingAttributes...)}.run(ctx)
+	out, err := git.Command{Dir: treePath, Stdin: []byte(strings.Join(paths, "\x00") + "\x00"),
+		Args: append([]string{"check-attr", "-z", "--stdin"}, convertingAttributes...)}.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []string
-	f := fields(out) // PATH, ATTRIBUTE, VALUE
+	f := git.Fields(out) // PATH, ATTRIBUTE, VALUE
 	for i := 0; i+2 < len(f); i += 3 {
 		switch f[i+2] {
 		case "unspecified", "unset", "auto":
@@ -59,13 +61,13 @@ func asCheckedOut(ctx context.Context, treePath, commit string, paths []string) 
 	}
 	defer os.RemoveAll(tmp)
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}
-	if _, err := (command{dir: treePath, env: env, args: []string{"read-tree", commit}}).run(ctx); err != nil {
+	if _, err := (git.Command{Dir: treePath, Env: env, Args: []string{"read-tree", commit}}).Run(ctx); err != nil {
 		return nil, err
 	}
 	out := filepath.Join(tmp, "files") + string(filepath.Separator)
-	_, err = command{dir: treePath, env: env, stdin: []byte(strings.Join(paths, "\x00") + "\x00"),
-		args: []string{"checkout-index", "--quiet", "--ignore-skip-worktree-bits", "--prefix=" + out, "-z", "--stdin"}}.run(ctx)
-	if err != nil && exitCode(err) <= 0 {
+	_, err = git.Command{Dir: treePath, Env: env, Stdin: []byte(strings.Join(paths, "\x00") + "\x00"),
+		Args: []string{"checkout-index", "--quiet", "--ignore-skip-worktree-bits", "--prefix=" + out, "-z", "--stdin"}}.Run(ctx)
+	if err != nil && git.ExitCode(err) <= 0 {
 		return nil, err
 	}
 	same := map[string]bool{}
@@ -87,9 +89,9 @@ func differing(ctx context.Context, treePath, commit string, paths []string) ([]
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := git(ctx, treePath, append([]string{"--literal-pathspecs", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff",
+	out, err := git.Run(ctx, treePath, append([]string{"--literal-pathspecs", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff",
 		"--ignore-submodules=none", "--end-of-options", commit, "--"}, paths...)...)
-	return fields(out), err
+	return git.Fields(out), err
 }
 
 // sameFile reports whether two regular files have the same bytes and are both
@@ -117,13 +119,13 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// unwritten splits the entries of status: those that somebody has written, and
+// Unwritten splits the entries of status: those that somebody has written, and
 // those whose file is as the checkout of HEAD made it.
-func unwritten(ctx context.Context, treePath string, entries []statusEntry) (written, rest []statusEntry, err error) {
+func Unwritten(ctx context.Context, treePath string, entries []git.StatusEntry) (written, rest []git.StatusEntry, err error) {
 	var paths []string
 	for _, e := range entries {
-		if e.kind == '1' && (e.index == '.' || e.index == 'M') && e.tree != 'D' {
-			paths = append(paths, e.path)
+		if e.Kind == '1' && (e.Index == '.' || e.Index == 'M') && e.Tree != 'D' {
+			paths = append(paths, e.Path)
 		}
 	}
 	same, err := asCheckedOut(ctx, treePath, "HEAD", paths)
@@ -131,7 +133,7 @@ func unwritten(ctx context.Context, treePath string, entries []statusEntry) (wri
 		return entries, nil, err
 	}
 	for _, e := range entries {
-		if same[e.path] && e.kind == '1' {
+		if same[e.Path] && e.Kind == '1' {
 			rest = append(rest, e)
 		} else {
 			written = append(written, e)
@@ -140,54 +142,54 @@ func unwritten(ctx context.Context, treePath string, entries []statusEntry) (wri
 	return written, rest, nil
 }
 
-// baseline records what git shows as modified in a worktree right after its
+// Baseline records what git shows as modified in a worktree right after its
 // checkout, such as one of two files that a file system takes for one.
-func baseline(ctx context.Context, t *Tree) error {
-	entries, err := status(ctx, t.Path, "--untracked-files=no", "--ignored=no")
+func Baseline(ctx context.Context, path, private string) error {
+	entries, err := git.Status(ctx, path, "--untracked-files=no", "--ignored=no")
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	p, err := readPrepared(t.GitDir)
+	p, err := ReadRecord(private)
 	if err != nil {
 		return err
 	}
 	budget := int64(maxHashes)
 	for _, e := range entries {
-		c, err := look(filepath.Join(t.Path, e.path), &budget)
+		c, err := look(filepath.Join(path, e.Path), &budget)
 		if err != nil {
 			return err
 		}
-		p.bring(e.path, ByCheckout, c)
+		p.bring(e.Path, ByCheckout, c)
 	}
-	return writeJSON(filepath.Join(t.GitDir, preparedFile), p)
+	return git.WriteJSON(filepath.Join(private, git.PreparedFile), p)
 }
 
-// unprepare forgets what was prepared in a worktree, except what its checkout
+// Unprepare forgets what was prepared in a worktree, except what its checkout
 // made.
-func unprepare(private string) error {
-	p, err := readPrepared(private)
+func Unprepare(private string) error {
+	p, err := ReadRecord(private)
 	if err != nil {
 		return err
 	}
 	p.Done, p.Given = false, nil
-	p.Brought = slices.DeleteFunc(p.Brought, func(b *broughtPath) bool { return b.By != ByCheckout })
+	p.Brought = slices.DeleteFunc(p.Brought, func(b *BroughtPath) bool { return b.By != ByCheckout })
 	if len(p.Brought) > 0 {
-		return writeJSON(filepath.Join(private, preparedFile), p)
+		return git.WriteJSON(filepath.Join(private, git.PreparedFile), p)
 	}
-	if err := os.Remove(filepath.Join(private, preparedFile)); err != nil && !os.IsNotExist(err) {
+	if err := os.Remove(filepath.Join(private, git.PreparedFile)); err != nil && !os.IsNotExist(err) {
 		return err
 	}
 	return nil
 }
 
-// setAside takes the files of rest, which unwritten found, out of the worktree, so
+// SetAside takes the files of rest, which unwritten found, out of the worktree, so
 // that git may check out others. back has git write those that are still tracked.
-func setAside(ctx context.Context, treePath string, rest []statusEntry) (back func() error, err error) {
+func SetAside(ctx context.Context, treePath string, rest []git.StatusEntry) (back func() error, err error) {
 	var paths, staged []string
 	for _, e := range rest {
-		paths = append(paths, e.path)
-		if e.index != '.' {
-			staged = append(staged, e.path)
+		paths = append(paths, e.Path)
+		if e.Index != '.' {
+			staged = append(staged, e.Path)
 		}
 	}
 	if len(paths) == 0 {
@@ -195,20 +197,20 @@ func setAside(ctx context.Context, treePath string, rest []statusEntry) (back fu
 	}
 	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
 	if len(staged) > 0 {
-		if _, err := (command{dir: treePath, env: literal, stdin: []byte(strings.Join(staged, "\x00")),
-			args: []string{"reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"}}).run(ctx); err != nil {
+		if _, err := (git.Command{Dir: treePath, Env: literal, Stdin: []byte(strings.Join(staged, "\x00")),
+			Args: []string{"reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"}}).Run(ctx); err != nil {
 			return nil, err
 		}
 	}
 	back = func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		out, err := git(ctx, treePath, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, paths...)...)
+		out, err := git.Run(ctx, treePath, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, paths...)...)
 		if err != nil || out == "" {
 			return err
 		}
-		_, err = command{dir: treePath, stdin: []byte(out),
-			args: []string{"checkout-index", "--quiet", "--force", "--index", "-z", "--stdin"}}.run(ctx)
+		_, err = git.Command{Dir: treePath, Stdin: []byte(out),
+			Args: []string{"checkout-index", "--quiet", "--force", "--index", "-z", "--stdin"}}.Run(ctx)
 		return err
 	}
 	for _, path := range paths {

@@ -1,4 +1,4 @@
-package worktree
+package prepare
 
 import (
 	"bytes"
@@ -13,14 +13,29 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"cmux/worktree/git"
 )
 
-// PrepareSpec says what a new worktree needs beside its tracked files.
-type PrepareSpec struct {
+// Preparer gives worktrees of a repository what they need beside their tracked files.
+type Preparer struct {
+	repo     *git.Repo
+	excludes sync.Mutex // held while info/exclude is changed
+}
+
+// Of returns the preparer of repo.
+func Of(repo *git.Repo) *Preparer { return &Preparer{repo: repo} }
+
+// place is a worktree and its private git directory.
+type place struct{ Path, GitDir string }
+
+// Spec says what a new worktree needs beside its tracked files.
+type Spec struct {
 	Copy, Link   []string      // doublestar patterns relative to the main worktree's root
 	Setup        []string      // run with sh -c, one after another, in the tree
 	SetupTimeout time.Duration // for each command; 0: none
@@ -42,12 +57,14 @@ const includeFile = ".worktreeinclude"
 // alone. A pattern without a match is a warning in the output.
 //
 // What is ignored by git and came from here is recorded, so that snapshots
-// leave it out as long as it is unchanged.
-func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
+// leave it out as long as it is unchanged. path is the worktree and private its
+// private git directory.
+func (r *Preparer) Prepare(ctx context.Context, path, private string, s Spec) error {
+	t := place{path, private}
 	if s.Output == nil {
 		s.Output = io.Discard
 	}
-	p, err := readPrepared(t.GitDir)
+	p, err := ReadRecord(t.GitDir)
 	if err != nil || p.Done {
 		return err
 	}
@@ -60,7 +77,7 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 	seen := map[string]content{}
 	brings := len(s.Copy)+len(s.Link)+len(s.Setup) > 0
 	if brings {
-		q := &prepared{brought: map[string]*broughtPath{}}
+		q := &Record{brought: map[string]*BroughtPath{}}
 		if seen, err = q.notice(ctx, t.Path, nil, ByCopy); err != nil {
 			return err
 		}
@@ -89,11 +106,11 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 		}
 	}
 	given := append(p.Given, arrived(t.Path, before, after)...)
-	return errors.Join(workErr, writeJSON(filepath.Join(t.GitDir, preparedFile), prepared{Done: workErr == nil, Given: given, Brought: p.Brought}))
+	return errors.Join(workErr, git.WriteJSON(filepath.Join(t.GitDir, git.PreparedFile), Record{Done: workErr == nil, Given: given, Brought: p.Brought}))
 }
 
 // bringAll copies and links what the spec names.
-func (r *Repo) bringAll(ctx context.Context, t *Tree, s PrepareSpec) error {
+func (r *Preparer) bringAll(ctx context.Context, t place, s Spec) error {
 	for _, pattern := range s.Copy {
 		if err := r.bring(ctx, t, pattern, "copy", s.Output, copyPath); err != nil {
 			return err
@@ -143,18 +160,18 @@ func arrived(dir string, before, after []string) (given []givenPath) {
 // ignoredPaths lists the ignored files, a wholly ignored directory as one with
 // a slash at its end.
 func ignoredPaths(ctx context.Context, dir string) ([]string, error) {
-	out, err := git(ctx, dir, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
-	return fields(out), err
+	out, err := git.Run(ctx, dir, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
+	return git.Fields(out), err
 }
 
 // bring hands every match of the pattern at the main root to put.
-func (r *Repo) bring(ctx context.Context, t *Tree, pattern, verb string, out io.Writer, put func(ctx context.Context, from, to string) error) error {
+func (r *Preparer) bring(ctx context.Context, t place, pattern, verb string, out io.Writer, put func(ctx context.Context, from, to string) error) error {
 	pattern = strings.TrimSuffix(filepath.ToSlash(pattern), "/")
 	if !filepath.IsLocal(pattern) || !doublestar.ValidatePattern(pattern) {
-		return hint("a pattern below "+r.Root, "%s: %q leads out of the repository or is no pattern", verb, pattern)
+		return git.Hintf("a pattern below "+r.repo.Root, "%s: %q leads out of the repository or is no pattern", verb, pattern)
 	}
 	// An os.Root refuses links that lead out of it, wherever on the way.
-	root, err := os.OpenRoot(r.Root)
+	root, err := os.OpenRoot(r.repo.Root)
 	if err != nil {
 		return err
 	}
@@ -174,14 +191,14 @@ func (r *Repo) bring(ctx context.Context, t *Tree, pattern, verb string, out io.
 		}
 	}
 	if n == 0 {
-		fmt.Fprintf(out, "cmux: warning: %s: nothing at %s matches %q\n", verb, r.Root, pattern)
+		fmt.Fprintf(out, "cmux: warning: %s: nothing at %s matches %q\n", verb, r.repo.Root, pattern)
 	}
 	return nil
 }
 
-func (r *Repo) bringOne(ctx context.Context, root *os.Root, t *Tree, name, verb string, put func(ctx context.Context, from, to string) error) error {
+func (r *Preparer) bringOne(ctx context.Context, root *os.Root, t place, name, verb string, put func(ctx context.Context, from, to string) error) error {
 	if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %s: %w", verb, filepath.Join(r.Root, name), err)
+		return fmt.Errorf("%s: %s: %w", verb, filepath.Join(r.repo.Root, name), err)
 	}
 	tree, err := os.OpenRoot(t.Path)
 	if err != nil {
@@ -193,17 +210,17 @@ func (r *Repo) bringOne(ctx context.Context, root *os.Root, t *Tree, name, verb 
 			return fmt.Errorf("%s: %w", verb, err)
 		}
 	}
-	return put(ctx, filepath.Join(r.Root, name), filepath.Join(t.Path, name))
+	return put(ctx, filepath.Join(r.repo.Root, name), filepath.Join(t.Path, name))
 }
 
 // hide keeps a link out of git's sight where the directory it stands for is
 // out of it: a pattern with a slash at its end matches no link, and an agent
 // would commit it. The list is the repository's own (info/exclude), where the
 // line changes nothing else.
-func (r *Repo) hide(ctx context.Context, t *Tree, name string) error {
+func (r *Preparer) hide(ctx context.Context, t place, name string) error {
 	ignored := func(dir string) (bool, error) {
-		_, err := command{dir: dir, args: []string{"check-ignore", "-q", "-z", "--stdin"}, stdin: []byte(name + "\x00")}.run(ctx)
-		if exitCode(err) == 1 {
+		_, err := git.Command{Dir: dir, Args: []string{"check-ignore", "-q", "-z", "--stdin"}, Stdin: []byte(name + "\x00")}.Run(ctx)
+		if git.ExitCode(err) == 1 {
 			return false, nil
 		}
 		return err == nil, err
@@ -211,7 +228,7 @@ func (r *Repo) hide(ctx context.Context, t *Tree, name string) error {
 	if there, err := ignored(t.Path); there || err != nil {
 		return err
 	}
-	if at, err := ignored(r.Root); !at || err != nil || strings.ContainsAny(name, "\n") {
+	if at, err := ignored(r.repo.Root); !at || err != nil || strings.ContainsAny(name, "\n") {
 		return err
 	}
 	return r.exclude(name, "")
@@ -219,17 +236,17 @@ func (r *Repo) hide(ctx context.Context, t *Tree, name string) error {
 
 // HideTrees keeps git from taking worktrees that stand inside the main worktree for
 // the project's files: it adds those that git does not ignore to info/exclude.
-func (r *Repo) HideTrees(ctx context.Context, paths []string) error {
+func (r *Preparer) HideTrees(ctx context.Context, paths []string) error {
 	for _, path := range paths {
-		name, err := filepath.Rel(r.Root, path)
+		name, err := filepath.Rel(r.repo.Root, path)
 		if err != nil || !filepath.IsLocal(name) || name == "." {
 			continue
 		}
-		_, err = command{dir: r.Root, args: []string{"check-ignore", "-q", "-z", "--stdin"}, stdin: []byte(name + "/\x00")}.run(ctx)
+		_, err = git.Command{Dir: r.repo.Root, Args: []string{"check-ignore", "-q", "-z", "--stdin"}, Stdin: []byte(name + "/\x00")}.Run(ctx)
 		if err == nil {
 			continue // ignored
 		}
-		if exitCode(err) != 1 {
+		if git.ExitCode(err) != 1 {
 			return err
 		}
 		if err := r.exclude(name, "/"); err != nil {
@@ -241,10 +258,10 @@ func (r *Repo) HideTrees(ctx context.Context, paths []string) error {
 
 // exclude adds a path to the repository's info/exclude. end is "/" for a folder
 // alone.
-func (r *Repo) exclude(name, end string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	file := filepath.Join(r.GitDir, "info", "exclude")
+func (r *Preparer) exclude(name, end string) error {
+	r.excludes.Lock()
+	defer r.excludes.Unlock()
+	file := filepath.Join(r.repo.GitDir, "info", "exclude")
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
@@ -260,7 +277,7 @@ func (r *Repo) exclude(name, end string) error {
 	if len(have) > 0 && have[len(have)-1] != '\n' {
 		lines = "\n" + lines
 	}
-	r.own(Own{Key: excludeKey, New: pattern})
+	r.repo.RecordOwn(git.Own{Key: git.ExcludeKey, New: pattern})
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
@@ -339,29 +356,29 @@ func copyFile(from, to string) error {
 }
 
 // include copies what .worktreeinclude names and git ignores.
-func (r *Repo) include(ctx context.Context, t *Tree, out io.Writer) error {
-	file := filepath.Join(r.Root, includeFile)
+func (r *Preparer) include(ctx context.Context, t place, out io.Writer) error {
+	file := filepath.Join(r.repo.Root, includeFile)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	listed, err := git(ctx, r.Root, "ls-files", "--others", "--ignored", "--exclude-from="+file, "-z")
+	listed, err := git.Run(ctx, r.repo.Root, "ls-files", "--others", "--ignored", "--exclude-from="+file, "-z")
 	if err != nil {
 		return err
 	}
-	names := fields(listed)
+	names := git.Fields(listed)
 	if len(names) == 0 {
 		return nil
 	}
-	ignored, err := command{dir: r.Root, args: []string{"check-ignore", "-z", "--stdin"}, stdin: []byte(listed)}.run(ctx)
-	if err != nil && exitCode(err) != 1 { // 1: none of them
+	ignored, err := git.Command{Dir: r.repo.Root, Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: []byte(listed)}.Run(ctx)
+	if err != nil && git.ExitCode(err) != 1 { // 1: none of them
 		return err
 	}
-	root, err := os.OpenRoot(r.Root)
+	root, err := os.OpenRoot(r.repo.Root)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for _, name := range fields(ignored) {
+	for _, name := range git.Fields(ignored) {
 		if strings.HasSuffix(name, "/") || strings.HasPrefix(name, ".cmux/") {
 			continue // a repository of its own; cmux's own files
 		}
@@ -369,12 +386,12 @@ func (r *Repo) include(ctx context.Context, t *Tree, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "cmux: copied %d files of %s\n", len(fields(ignored)), includeFile)
+	fmt.Fprintf(out, "cmux: copied %d files of %s\n", len(git.Fields(ignored)), includeFile)
 	return nil
 }
 
 // setup runs one command in a process group of its own, which does not outlive it.
-func setup(ctx context.Context, t *Tree, script string, s PrepareSpec) error {
+func setup(ctx context.Context, t place, script string, s Spec) error {
 	if s.SetupTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.SetupTimeout, fmt.Errorf("ran longer than %s", s.SetupTimeout))
@@ -400,7 +417,7 @@ func setup(ctx context.Context, t *Tree, script string, s PrepareSpec) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return &Hint{Err: fmt.Errorf("%w: %q in %s: %w%s", ErrSetup, script, t.Path, err, tail.quoted()),
+	return &git.Hint{Err: fmt.Errorf("%w: %q in %s: %w%s", ErrSetup, script, t.Path, err, tail.quoted()),
 		Try: "run it there by hand, fix it, and retry the node"}
 }
 
@@ -424,16 +441,16 @@ func (w *tailWriter) quoted() string {
 	return ""
 }
 
-// prepared is what Prepare records in the private git directory.
-type prepared struct {
+// Record is what Prepare records in the private git directory.
+type Record struct {
 	Done  bool        `json:"done"`
 	Given []givenPath `json:"given,omitempty"`
 	// Brought are the paths that git shows and that are not the agent's doing.
-	Brought []*broughtPath `json:"brought,omitempty"`
+	Brought []*BroughtPath `json:"brought,omitempty"`
 
 	dirs    map[string]bool
 	files   map[string]givenPath
-	brought map[string]*broughtPath
+	brought map[string]*BroughtPath
 }
 
 // givenPath is an ignored path that copy, link or setup brought. A directory
@@ -444,9 +461,9 @@ type givenPath struct {
 	MTime int64  `json:"mtime,omitempty"` // nanoseconds
 }
 
-func readPrepared(private string) (*prepared, error) {
-	p := &prepared{dirs: map[string]bool{}, files: map[string]givenPath{}, brought: map[string]*broughtPath{}}
-	b, err := os.ReadFile(filepath.Join(private, preparedFile))
+func ReadRecord(private string) (*Record, error) {
+	p := &Record{dirs: map[string]bool{}, files: map[string]givenPath{}, brought: map[string]*BroughtPath{}}
+	b, err := os.ReadFile(filepath.Join(private, git.PreparedFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	} else if err != nil {
@@ -456,7 +473,7 @@ func readPrepared(private string) (*prepared, error) {
 		// Torn by a crash: nothing counts as given, so more is saved, and Prepare runs again.
 		p.Done, p.Given, p.Brought = false, nil, nil
 	}
-	p.Brought = slices.DeleteFunc(p.Brought, func(b *broughtPath) bool { return b == nil })
+	p.Brought = slices.DeleteFunc(p.Brought, func(b *BroughtPath) bool { return b == nil })
 	for _, b := range p.Brought {
 		p.brought[string(b.Path)] = b
 	}
@@ -470,8 +487,11 @@ func readPrepared(private string) (*prepared, error) {
 	return p, nil
 }
 
-// within tells whether rel is, or lies in, a given directory.
-func (p *prepared) within(rel string) bool {
+// At is what is known of a path that was brought; nil: it was not.
+func (p *Record) At(path string) *BroughtPath { return p.brought[path] }
+
+// Within tells whether rel is, or lies in, a given directory.
+func (p *Record) Within(rel string) bool {
 	if len(p.dirs) == 0 {
 		return false
 	}
@@ -483,8 +503,8 @@ func (p *prepared) within(rel string) bool {
 	return false
 }
 
-// file tells whether rel is a given file, and unchanged.
-func (p *prepared) file(rel string, info fs.FileInfo) bool {
+// File tells whether rel is a given file, and unchanged.
+func (p *Record) File(rel string, info fs.FileInfo) bool {
 	g, ok := p.files[rel]
 	return ok && g.Size == info.Size() && g.MTime == info.ModTime().UnixNano()
 }

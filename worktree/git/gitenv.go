@@ -1,4 +1,4 @@
-package worktree
+package git
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // fixedConfig makes git behave the same whatever the person has configured:
 // nothing of the repository's runs, nothing is left running, nothing is
-// recoloured or reworded, and a changed file is seen by all that the system
+// recolored or reworded, and a changed file is seen by all that the system
 // tells of it. No setting of a person's that git accepts makes one of these
 // commands fail, such as a diff.orderFile that is missing.
 var fixedConfig = []string{
@@ -100,12 +100,12 @@ func CleanEnv(environ []string) []string {
 	return append(env, "LC_ALL=C")
 }
 
-// Git is a git command of cmux's own: every one is made here. It runs in dir,
+// Exec is a git command of cmux's own: every one is made here. It runs in dir,
 // with what environ says of the person and nothing else of git's variables, and
 // starts no program that the repository's configuration names as hook, monitor,
 // pager, editor or for signing. Commands that show a patch need --no-ext-diff
 // and --no-textconv beside it.
-func Git(ctx context.Context, dir string, environ []string, args ...string) *exec.Cmd {
+func Exec(ctx context.Context, dir string, environ []string, args ...string) *exec.Cmd {
 	full := make([]string, 0, 2*len(fixedConfig)+len(args)+1)
 	for _, kv := range fixedConfig {
 		full = append(full, "-c", kv)

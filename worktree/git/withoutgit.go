@@ -1,8 +1,10 @@
-package worktree
+package git
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +16,7 @@ import (
 // price, that the repository of the main worktree at root tracks neither name, at
 // its root, nor anything below it. false: git is to be asked.
 func TracksNothing(root, name string) bool {
-	if !ownGitDir(root) {
+	if !OwnGitDir(root) {
 		return false
 	}
 	dir := filepath.Join(root, ".git")
@@ -34,9 +36,9 @@ func TracksNothing(root, name string) bool {
 	return !bytes.Contains(index, []byte(name+"/")) && !bytes.Contains(index, []byte(name+"\x00"))
 }
 
-// ownGitDir reports whether the git directory of the worktree at root is the
+// OwnGitDir reports whether the git directory of the worktree at root is the
 // .git in it, and git would find it there.
-func ownGitDir(root string) bool {
+func OwnGitDir(root string) bool {
 	dir := filepath.Join(root, ".git")
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return false // it lies elsewhere
@@ -66,7 +68,7 @@ func PlainRoot(dir string, environ []string) string {
 	}
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			if !ownGitDir(at) || !plainConfig(at) || !mine(at) {
+			if !OwnGitDir(at) || !plainConfig(at) || !mine(at) {
 				return ""
 			}
 			return at
@@ -112,4 +114,27 @@ func mine(root string) bool {
 		}
 	}
 	return true
+}
+
+// CopyIndex copies the index at path from to path to and returns what is in it;
+// nil where there is none. The copy is as old as the index: git compares times
+// by the second, and looks into a file of the same size only while the index is
+// no younger, so that a younger copy would hide an edit right after a commit.
+func CopyIndex(from, to string) ([]byte, error) {
+	// The time comes first: of an index that is replaced meanwhile, the older
+	// time is the one that hides nothing.
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(to, b, 0o600); err != nil {
+		return nil, err
+	}
+	return b, os.Chtimes(to, info.ModTime(), info.ModTime())
 }

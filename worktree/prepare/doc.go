@@ -1,0 +1,7 @@
+// Package prepare gives a worktree what it needs beside its tracked files, and knows
+// afterwards what in it is nobody's work.
+//
+// A Preparer copies, links and runs setup. A Record, in the worktree's private git
+// directory, lists what came that way or from the checkout itself: until such a path
+// is another than it was, no status, commit or snapshot counts it as an agent's.
+package prepare
