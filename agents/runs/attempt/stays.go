@@ -292,12 +292,15 @@ func (a *attempt) revive() error {
 	if err := a.recall(); err != nil {
 		return err
 	}
-	how := exit.String()
-	if exit.Signal == 0 && (exit.Code != 0 || !a.Came) {
-		how = withWords(how, a.agent.lastWords(a.ctx, a.out.Said))
-	}
-	if err := a.endAgent(); err != nil {
+	how, said := exit.String(), a.agent.spoken(a.ctx)
+	if err := a.endAgent(); err != nil { // it reads the rest of the output
 		return err
+	}
+	if exit.Signal == 0 && (exit.Code != 0 || !a.Came) {
+		if said == "" {
+			said = a.out.Said()
+		}
+		how = withWords(how, oneLine(said))
 	}
 	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: how})
 }
