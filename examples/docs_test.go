@@ -366,7 +366,7 @@ func TestEnvironmentIsListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile(`"(CMUX_[A-Z_]+)"`).FindAllStringSubmatch(string(given), -1)
+	names := regexp.MustCompile(`"(CMUX_[A-Z_]*[A-Z])"`).FindAllStringSubmatch(string(given), -1)
 	if len(names) < 10 {
 		t.Fatalf("only %d variables were found", len(names))
 	}
