@@ -15,7 +15,6 @@ agents/kinds/agent 2
 agents/kinds/claude 17
 agents/kinds/codex 6
 agents/kinds/guard 4
-agents/kinds/handover 1
 agents/kinds/kimi 2
 agents/kinds/stdio 5
 agents/kinds/transcript 7
@@ -30,7 +29,7 @@ agents/records/incident 4
 agents/records/ledger 6
 agents/records/locks 1
 agents/records/mail 11
-agents/runs/attempt 26
+agents/runs/attempt 18
 agents/runs/host 5
 agents/runs/host/hosttest 3
 agents/runs/prompt 5

@@ -31,7 +31,7 @@ func Waiting(lines []string) string {
 	return "This was said to you before, and you have not read it yet. It comes first:\n" + strings.Join(lines, "\n")
 }
 
-// NewTask hands a task to a standing agent; text is all that it is told of it.
+// NewTask returns the message that gives a standing agent a task; text is the whole task.
 func NewTask(id, text string) string {
 	return "New task " + id + ". Only this task counts from now on.\n\n" + text
 }

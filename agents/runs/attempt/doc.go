@@ -16,10 +16,10 @@
 // cases verify, scope and commits decide together with the report: see package
 // verdict, which knows nothing of the conversation.
 //
-// An attempt is made of parts with fields of their own: an assignment (what it is at,
-// and what its agent is told of that), a talk (the conversation, the program and those
-// who wait for an answer), a progress (what it is doing, with its clocks), a meter, a
-// verdict. What belongs to several of them is done by the attempt, on one goroutine.
+// An attempt has parts with fields of their own: an assignment (the node or task and its
+// text for the agent), a talk (the conversation, the program and the callers that wait
+// for an answer), a progress (its activity and clocks), a meter and a verdict. The attempt
+// does what needs several parts, on one goroutine.
 //
 // When Run returns, no process of the attempt is left.
 package attempt

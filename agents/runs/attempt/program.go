@@ -31,7 +31,7 @@ func (p program) hasEnded() bool {
 	}
 }
 
-// able is what the conversation is told of a program that was started.
+// able returns the event that tells the conversation what the started program can do.
 func (p program) able() conversation.Started {
 	_, concludes := p.Agent.(agent.Concluder)
 	b, breaks := p.Agent.(agent.Breaker)
@@ -127,7 +127,7 @@ func byHand(e proc.Exit) bool {
 	return signal == 0 && e.Code == 0
 }
 
-// maxWords bounds what is told of a program's last output.
+// maxWords is how many bytes of a program's last output a message quotes.
 const maxWords = 300
 
 // lastWords returns what the program printed before it ended, as one line; printed is

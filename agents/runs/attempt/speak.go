@@ -14,12 +14,12 @@ import (
 	"cmux/dag"
 )
 
-// talk drives the conversation with the agent: conversation.Step decides, and
-// what it decides is carried out here.
+// talk drives the conversation with the agent: conversation.Step decides, and talk
+// carries out its effects.
 type talk struct {
 	conversation.State
 	agent     program
-	next      conversation.Effect // what takes long and is to be done; nil: nothing
+	next      conversation.Effect // the slow effect that waits to be carried out; nil: none
 	clocks    clocks
 	callers   callers
 	reply     *Reply              // to the message that is being handled; nil: none is

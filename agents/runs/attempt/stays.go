@@ -40,7 +40,7 @@ type staying struct {
 	again  bool                 // its work may have been told to it by a life before this
 }
 
-// confirm records that the agent has read a message, or was told of its work.
+// confirm records that the agent has read a message or received its task.
 func (a *staying) confirm(id string) error {
 	if a.offers[id] != nil {
 		return a.record(run.Record{Type: run.Told, Key: id})

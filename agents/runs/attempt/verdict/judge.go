@@ -38,7 +38,7 @@ func (v *Verdict) judge() (f *conversation.Fault, settle func() error, err error
 		if f != nil || err != nil || still {
 			return f, settle, err
 		}
-		v.Out.Say("it changed while it was judged, and is judged anew")
+		v.Out.Say("the work changed during the checks: cmux checks it again")
 	}
 	v.judged = ""
 	return &conversation.Fault{

@@ -140,7 +140,7 @@ func (w both) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
-// check is what came of a verify command.
+// check returns the record of a verify command.
 func (e *stepEnd) check(command string, began time.Time) *run.Check {
 	return &run.Check{
 		Command: command, Exit: e.exit, TimedOut: e.timedOut,
@@ -148,10 +148,10 @@ func (e *stepEnd) check(command string, began time.Time) *run.Check {
 	}
 }
 
-// RunChecks runs the checks of a node in its place, as s.Env and s.Mark have it, and as
-// nobody's: nothing is served meanwhile. file holds a script that fits into no argument.
-// begun is told each command before it is run, ended what came of it; its error ends
-// them. The error is that or the one of ctx.
+// RunChecks runs the checks of a node in its workspace with the environment and mark of s.
+// It serves no messages meanwhile. file holds a script that is too long for an argument.
+// RunChecks calls begun before each command and ended with its result. It stops at the
+// first error of ended or of ctx, and returns that error.
 func RunChecks(ctx context.Context, spec *run.Spec, s agent.Stage, file string, stepTime, grace time.Duration, begun func(command string), ended func(run.Check) error) error {
 	c := step{spec: spec, stage: s, file: file, timeout: cmp.Or(max(time.Duration(spec.Def.VerifyTimeout), 0), stepTime), grace: grace, out: s.Out}
 	for _, command := range spec.Def.Verify {
