@@ -88,8 +88,9 @@ type instance struct {
 	expected   string        // what Deliver waits to see arrive
 	arrived    chan struct{} // closed when it has
 	greeted    chan struct{} // closed by the first hook
-	asks       chan struct{} // a hook has told of a dialog
+	asks       chan struct{} // a hook has told of a dialog, or one may open now
 	heard      time.Time     // the last hook; zero: none yet
+	patience   time.Duration // from then until the screen is worth a look
 	silence    *silence
 	stopped    bool          // the attempt was told to stop it
 	breaking   bool          // its turn was broken off by cmux, of which the transcript is to tell
@@ -211,7 +212,8 @@ func (a *instance) Hook(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		a.compactBegins()
 	}
 	events, reply, err := a.listener.hear(hook, raw)
-	if a.listener.asking != "" {
+	a.patience = patienceAfter(hook, a.listener.unjudged)
+	if a.listener.asking != "" || a.patience < longQuiet {
 		select {
 		case a.asks <- struct{}{}:
 		default:

@@ -49,6 +49,7 @@ type listener struct {
 	own       func(prompt string) bool // the prompt is cmux's; it has arrived
 	now       func() time.Time
 	busy      bool            // a turn is under way
+	unjudged  bool            // cmux left the last call of a tool to the program, which may ask a person
 	ended     bool            // a hook told the end of the turn whose result line is to come
 	asking    string          // tool that waits for a person's yes or answer
 	dialogs   int             // how many tools have waited so
@@ -173,13 +174,16 @@ func (l *listener) before(p *payload) ([]news.Event, agent.HookReply, error) {
 		l.busy = true
 	}
 	d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
+	l.unjudged = false
 	switch {
 	case d.Verdict == guard.Deny:
 		l.refused(*p, d.Reason)
 		return nil, decided("deny", d.Reason), nil
 	case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
 		return p.shellBegan(), decided("allow", ""), nil
-	case d.Tell != "":
+	}
+	l.unjudged = true
+	if d.Tell != "" {
 		return p.shellBegan(), beside("PreToolUse", d.Tell), nil
 	}
 	return p.shellBegan(), agent.HookReply{}, nil

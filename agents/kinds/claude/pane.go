@@ -421,7 +421,7 @@ func (a *instance) untilQuiet() time.Duration {
 	if a.idle() {
 		return max(slowLook, min(idleLook, time.Since(a.heard)))
 	}
-	if left := longQuiet - time.Since(a.heard); left > slowLook && a.listener.asking == "" {
+	if left := a.patience - time.Since(a.heard); left > slowLook && a.listener.asking == "" {
 		return left
 	}
 	return slowLook
@@ -438,7 +438,21 @@ func (a *instance) rests() bool {
 func (a *instance) quiet() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.heard.IsZero() || a.idle() || a.listener.busy && a.listener.asking == "" && time.Since(a.heard) > longQuiet
+	return a.heard.IsZero() || a.idle() || a.listener.busy && a.listener.asking == "" && time.Since(a.heard) > a.patience
+}
+
+// patienceAfter returns how long after a hook the screen is worth a look, if no further
+// hook comes in a turn. In its auto mode the program tells of a dialog only after six
+// seconds, by a notification; it opens after a call of a tool that cmux left to the
+// program (unjudged).
+func patienceAfter(hook string, unjudged bool) time.Duration {
+	switch {
+	case hook == "Notification":
+		return 0
+	case hook == "PreToolUse" && unjudged:
+		return slowLook
+	}
+	return longQuiet
 }
 
 // idle reports whether the program of a standing agent rests at its prompt, as far as
