@@ -85,8 +85,9 @@ files=('*.go' '*.ts' '*.tsx' '*.md')
 {
   git grep -nE "$forms" -- "${files[@]}"
   git grep -niE "$spellings" -- "${files[@]}" | grep -vE "$quoted"
-} | awk -v bounds="$bounds" -v all="${1:-}" '
-  BEGIN { n = split(bounds, b, /[ \n]+/); for (i = 1; i < n; i++) if (b[i] != "" && b[i] !~ /^[0-9]+$/) bound[b[i]] = b[i+1] }
+  true # no line is a good answer: awk alone decides
+} | bounds="$bounds" all="${1:-}" awk '
+  BEGIN { all = ENVIRON["all"]; n = split(ENVIRON["bounds"], b, /[ \n]+/); for (i = 1; i < n; i++) if (b[i] != "" && b[i] !~ /^[0-9]+$/) bound[b[i]] = b[i+1] }
   {
     f = $0; sub(/:.*/, "", f)
     # The longest listed folder that holds the file counts it.
