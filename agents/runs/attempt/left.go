@@ -23,13 +23,7 @@ func (a *attempt) examineEnd() error {
 		return a.revive()
 	}
 	exit := a.agent.Exit()
-	words := ""
-	if !a.Came {
-		words = a.agent.lastWords(a.ctx, a.out.Said)
-	}
-	if err := a.endAgent(); err != nil {
-		return err
-	}
+	words := a.endAgent(!a.Came)
 	switch {
 	case !a.kind.Judge:
 		return a.examineExit(exit)
@@ -84,10 +78,9 @@ func (a *attempt) examineExit(exit proc.Exit) error {
 // program says which conversation it has.
 func (a *attempt) beginAnew() error {
 	a.refused = a.stage.Conversation
-	a.note("the agent's program did not start in conversation %s (%s): cmux starts it in a new conversation with its whole task", a.refused, withWords(a.agent.Exit().String(), a.agent.lastWords(a.ctx, a.out.Said)))
-	if err := a.endAgent(); err != nil {
-		return err
-	}
+	how := a.agent.Exit().String()
+	how = withWords(how, a.endAgent(true))
+	a.note("the agent's program did not start in conversation %s (%s): cmux starts it in a new conversation with its whole task", a.refused, how)
 	a.end.Exit = 0
 	return a.feed(conversation.Refused{Said: a.launched.Said})
 }

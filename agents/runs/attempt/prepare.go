@@ -41,7 +41,7 @@ func (a *attempt) prepare() error {
 	if t != nil {
 		a.progress.dir = a.spec.Place.Dir
 	}
-	a.verdict.In(t, a.spec.Place.Tree)
+	a.verdict.In(t)
 	if failure != nil || err != nil {
 		// What a broken-off step left running has no program to be found by.
 		_, e := proc.End(context.WithoutCancel(a.ctx), a.limits.Grace, a.stage.Mark)

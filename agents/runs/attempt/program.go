@@ -130,27 +130,8 @@ func byHand(e proc.Exit) bool {
 // maxWords is how many bytes of a program's last output a message quotes.
 const maxWords = 300
 
-// lastWords returns what the program printed before it ended, as one line; printed is
-// the end of the attempt's output since it was started.
-func (p program) lastWords(ctx context.Context, printed func() string) string {
-	said := p.spoken(ctx)
-	if said == "" {
-		said = printed()
-	}
-	return oneLine(said)
-}
-
-// spoken returns what the program printed elsewhere than to the attempt's output. The
-// caller asks before it ends what the program left behind.
-func (p program) spoken(ctx context.Context) string {
-	if s, ok := p.Agent.(agent.Speaker); ok {
-		return s.LastWords(ctx)
-	}
-	return ""
-}
-
-// oneLine returns the end of what a program printed as one line, without cmux's own.
-func oneLine(said string) string {
+// ending returns the end of what a program printed as one line, without cmux's own lines.
+func ending(said string) string {
 	var lines []string
 	for line := range strings.Lines(output.Readable(said)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "── cmux:") {

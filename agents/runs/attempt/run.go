@@ -124,9 +124,7 @@ func (a *attempt) run() (run.End, error) {
 // conclude ends what is left of the agent and makes the attempt's end of how its
 // work ended.
 func (a *attempt) conclude(err error) (run.End, error) {
-	if e := a.endAgent(); e != nil && err == nil {
-		err = e
-	}
+	a.endAgent(false)
 	var f *verdict.Final
 	if errors.As(err, &f) {
 		err = a.believe(f)
@@ -221,9 +219,7 @@ func (a *attempt) complete() error {
 	if a.Overridden || len(a.node.OnComplete) == 0 {
 		return nil
 	}
-	if err := a.endAgent(); err != nil {
-		return err
-	}
+	a.endAgent(false)
 	if a.job.Socket != "" { // else the orphans of other attempts fall to this process too
 		left, err := a.job.Spawner.EndOrphans(context.WithoutCancel(a.ctx), a.limits.Grace)
 		if len(left) > 0 {

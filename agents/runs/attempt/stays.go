@@ -292,17 +292,8 @@ func (a *attempt) revive() error {
 	if err := a.recall(); err != nil {
 		return err
 	}
-	how, said := exit.String(), a.agent.spoken(a.ctx)
-	if err := a.endAgent(); err != nil { // it reads the rest of the output
-		return err
-	}
-	if exit.Signal == 0 && (exit.Code != 0 || !a.Came) {
-		if said == "" {
-			said = a.out.Said()
-		}
-		how = withWords(how, oneLine(said))
-	}
-	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: how})
+	words := a.endAgent(exit.Signal == 0 && (exit.Code != 0 || !a.Came))
+	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: withWords(exit.String(), words)})
 }
 
 // standing is how the agent stands, for whoever hands it work and messages.

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -357,9 +358,7 @@ func (a *attempt) halt(why string) error {
 	if err := a.recall(); err != nil {
 		return err
 	}
-	if err := a.endAgent(); err != nil {
-		return err
-	}
+	a.endAgent(false)
 	return a.feed(conversation.LeftBehind{Exit: a.end.Exit, Detail: why})
 }
 
@@ -378,10 +377,14 @@ func (a *attempt) abandon(l conversation.Abandon) error {
 	return a.progress.become(dag.NeedsInput, time.Time{}, l.Detail)
 }
 
-// endAgent ends the program with all that came of it.
-func (a *attempt) endAgent() error {
+// endAgent ends the program with all that came of it. With quote it returns the end of
+// what the program printed, as one line: the output is read to its end first.
+func (a *attempt) endAgent(quote bool) (words string) {
 	if a.agent.Agent == nil {
-		return nil
+		return ""
+	}
+	if s, ok := a.agent.Agent.(agent.Speaker); quote && ok {
+		words = s.LastWords(a.ctx)
 	}
 	byItself := a.agent.hasEnded()
 	if !byItself {
@@ -394,6 +397,9 @@ func (a *attempt) endAgent() error {
 	}
 	// A context that is over must not leave a process behind.
 	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)
+	if quote {
+		words = ending(cmp.Or(words, a.out.Said())) // before cmux's own notes stand there
+	}
 	if byItself && len(left) > 0 {
 		a.note("ended what the program left running: %s", proc.Names(left))
 	}
@@ -412,5 +418,5 @@ func (a *attempt) endAgent() error {
 	a.agent.Agent = nil
 	a.compaction.forget()
 	a.progress.attended = false
-	return nil
+	return words
 }

@@ -101,10 +101,9 @@ func (v *Verdict) Again() {
 	v.checksFailed, v.scopeFailed, v.askedCommit, v.checks = 0, 0, false, nil
 }
 
-// In says where the work is done: in a worktree that was made ready, or, where tree is
-// nil, in a folder as it is now.
-func (v *Verdict) In(tree *workspace.Tree, dir string) {
-	v.tree, v.scopes, v.start = tree, workspace.ScopesOf(v.node, dir), v.Spec.Place.Commit
+// In tells the verdict the worktree that was made ready for the work.
+func (v *Verdict) In(tree *workspace.Tree) {
+	v.tree, v.scopes, v.start = tree, workspace.ScopesOf(v.node, v.Spec.Place.Tree), v.Spec.Place.Commit
 }
 
 // Scopes are what the node may write. Where nothing was made ready, what exists now
