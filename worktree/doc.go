@@ -11,5 +11,5 @@
 // refs/cmux/snapshots, and Restore brings it back byte for byte.
 //
 // Package git, below, runs git. Errors a person can act on are a *git.Hint: what
-// happened, and what to do next. It imports no other room.
+// happened, and what to do next. It imports no package of cmux from outside this folder.
 package worktree

@@ -24,8 +24,8 @@ const (
 	mostCircle  = 12   // files of a package that all need each other
 )
 
-// room is what there is to count in one package.
-type room struct {
+// size is what the test counts in one package.
+type size struct {
 	pkg     string
 	lines   int
 	methods map[string]int // by type
@@ -34,7 +34,7 @@ type room struct {
 
 // TestShape keeps packages, types and circles within bounds.
 func TestShape(t *testing.T) {
-	rooms := measure(t, filepath.Join("..", ".."))
+	sizes := measure(t, filepath.Join("..", ".."))
 	known := map[string]int{}
 	bound := func(what string, is, most int) {
 		if limit, ok := overgrown[what]; ok {
@@ -45,7 +45,7 @@ func TestShape(t *testing.T) {
 			t.Errorf("%s is %d, at most %d: divide it", what, is, most)
 		}
 	}
-	for _, r := range rooms {
+	for _, r := range sizes {
 		bound(r.pkg+" lines", r.lines, mostLines)
 		for name, n := range r.methods {
 			bound(r.pkg+"."+name+" methods", n, mostMethods)
@@ -58,16 +58,16 @@ func TestShape(t *testing.T) {
 		}
 	}
 	if *shape {
-		print := func(title string, of func(room) (int, string)) {
-			slices.SortStableFunc(rooms, func(a, b room) int { x, _ := of(a); y, _ := of(b); return y - x })
+		print := func(title string, of func(size) (int, string)) {
+			slices.SortStableFunc(sizes, func(a, b size) int { x, _ := of(a); y, _ := of(b); return y - x })
 			fmt.Println(title)
-			for _, r := range rooms[:6] {
+			for _, r := range sizes[:6] {
 				n, of := of(r)
 				fmt.Printf("%7d  %s %s\n", n, r.pkg, of)
 			}
 		}
-		print("lines", func(r room) (int, string) { return r.lines, "" })
-		print("methods of a type", func(r room) (n int, name string) {
+		print("lines", func(r size) (int, string) { return r.lines, "" })
+		print("methods of a type", func(r size) (n int, name string) {
 			for of, m := range r.methods {
 				if m > n {
 					n, name = m, of
@@ -75,12 +75,12 @@ func TestShape(t *testing.T) {
 			}
 			return n, name
 		})
-		print("files in a circle", func(r room) (int, string) { return len(r.circle), strings.Join(r.circle, " ") })
+		print("files in a circle", func(r size) (int, string) { return len(r.circle), strings.Join(r.circle, " ") })
 	}
 }
 
 // measure reads all packages below root.
-func measure(t *testing.T, root string) (rooms []room) {
+func measure(t *testing.T, root string) (sizes []size) {
 	dirs := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -98,7 +98,7 @@ func measure(t *testing.T, root string) (rooms []room) {
 	}
 	for dir, files := range dirs {
 		pkg, _ := filepath.Rel(root, dir)
-		r := room{pkg: filepath.ToSlash(pkg), methods: map[string]int{}}
+		r := size{pkg: filepath.ToSlash(pkg), methods: map[string]int{}}
 		fset := token.NewFileSet()
 		var parsed []*ast.File
 		for _, path := range files {
@@ -115,9 +115,9 @@ func measure(t *testing.T, root string) (rooms []room) {
 			}
 		}
 		r.circle = circle(fset, parsed)
-		rooms = append(rooms, r)
+		sizes = append(sizes, r)
 	}
-	return rooms
+	return sizes
 }
 
 func receiver(fn *ast.FuncDecl) string {

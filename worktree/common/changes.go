@@ -359,7 +359,7 @@ func (s *State) PushRemote(branch, base string) (string, error) {
 	return remote, nil
 }
 
-// Shared.Reach asks the remote what it has, and so finds a wrong URL or a missing right
+// Reach asks the remote what it has, and so finds a wrong URL or a missing right
 // before there is something to push. The error holds git's own words. Git asks
 // nobody for a password.
 func (d Dir) Reach(ctx context.Context, remote string) error {
@@ -584,7 +584,7 @@ func As(changes []Change) []string {
 	return settings
 }
 
-// Shared.Explain reports whether cmux made the change, or whoever works on a branch
+// Explain reports whether cmux made the change, or whoever works on a branch
 // that cmux has lent: owns are all changes that cmux recorded, out are the
 // branches of other linked worktrees, and others is what else than cmux wrote of
 // an info/exclude.

@@ -20,7 +20,7 @@ import (
 // maxKept is the size up to which a shared file's content is kept.
 const maxKept = 256 << 10
 
-// State reads what the worktree at dir, a root of the repository, shares with
+// Read returns what the worktree at dir, a root of the repository, shares with
 // the others. Refs are read when asked for: those of replace objects always.
 func (d Dir) Read(ctx context.Context, dir string, refs bool) (*State, error) {
 	s := &State{Home: os.Getenv("HOME") + ":" + os.Getenv("XDG_CONFIG_HOME") + ":" + os.Getenv("GIT_CONFIG_GLOBAL") + ":" + os.Getenv("GIT_CONFIG_SYSTEM")}
@@ -215,8 +215,8 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Shared.Stamp changes when one of the files changes that decide which programs
-// git runs in a checkout or merge. It costs a few system calls.
+// Stamp returns a text that changes with the files that decide which programs git runs
+// in a checkout or merge. It costs a few system calls.
 func (d Dir) Stamp() string {
 	files := []string{filepath.Join(d.repo.GitDir, "config"), filepath.Join(d.repo.GitDir, "config.worktree"),
 		filepath.Join(d.repo.GitDir, "info", "attributes"), filepath.Join(d.repo.GitDir, "objects", "info", "alternates")}
@@ -235,8 +235,8 @@ func (d Dir) Stamp() string {
 	return b.String()
 }
 
-// Shared.SetUpstream has branch follow the branch of the same name of a remote, as
-// git push --set-upstream does.
+// SetUpstream makes branch follow the branch of the same name of a remote, as git push
+// --set-upstream does.
 func (d Dir) SetUpstream(ctx context.Context, branch, remote string) error {
 	d.repo.RecordOwn(git.Own{Key: "branch." + branch + ".remote", New: remote})
 	d.repo.RecordOwn(git.Own{Key: "branch." + branch + ".merge", New: "refs/heads/" + branch})
@@ -247,7 +247,7 @@ func (d Dir) SetUpstream(ctx context.Context, branch, remote string) error {
 	return err
 }
 
-// Shared.Restore brings back what changed, of which base was the state before:
+// Restore brings back what changed, of which base was the state before:
 // the repository's settings and files, and the refs that base holds. It touches
 // nothing else. What it cannot bring back it returns, with why as New.
 func (d Dir) Restore(ctx context.Context, base *State, changes []Change) (left []Change, err error) {

@@ -2,9 +2,9 @@ package git
 
 import "context"
 
-// Detach takes a worktree off its branch: HEAD stays at the same commit, files and
-// Index stay as they are, and a later commit in it moves no branch. It does nothing
-// where the worktree is on another branch than that, or on none.
+// Detach takes the worktree at dir off its branch. HEAD, files and index stay as they
+// are, and a later commit there moves no branch. Detach does nothing if the worktree is
+// on another branch, or on none.
 func Detach(ctx context.Context, dir, branch string) error {
 	on, err := Run(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
 	if ExitCode(err) == 1 {

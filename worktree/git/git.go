@@ -29,6 +29,7 @@ type Hint struct {
 func (h *Hint) Error() string { return h.Err.Error() + "; try: " + h.Try }
 func (h *Hint) Unwrap() error { return h.Err }
 
+// Hintf returns a Hint with the command to try and a formatted error.
 func Hintf(try, format string, a ...any) error {
 	return &Hint{Err: fmt.Errorf(format, a...), Try: try}
 }
@@ -68,6 +69,7 @@ type Command struct {
 	Warned *string   // gets what git said on its standard error, also when all went well
 }
 
+// Run runs git with args in dir and returns its standard output.
 func Run(ctx context.Context, dir string, args ...string) (string, error) {
 	return Command{Dir: dir, Args: args}.Run(ctx)
 }
@@ -76,9 +78,8 @@ func Run(ctx context.Context, dir string, args ...string) (string, error) {
 // holds a lock it needs.
 const lockWait = 5 * time.Second
 
-// Run returns the standard output, whole. A command that failed on a lock held
-// by another process is repeated with growing pauses; a lock that was left by a
-// Run that was killed is removed.
+// Run runs git and returns its standard output, whole. If another process holds a lock,
+// Run repeats the command with growing pauses. It removes a lock that a killed git left.
 func (c Command) Run(ctx context.Context) (string, error) {
 	began := time.Now()
 	deadline := began.Add(lockWait)
@@ -191,8 +192,8 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// Line drops the newline that ends git's one-line answers, and only that: a
-// Path may itself end in white space.
+// Line drops the newline that ends git's one-line answers, and only that: a path may end
+// in white space.
 func Line(out string) string { return strings.TrimSuffix(out, "\n") }
 
 // Fields splits NUL-terminated output.

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// abandonedAfter is the pause from which on a lock in the way is looked at: a
-// Run that is at work lets go of most sooner.
+// abandonedAfter is the pause after which cmux examines a lock in the way. A git at work
+// releases most locks sooner.
 const abandonedAfter = 40 * time.Millisecond
 
 // Started is when this process began, or a moment later.

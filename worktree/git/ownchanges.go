@@ -53,7 +53,7 @@ func (r *Repo) RecordOwn(c Own) {
 	_ = f.Close()
 }
 
-// RecordOwnBranch is own for the branch that is checked out in the worktree at dir.
+// RecordOwnBranch records that cmux moves the branch of the worktree at dir to commit.
 func (r *Repo) RecordOwnBranch(dir, commit string) {
 	private := r.GitDir
 	if dir != r.Root {

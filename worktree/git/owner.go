@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 )
 
+// OwnerRecord says which node has a worktree, as the private folder holds it.
 type OwnerRecord struct {
 	Owner  string `json:"owner"`
 	Branch string `json:"branch,omitempty"`
 	Start  string `json:"start"`
 }
 
+// ReadOwner reads the record from a worktree's private folder. A missing or torn record
+// is the zero value.
 func ReadOwner(private string) (OwnerRecord, error) {
 	var rec OwnerRecord
 	b, err := os.ReadFile(filepath.Join(private, OwnerFile))
@@ -38,6 +41,7 @@ func Torn(private string) bool {
 	return !info.Mode().IsRegular() || err == nil && !json.Valid(b)
 }
 
+// WriteOwner replaces the record in the file name of a private folder.
 func WriteOwner(private, name string, rec OwnerRecord) error {
 	return WriteJSON(filepath.Join(private, name), rec)
 }
@@ -51,6 +55,7 @@ func WriteJSON(name string, v any) error {
 	return WriteFile(name, append(b, '\n'))
 }
 
+// WriteFile replaces a file whole, durably.
 func WriteFile(name string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".tmp*")
 	if err != nil {

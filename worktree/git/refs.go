@@ -19,6 +19,8 @@ func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 	return Resolve(ctx, r.Root, ref)
 }
 
+// Resolve returns the full id of the commit that ref names in the repository of dir, or
+// ErrBadRef.
 func Resolve(ctx context.Context, dir, ref string) (string, error) {
 	out, err := Run(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if ExitCode(err) > 0 {

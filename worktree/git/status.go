@@ -16,6 +16,7 @@ type StatusEntry struct {
 	Path, Orig  string // orig only of kind 2
 }
 
+// Status returns what git status says of the worktree at dir, with further arguments.
 func Status(ctx context.Context, dir string, args ...string) ([]StatusEntry, error) {
 	lines, err := StatusLines(ctx, dir, args...)
 	if err != nil {
@@ -24,6 +25,7 @@ func Status(ctx context.Context, dir string, args ...string) ([]StatusEntry, err
 	return ParseStatus(lines)
 }
 
+// StatusLines returns the entries of git status as git prints them, for ParseStatus.
 func StatusLines(ctx context.Context, dir string, args ...string) ([]string, error) {
 	out, err := Run(ctx, dir, append([]string{"status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--no-renames"}, args...)...)
 	return Fields(out), err
@@ -32,6 +34,7 @@ func StatusLines(ctx context.Context, dir string, args ...string) ([]string, err
 // statusColumns are the space-separated columns before the path.
 var statusColumns = map[byte]int{'1': 8, '2': 9, 'u': 10}
 
+// ParseStatus parses entries of git status in porcelain v2.
 func ParseStatus(lines []string) ([]StatusEntry, error) {
 	var entries []StatusEntry
 	for i := 0; i < len(lines); i++ {

@@ -66,6 +66,8 @@ func RealPath(path string) (string, error) {
 	return filepath.Join(parent, filepath.Base(path)), nil
 }
 
+// There reports whether path exists, as a link to nothing too. If that cannot be told it
+// counts as there.
 func There(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, os.ErrNotExist)

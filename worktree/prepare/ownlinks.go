@@ -129,7 +129,7 @@ func (r *Preparer) linkOut(ctx context.Context, t place, from, to string, out io
 	if _, err := os.Lstat(to); err == nil {
 		return nil // it is there already
 	}
-	if err := r.RelinkOwn(from, to, own, t); err != nil {
+	if err := r.relinkOwn(from, to, own, t); err != nil {
 		return err
 	}
 	n := "1 link in it leads"
@@ -140,8 +140,8 @@ func (r *Preparer) linkOut(ctx context.Context, t place, from, to string, out io
 	return nil
 }
 
-// RelinkOwn is linkOut for a path in own.
-func (r *Preparer) RelinkOwn(from, to string, own map[string]bool, t place) error {
+// relinkOwn is linkOut for a path in own.
+func (r *Preparer) relinkOwn(from, to string, own map[string]bool, t place) error {
 	if !own[from] {
 		return linkPath(from, to)
 	}
@@ -159,7 +159,7 @@ func (r *Preparer) RelinkOwn(from, to string, own map[string]bool, t place) erro
 		return err
 	}
 	for _, e := range entries {
-		if err := r.RelinkOwn(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()), own, t); err != nil {
+		if err := r.relinkOwn(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()), own, t); err != nil {
 			return err
 		}
 	}

@@ -461,6 +461,8 @@ type givenPath struct {
 	MTime int64  `json:"mtime,omitempty"` // nanoseconds
 }
 
+// ReadRecord reads what cmux put into a worktree from its private folder. A missing file
+// is an empty record; of a torn one nothing counts as given.
 func ReadRecord(private string) (*Record, error) {
 	p := &Record{dirs: map[string]bool{}, files: map[string]givenPath{}, brought: map[string]*BroughtPath{}}
 	b, err := os.ReadFile(filepath.Join(private, git.PreparedFile))

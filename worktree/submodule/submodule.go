@@ -51,6 +51,7 @@ func Follow(ctx context.Context, repo *git.Repo, root string, move func() error)
 	return (&Follower{Repo: repo, Root: root}).Run(ctx, move)
 }
 
+// Run runs move and brings the submodules to what HEAD names then, as Follow says.
 func (f *Follower) Run(ctx context.Context, move func() error) error {
 	root := f.Root
 	var err error
@@ -548,11 +549,13 @@ func submodules(ctx context.Context, root string) ([]Submodule, error) {
 	return subs, nil
 }
 
+// IsRepository reports whether dir has a .git.
 func IsRepository(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
 	return err == nil
 }
 
+// Gitlink is the mode of a submodule in a tree.
 const Gitlink = "160000"
 
 // InGitDir is git in a git directory whose working tree may be gone.
@@ -560,6 +563,7 @@ func InGitDir(gitDir, dir string, stdin string, args ...string) git.Command {
 	return git.Command{Dir: dir, Stdin: []byte(stdin), Args: append([]string{"--git-dir=" + gitDir, "--work-tree=" + gitDir}, args...)}
 }
 
+// IsGitDir reports whether dir looks like a git directory.
 func IsGitDir(dir string) bool {
 	for _, name := range []string{"HEAD", "objects"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"

@@ -8,7 +8,7 @@ import (
 	"cmux/agents/kinds/guard"
 )
 
-// A dialog of which no hook tells at once is looked for soon after a call that cmux left
+// The screen is looked at soon for a dialog without a hook: after a call that cmux left
 // to the program, and when the program says that it waits.
 func TestPatienceAfterHooks(t *testing.T) {
 	l := listener{policy: guard.Policy{Root: "/p", Tree: "/p-a"}, own: func(string) bool { return false }, now: time.Now, subagents: map[string]bool{}}
