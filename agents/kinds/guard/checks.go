@@ -299,16 +299,22 @@ func (v *voucher) inPlace(m match) bool {
 // mostEntries bounds the files and folders through which a format is followed.
 const mostEntries = 4000
 
-// formats reports whether gofmt writes nothing but files that the node may write: of a
-// folder it writes all files that are named so below it, in folders of any name, and it
-// goes to a link's file, though not to its folder.
+// formatsFile reports whether gofmt writes just that file, and a person need not be asked.
+func (v *voucher) formatsFile(name string) bool {
+	spots, ok := v.spots(v.dir, name)
+	return ok && v.ownName(name) && v.grantsFile(v.dir, name) && !slices.ContainsFunc(append(spots, v.written(v.dir, name)), v.apart)
+}
+
+// formats reports whether gofmt writes nothing but such files. In a folder it writes all
+// files that are named so, in folders of any name below. It writes through a link to a
+// file, and does not follow one to a folder.
 func (v *voucher) formats(name string) bool {
 	if strings.HasSuffix(name, ".go") {
 		if _, err := v.Machine.Text(filepath.Join(v.dir, name)); err == nil {
-			return v.ownName(name) && v.grantsFile(v.dir, name)
+			return v.formatsFile(name)
 		}
 	}
-	if v.changed || v.recorded || len(v.moved) > 0 || strings.Contains(name, "..") || !v.ownName(name) || !v.Machine.Exists(filepath.Join(v.dir, name)) {
+	if filepath.IsAbs(name) || v.changed || v.recorded || len(v.moved) > 0 || strings.Contains(name, "..") || !v.ownName(name) || !v.Machine.Exists(filepath.Join(v.dir, name)) {
 		return false
 	}
 	seen := 0
@@ -326,7 +332,7 @@ func (v *voucher) formats(name string) bool {
 			case err == nil && r == at && notFolder == nil:
 				return !below(name)
 			case strings.HasSuffix(entry, ".go"):
-				return !v.ownName(name) || !v.grantsFile(v.dir, name)
+				return !v.formatsFile(name)
 			}
 			return false
 		})
@@ -336,7 +342,9 @@ func (v *voucher) formats(name string) bool {
 
 // formatsPackages reports whether go fmt does so: what it writes are files of packages.
 func (v *voucher) formatsPackages(patterns []string) bool {
-	return v.finds("gofmt") && !slices.ContainsFunc(patterns, func(p string) bool {
+	env := v.Machine.Env("GOENV")
+	own := !strings.Contains(v.Machine.Env("GOFLAGS"), "overlay") && (env == "" || env == "off" || v.persons(env))
+	return own && v.finds("gofmt") && !slices.ContainsFunc(patterns, func(p string) bool {
 		return !v.formats(strings.TrimSuffix(strings.TrimSuffix(p, "..."), "/"))
 	})
 }
@@ -344,7 +352,10 @@ func (v *voucher) formatsPackages(patterns []string) bool {
 // ownName reports whether a file or folder is the node's, and no link on the way to it.
 func (v *voucher) ownName(name string) bool {
 	_, own := v.spots(v.dir, name)
-	at := filepath.Join(v.dir, filepath.FromSlash(name))
+	at := filepath.Clean(name)
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(v.dir, filepath.FromSlash(name))
+	}
 	r, err := v.resolve(at)
 	return own && err == nil && r == at
 }

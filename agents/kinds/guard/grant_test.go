@@ -39,6 +39,8 @@ func (clean) Text(path string) (string, error) {
 		return "//go:build ignore\n\npackage x\n", nil
 	case strings.HasSuffix(path, ".go"):
 		return "package x\n", nil
+	case path == "/p/shop/.git/worktrees/auth/gitdir":
+		return tree + "/.git\n", nil
 	}
 	return "", fs.ErrNotExist
 }
@@ -47,8 +49,10 @@ func (c clean) Git(_ string, args ...string) (string, error) {
 	switch last := args[len(args)-1]; {
 	case last == "*.go":
 		return "main.go\x00src/auth/a.go\x00api/a.go\x00api/x/a.go\x00tool/a.go\x00tool/testdata/a.go\x00tool/_x/a.go\x00tool/kept/a.go\x00tool/os/a_linux.go\x00", nil
+	case slices.Contains(args, "-C"):
+		return ".git\n", nil
 	case slices.Contains(args, "rev-parse"):
-		return cmp.Or(c.top, tree) + "\n/p/shop/.git/hooks\n", nil
+		return cmp.Or(c.top, tree) + "\n/p/shop/.git/hooks\n/p/shop/.git/worktrees/auth\n/p/shop/.git\n", nil
 	case slices.Contains(args, "cat-file") && last != "tree0":
 		return "commit\n", nil
 	}

@@ -41,9 +41,16 @@ func (v *voucher) looks(c command) bool {
 		at := v.visits(words[2].text)
 		return at != nil && at.prints(slices.Concat(words[:1], words[3:]), false)
 	}
+	var trees []string
 	for _, w := range c.words[1:] {
-		for _, tree := range v.worktrees() {
-			if _, in := inside(tree, filepath.Clean(w.text)); in && filepath.IsAbs(w.text) {
+		if !filepath.IsAbs(w.text) {
+			continue
+		}
+		if trees == nil {
+			trees = v.worktrees()
+		}
+		for _, tree := range trees {
+			if _, in := inside(tree, filepath.Clean(w.text)); in {
 				at := v.visits(tree)
 				return at != nil && at.prints(c.words, true)
 			}
@@ -62,9 +69,9 @@ func (v *voucher) looksOn(commands []command) bool {
 	if at == nil {
 		return false
 	}
-	at.dir = v.dir
+	at.dir, at.placed = v.dir, v.placed
 	to, ok := at.goesHome(commands)
-	at.dir = to
+	at.dir, at.placed = to, true
 	return ok && !slices.ContainsFunc(commands[1:], func(c command) bool { return c.looped || c.to != "" || !at.prints(c.words, false) })
 }
 

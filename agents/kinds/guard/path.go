@@ -315,6 +315,9 @@ func Follow(path string) (string, error) {
 		target, err := os.Readlink(next)
 		switch {
 		case err == nil:
+			if _, in := inside("/proc", next); in {
+				return "", fmt.Errorf("%s: a link in /proc leads each program elsewhere", path)
+			}
 			if links++; links > maxLinks {
 				return "", fmt.Errorf("%s: too many symbolic links", path)
 			}

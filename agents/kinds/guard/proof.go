@@ -226,12 +226,16 @@ func named(pattern, key string) bool {
 	return len(key) > len(before)+len(after) && strings.HasPrefix(key, before) && strings.HasSuffix(key, after)
 }
 
-// hookless reports whether there are no hooks, and git works where the node
-// does.
+// hookless reports whether there are no hooks, and git works where the node does, in
+// the project's own repository.
 func (v *voucher) hookless() bool {
-	out, ok := v.ask("", "rev-parse", "--show-toplevel", "--git-path", "hooks")
-	top, hooks, two := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
-	if r, err := v.resolve(top); !ok || !two || err != nil || r != v.tree {
+	out, ok := v.ask("", "rev-parse", "--show-toplevel", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if !ok || len(lines) != 4 {
+		return false
+	}
+	top, hooks, dir, common := lines[0], lines[1], lines[2], lines[3]
+	if r, err := v.resolve(top); err != nil || r != v.tree || !v.linksBack(dir, common) {
 		return false
 	}
 	if !filepath.IsAbs(hooks) {
@@ -239,6 +243,35 @@ func (v *voucher) hookless() bool {
 	}
 	names, err := v.Machine.Names(hooks)
 	return err == nil && !slices.ContainsFunc(names, func(n string) bool { return path.Ext(n) != ".sample" })
+}
+
+// linksBack reports whether the worktree, which git finds with that folder of its own and
+// that common folder, is one of the project's repository, which says so too. What an
+// agent puts in the place of .git may show any file by a link, and have git write another
+// index.
+func (v *voucher) linksBack(dir, common string) bool {
+	if v.tree == v.root || v.Shared {
+		return true // a person's folder
+	}
+	of, ok := v.ask("", "-C", v.root, "rev-parse", "--git-common-dir")
+	of, err := v.resolve(absolute(v.root, strings.TrimSuffix(of, "\n")))
+	common, err2 := v.resolve(absolute(v.tree, common))
+	dir, err3 := v.resolve(dir)
+	if !ok || err != nil || err2 != nil || err3 != nil || common != of || filepath.Dir(dir) != filepath.Join(of, "worktrees") {
+		return false
+	}
+	back, err := v.Machine.Text(filepath.Join(dir, "gitdir"))
+	back = absolute(dir, strings.TrimSuffix(back, "\n"))
+	r, err2 := v.resolve(filepath.Dir(back))
+	return err == nil && err2 == nil && r == v.tree && filepath.Base(back) == ".git"
+}
+
+// absolute is a path that a program printed in a folder.
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // unnested reports whether no other repository lies in the worktree, tracked or

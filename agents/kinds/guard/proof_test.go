@@ -341,3 +341,103 @@ func TestLooksInWorktrees(t *testing.T) {
 		t.Error("who does not lead looks into others' worktrees")
 	}
 }
+
+// What a worker puts in the place of its .git is not the project's repository: git there
+// shows any file by a link, and writes another index. Nobody is granted git there.
+func TestGitOfAnothersMaking(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(w *world, tree string){
+		"a repository of its own": func(w *world, tree string) {
+			w.git("tree", "init", "-q", ".")
+			w.must(os.MkdirAll(filepath.Join(tree, ".git/objects/info"), 0o755))
+			w.must(os.Symlink(filepath.Join(w.dir, "outside/secret"), filepath.Join(tree, ".git/objects/info/alternates")))
+		},
+		"the person's": func(w *world, _ string) { w.write("tree/.git", "gitdir: "+filepath.Join(w.dir, "root/.git")+"\n") },
+		"another's": func(w *world, _ string) {
+			w.git("root", "worktree", "add", "-q", "-b", "peer", "../treepeer")
+			w.write("tree/.git", "gitdir: "+filepath.Join(w.dir, "root/.git/worktrees/treepeer")+"\n")
+		},
+		"another project's": func(w *world, _ string) {
+			w.git(".", "init", "-q", "outside/other")
+			w.write("tree/.git", "gitdir: "+filepath.Join(w.dir, "outside/other/.git")+"\n")
+		},
+		"one that names the tree": func(w *world, tree string) {
+			w.git(".", "init", "-q", "outside/other")
+			w.git("outside/other", "commit", "-q", "--allow-empty", "-m", "x")
+			w.git("outside/other", "worktree", "add", "-q", "../../tree2")
+			w.write("tree/.git", "gitdir: "+filepath.Join(w.dir, "outside/other/.git/worktrees/tree2")+"\n")
+			w.write("outside/other/.git/worktrees/tree2/gitdir", filepath.Join(tree, ".git")+"\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			tree := filepath.Join(w.dir, "tree")
+			if !w.granted("git status") || !w.leads("git -C "+tree+" status") {
+				t.Fatal("git is not granted where all is well")
+			}
+			w.must(os.Remove(filepath.Join(tree, ".git")))
+			put(w, tree)
+			for _, text := range []string{"git status", "git log --oneline -3", "git show HEAD", "git diff"} {
+				if w.granted(text) {
+					t.Errorf("%q is granted to the worker", text)
+				}
+				for _, look := range []string{"git -C " + tree + strings.TrimPrefix(text, "git"), "cd " + tree + " && " + text} {
+					if w.leads(look) {
+						t.Errorf("%q is granted to the supervisor", look)
+					}
+				}
+			}
+		})
+	}
+}
+
+// leads reports whether a text is granted to a supervisor at the project's root.
+func (w *world) leads(text string) bool {
+	root := filepath.Join(w.dir, "root")
+	p := guard.Policy{Role: "review", Leads: true, Root: root, Beside: filepath.Join(w.dir, "tre"), Resolve: guard.Follow, Linked: guard.Linked,
+		Machine: guard.Here(root, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")))}
+	return guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", text), Dir: root}).Verdict == guard.Grant
+}
+
+// A folder in the worktree that is called as an absolute path stands for nothing else,
+// nobody formats a careful zone unasked, and no overlay has go format another file.
+func TestFormatsNothingElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tree := filepath.Join(w.dir, "tree")
+	w.policy.Verify, w.policy.Linked = []string{"go test ./..."}, guard.Linked
+	for _, name := range []string{"src/deep/b.go", "src/careful/c.go", "top/t.go", "src/py/a.py"} {
+		w.write("tree/"+name, "package  a\n")
+	}
+	w.must(os.MkdirAll(filepath.Join(tree, tree, "top"), 0o755))
+	for _, text := range []string{"gofmt -w " + tree, "gofmt -w " + tree + "/", "gofmt -w " + tree + "/top", "gofmt -w " + tree + "/top/t.go"} {
+		if w.granted(text) {
+			t.Errorf("%q is granted", text)
+		}
+	}
+	w.policy.Zones.Careful = []string{"src/careful/"}
+	for text, want := range map[string]bool{"gofmt -w src/deep": true, "gofmt -w src/careful": false, "gofmt -w src/careful/c.go": false, "gofmt -w src": false, "go fmt ./src/...": false, "go fmt ./src/deep": true} {
+		if got := w.granted(text); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
+	for _, env := range []string{"GOFLAGS=-overlay=" + tree + "/o.json", "GOENV=" + tree + "/env"} {
+		w.policy.Machine = guard.Here(tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"), env))
+		if w.granted("go fmt ./src/deep") {
+			t.Errorf("go fmt is granted with %s", env)
+		}
+	}
+}
+
+// A link that goes through /proc leads each program elsewhere: nothing is known of it.
+func TestFollowsNoProc(t *testing.T) {
+	t.Parallel()
+	link := filepath.Join(t.TempDir(), "x")
+	if err := os.Symlink("/proc/self/cwd/a", link); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := guard.Follow(link); err == nil && to != link {
+		t.Errorf("it leads to %s", to)
+	}
+}
