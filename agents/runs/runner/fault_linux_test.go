@@ -28,6 +28,16 @@ func (p *project) mounted() string {
 	return dir
 }
 
+// started waits for the file that a task makes next to the project: running is
+// recorded before the program starts, and starting it needs space.
+func (p *project) started() {
+	p.t.Helper()
+	p.until("the program of the node", func() bool {
+		_, err := os.Stat(filepath.Join(filepath.Dir(p.root), "up"))
+		return err == nil
+	})
+}
+
 // A disk that is full when a node ends loses nothing: its end is recorded and
 // its marker is there once there is space again, and the node ran once.
 func TestDiskFullWhileANodeEnds(t *testing.T) {
@@ -35,7 +45,7 @@ func TestDiskFullWhileANodeEnds(t *testing.T) {
 session: s
 defaults: {agent: command, role: review}
 agents:
-  - {name: a, task: "while ! test -e ../go; do sleep 0.1; done; exit 3"}
+  - {name: a, task: "touch ../up; while ! test -e ../go; do sleep 0.1; done; exit 3"}
   - {name: b, task: "true", depends_on: a}
   - {name: c, task: "true", depends_on: a, when: all_done}
 `)
@@ -43,6 +53,7 @@ agents:
 	r := p.create()
 	c := p.live(r, HowStart)
 	p.becomes(r, "a: running\nb: waiting\nc: waiting")
+	p.started()
 	ballast := filepath.Join(dir, "ballast")
 	f, err := os.Create(ballast)
 	if err != nil {
@@ -94,12 +105,13 @@ func TestDiskFullAtTheEnd(t *testing.T) {
 session: s
 defaults: {agent: command, role: review}
 agents:
-  - {name: a, task: "while ! test -e ../go; do sleep 0.1; done; exit 3"}
+  - {name: a, task: "touch ../up; while ! test -e ../go; do sleep 0.1; done; exit 3"}
 `)
 	dir := p.mounted()
 	r := p.create()
 	c := p.live(r, HowStart)
 	p.becomes(r, "a: running")
+	p.started()
 	// The records get a page of their own to go on in; a marker needs another.
 	info, err := os.Stat(r.Records())
 	if err != nil {
@@ -206,7 +218,7 @@ worktree_base: trees
 setup: ["echo made > made.txt"]
 defaults: {agent: command, retries: 3}
 agents:
-  - {name: a, role: review, task: "while ! test -e ../go; do sleep 0.1; done"}
+  - {name: a, role: review, task: "touch ../up; while ! test -e ../go; do sleep 0.1; done"}
   - {name: b, task: "echo b > b.txt", depends_on: a}
   - {name: c, role: review, task: "true", depends_on: a}
 `)
@@ -225,6 +237,7 @@ agents:
 			r := p.create()
 			c := p.live(r, HowStart)
 			p.becomes(r, "a: running\nb: waiting\nc: waiting")
+			p.started()
 			free := p.fill(dir)
 			if err := os.WriteFile(filepath.Join(filepath.Dir(p.root), "go"), nil, 0o644); err != nil {
 				t.Fatal(err)
