@@ -159,9 +159,10 @@ func (l *lexer) command(c *command) bool {
 }
 
 var (
-	// bare words mean nothing to any shell; "=" only within an option, once.
+	// bare words mean nothing to any shell; "=" only within an option, once, and "~" only
+	// behind a letter or digit, as in HEAD~1.
 	bare = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:--?[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|[A-Za-z0-9_./:@%+,-]+)`)
+		return regexp.MustCompile(`^(?:--?[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|(?:[A-Za-z0-9]~|[A-Za-z0-9_./:@%+,-])+)`)
 	})
 	// prefixed is an option whose value is quoted.
 	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[a-z][a-z-]*=$`) })

@@ -243,7 +243,7 @@ var slots = map[string]struct {
 	"KEPT":     {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
 	"TO":       {isPath, "a folder, or a file that is not there or is as KEPT. What the files are then called follows the rule of KEPT"},
 	"FOLDER":   {isPath, "as PATH, without `..` and links, and nothing that programs take orders from (below)"},
-	"REV":      {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
+	"REV":      {isRange, "a branch, a tag, a commit, `HEAD~1`, `'HEAD^'`, or two of them with `..` or `...` between"},
 	"OBJECT":   {isObject, "as REV, or `REV:PATH`"},
 	"COMMIT":   {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
