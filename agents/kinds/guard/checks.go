@@ -170,7 +170,8 @@ var runners = []*runner{
 			{words: "go list", args: "PACKAGE", most: many},
 			{words: "go doc", options: []string{"-all"}, args: "SYMBOL", most: 2},
 			{words: "go version"}, {words: "go env", args: "SYMBOL", most: many, least: 1},
-			{words: "gofmt", options: []string{"-l"}, args: "PATH", most: many, least: 1},
+			{words: "gofmt -l", options: []string{"-s"}, args: "PATH", most: many, least: 1}, {words: "gofmt -s -l", args: "PATH", most: many, least: 1},
+			{words: "gofmt", options: []string{"-d", "-l", "-s"}, args: "PATH", most: many, least: 1},
 			{words: "gofmt", options: []string{"-w", "-l", "-s"}, args: "GOFILE", most: many, least: 1, effect: changes},
 			{words: "go fmt", args: "PACKAGE", most: many, least: 1, effect: changes},
 		}},
@@ -217,7 +218,8 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 		if slices.ContainsFunc(r.beside, func(f *form) bool {
 			m, ok := f.match(c.words)
 			tests = ok && f.effect == changes
-			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"])) && (f.words != "go fmt" || v.formatsPackages(m["PACKAGE"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"]))
+			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"])) && (f.words != "go fmt" || v.formatsPackages(m["PACKAGE"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"])) &&
+				(f.words != "gofmt" || f.effect != prints || v.showsGo(m["PATH"]))
 		}) {
 			return true, tests
 		}
@@ -305,15 +307,30 @@ func (v *voucher) formatsFile(name string) bool {
 	return ok && v.ownName(name) && v.grantsFile(v.dir, name) && !slices.ContainsFunc(append(spots, v.written(v.dir, name)), v.apart)
 }
 
-// formats reports whether gofmt writes nothing but such files. In a folder it writes all
-// files that are named so, in folders of any name below. It writes through a link to a
-// file, and does not follow one to a folder.
+// formats reports whether gofmt writes nothing but such files.
 func (v *voucher) formats(name string) bool {
 	if strings.HasSuffix(name, ".go") {
 		if _, err := v.Machine.Text(filepath.Join(v.dir, name)); err == nil {
 			return v.formatsFile(name)
 		}
 	}
+	return v.allBelow(name, v.formatsFile)
+}
+
+// showsGo reports whether gofmt prints only what lies in the node's own place. To show
+// what differs, it once started diff.
+func (v *voucher) showsGo(names []string) bool {
+	own := func(name string) bool { _, ok := v.spots(v.dir, name); return ok }
+	return v.finds("diff") && !slices.ContainsFunc(names, func(name string) bool {
+		_, err := v.Machine.Text(absolute(v.dir, name))
+		return err != nil && !v.allBelow(name, own)
+	})
+}
+
+// allBelow asks of each file in a folder that gofmt takes: all that are named so, in
+// folders of any name below. It goes through a link to a file, and does not follow one
+// to a folder.
+func (v *voucher) allBelow(name string, asked func(file string) bool) bool {
 	if filepath.IsAbs(name) || v.changed || v.recorded || len(v.moved) > 0 || strings.Contains(name, "..") || !v.ownName(name) || !v.Machine.Exists(filepath.Join(v.dir, name)) {
 		return false
 	}
@@ -332,7 +349,7 @@ func (v *voucher) formats(name string) bool {
 			case err == nil && r == at && notFolder == nil:
 				return !below(name)
 			case strings.HasSuffix(entry, ".go"):
-				return !v.formatsFile(name)
+				return !asked(name)
 			}
 			return false
 		})

@@ -58,7 +58,9 @@ func (v *voucher) places(f *form, m match) bool {
 				stale = stale || len(v.moved) > 0
 			case "FOLDER":
 				stale = stale || v.overlaps(v.written(v.dir, path).rel)
-			case "PATH", "KEPT", "TO":
+			case "PATH":
+				stale = stale && t != "." // it is where the shell stands
+			case "KEPT", "TO":
 			default:
 				continue
 			}

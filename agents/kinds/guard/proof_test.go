@@ -233,6 +233,7 @@ func TestFormatsOwnFiles(t *testing.T) {
 	}
 	w.must(os.Symlink("a.go", filepath.Join(w.dir, "tree/src/link.go")))
 	w.must(os.Symlink("../../outside", filepath.Join(w.dir, "tree/src/out")))
+	w.must(os.Symlink("../../outside/d.go", filepath.Join(w.dir, "tree/src/away.go")))
 	w.write("outside/d.go", "package  d\n")
 	w.must(os.Link(filepath.Join(w.dir, "outside/d.go"), filepath.Join(w.dir, "tree/src/second.go")))
 	for text, want := range map[string]bool{
@@ -254,6 +255,18 @@ func TestFormatsOwnFiles(t *testing.T) {
 			t.Errorf("%q: granted is %v", text, got)
 		}
 	}
+	// What it shows lies in the worktree; what it names may lead anywhere.
+	for text, want := range map[string]bool{
+		"gofmt -d src/a.go": true, "gofmt -d -s src/deep": true, "gofmt -l -d top.go src/a.go": true, "gofmt -d TREE/src/a.go": true, "gofmt -s -l .": true, "gofmt -l .": true, "gofmt -d src/link.go": true, "gofmt -d src/second.go": true, "gofmt src/a.go": true, "gofmt -d src/folder.go": true,
+		"go test ./... && gofmt -l .": true, "go test ./...; gofmt -l .": true, "go vet ./... && go test ./... 2>&1 | tail -5; gofmt -s -l .": true, "go test ./... && gofmt -l . && git add -A && git commit -qm x": true,
+		"gofmt -d .": false, "gofmt -d src": false, "gofmt .": false, "gofmt src": false, "gofmt -d src/away.go": false, "gofmt -d src/out/d.go": false, "gofmt -d src/out": false, "gofmt -d ../outside": false, "gofmt -d TREE": false, "gofmt -d /etc": false, "gofmt -d .git": false, "gofmt -d src/none.go": false,
+		"go test ./... && gofmt -d .": false, "go test ./... && gofmt -l src": false, "go test ./... && gofmt -l ./": false, "go test ./... && gofmt -l . src/link.go": false, "go test ./... && gofmt -d src/a.go": false, "go test ./... && gofmt -l ..": false, "go test ./... && gofmt -w .": false, "go test ./... && cat .": true, "go test ./... && cat ./src/a.go": false, "git restore src/b.txt && gofmt -d src/deep": false,
+		"gofmt -d": false, "gofmt -l": false, "gofmt": false, "gofmt -d=x src/a.go": false, "gofmt -d -w src/a.go": false, "gofmt -w -d .": false, "gofmt -d -r 'a -> b' src/a.go": false, "gofmt -d -cpuprofile=x src/a.go": false, "gofmt -e -d src/a.go": false, "gofmt -d src/*.go": false, "gofmt -d -- src/a.go": false, "gofmt -d src/a.go > src/x": false, "PATH=. gofmt -d src/a.go": false, "./gofmt -d src/a.go": false,
+	} {
+		if got := w.granted(strings.ReplaceAll(text, "TREE", w.policy.Tree)); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
 	w.must(os.Symlink("../a.go", filepath.Join(w.dir, "tree/src/deep/link.go")))
 	if w.granted("gofmt -w src/deep") {
 		t.Error("gofmt writes through a link to a file")
@@ -265,13 +278,13 @@ func TestFormatsOwnFiles(t *testing.T) {
 	}
 	w.policy.Scope = nil
 	w.must(os.RemoveAll(filepath.Join(w.dir, "tree/.claude")))
-	for _, name := range []string{"src/link.go", "src/second.go"} {
+	for _, name := range []string{"src/link.go", "src/second.go", "src/away.go"} {
 		if w.granted("gofmt -w .") || w.granted("go fmt ./...") || w.granted("gofmt -w src") {
 			t.Errorf("%s leads out", name)
 		}
 		w.must(os.Remove(filepath.Join(w.dir, "tree", name)))
 	}
-	for _, text := range []string{"gofmt -w .", "go fmt ./...", "gofmt -l -w src"} {
+	for _, text := range []string{"gofmt -w .", "go fmt ./...", "gofmt -l -w src", "gofmt -d .", "gofmt src"} {
 		if !w.granted(text) {
 			t.Errorf("%q is not granted", text)
 		}
