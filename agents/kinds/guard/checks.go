@@ -132,7 +132,7 @@ func parts(check string) [][]lexeme {
 	}
 	var all [][]lexeme
 	for i, c := range commands {
-		if i > 0 && c.after != "&&" || c.redirected || c.looped || c.to != "" || c.words[0].here || slices.Contains(builtins, c.words[0].text) {
+		if i > 0 && c.after != "&&" || c.redirected || c.looped || c.here || c.to != "" || c.words[0].here || slices.Contains(builtins, c.words[0].text) {
 			return nil
 		}
 		if i == 0 || !filepath.IsAbs(c.words[0].text) && !strings.Contains(c.words[0].text, "..") && !slices.ContainsFunc(commands[:i], func(c command) bool { return !builds(c.words) }) {

@@ -158,8 +158,8 @@ func (g *guard) grantsText(dir string, placed bool, text string) bool {
 	if to, ok := v.goesHome(commands); ok {
 		v.dir, v.placed, commands = to, true, commands[1:]
 	}
-	for _, c := range commands {
-		if !v.grants(c) {
+	for i, c := range commands {
+		if !v.goes(commands[i:]) && !v.grants(c) {
 			return false
 		}
 	}
@@ -282,6 +282,24 @@ func (v *voucher) goesHome(commands []command) (to string, ok bool) {
 		(len(commands) == 1 || commands[1].after == "&&")
 }
 
+// goes reports whether a text goes on in a folder of the node's own: by a path that no
+// CDPATH redirects, and so that nothing behind it runs when that fails.
+func (v *voucher) goes(commands []command) bool {
+	c, rest := commands[0], commands[1:]
+	if !c.is("cd") || c.looped || c.to != "" || len(c.words) != 2 || c.words[1].here || c.after == "|" || c.after == "||" || v.changed ||
+		len(rest) > 0 && rest[0].after != "&&" || slices.ContainsFunc(rest, func(c command) bool { return c.after == "||" || c.after == ";" }) {
+		return false
+	}
+	name := c.words[1].text
+	at, err := v.resolve(absolute(v.dir, name))
+	if _, own := v.spots(v.dir, name); !isPath(name) || !filepath.IsAbs(name) && (!v.placed || !strings.HasPrefix(name, "./")) ||
+		strings.Contains(name, "..") || !own || err != nil || at != v.written(v.dir, name).path {
+		return false
+	}
+	v.dir, v.placed = at, true
+	return true
+}
+
 // builtins are the names by which shells change themselves: a check that begins
 // with one is granted as a text of its own only.
 var builtins = strings.Fields("cd pushd popd eval source . exec set unset export alias unalias command builtin trap enable shopt " +
@@ -302,7 +320,7 @@ func (v *voucher) grants(c command) bool {
 		return true
 	}
 	for _, f := range forms {
-		if (c.looped || c.direct) && f.effect != prints || c.direct && !v.finds(f.program()) {
+		if f.reads != c.here || (c.looped || c.direct) && f.effect != prints || c.direct && !v.finds(f.program()) {
 			continue
 		}
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
@@ -352,7 +370,7 @@ func steers(file string) bool {
 // checks reports whether a command is one of the node's checks, a part of one or less
 // than it. It may do anything, and a person wants it run.
 func (v *voucher) checks(c command) bool {
-	if c.looped || c.to != "" || !v.atChecks(v.dir, v.placed) {
+	if c.looped || c.here || c.to != "" || !v.atChecks(v.dir, v.placed) {
 		return false
 	}
 	for _, check := range v.Verify {

@@ -20,7 +20,7 @@ b"|'a
 pwn'|`+`link/secret|link|link2|src/link2|inlink/a.txt|gitdir/config|../outside/secret|OUTSIDE/secret|/etc/passwd|../root/README|../root/.git/config|.git|.git/config|.cmux/state|.claude/settings.json|.claude|sub/.claude|TREE/src/a.txt|TREE/../outside/secret|src/../../outside/secret|inlink/../link/secret|HEAD:link|HEAD:../x|HEAD~1|HEAD^|^HEAD|'^HEAD'|OLD:link|TREEID|@{-1}|@{u}|:/x|:(top)src|:!src|'*'|*|s*|?|[a-z]*|{a,b}|~|~root|=pwn|=ls|==|a=~|$HOME|"$HOME"|"$=HOME"|"$(pwn)"|`+"`pwn`|\"`pwn`\""+`|$(pwn)|$'pwn'|$"pwn"|"a!b"|!!|!pwn|#x|x#|<(pwn)|>(pwn)|=(pwn)|(pwn)|{pwn,}|%1|%pwn|+x|@x|-|--|-n|--output=FILE|a\ b|a\|pwn|\$x|"a\"b"|''|'a''b'|a'b'|'a'"b"|'a'b|x'|"|x"y|<secret|< link/secret|<<<x|1>FILE|>FILE|> FILE|>>FILE|&>FILE|>&FILE|>|FILE|2>FILE|2>&1|2>/dev/null|> /dev/null|>/dev/null 2>&1|2>&-|>&2|<&3|{fd}>FILE`, "|")
 
 // joints stand between commands.
-var joints = []string{" && ", " && ", " && ", "; ", "\n", " | ", " || ", " |& ", " & ", "&", "\n\n", " &&\n", " ;\n", "\r\n", "\v", " && cd src && ", " && cd .. && ", "\\n", ";;", "; }", " ) "}
+var joints = []string{" && ", " && ", " && ", "; ", "\n", " | ", " || ", " |& ", " & ", "&", "\n\n", " &&\n", " ;\n", "\r\n", "\v", " && cd src && ", " && cd .. && ", " && cd ./src && ", "; cd ./link && ", "; cd TREE/src && ", " | cd ./src && ", " || cd ./sub && ", "; cd ./src; ", " && cd TREE && ", "\\n", ";;", "; }", " ) "}
 
 // bits are put anywhere.
 var bits = []string{
@@ -32,6 +32,9 @@ var bits = []string{
 var messages = []string{
 	"x", "Add it\n\nBecause.", "It's \"done\" (really).", "a\n\nb", " EOF", "EOF id > FILE )", "\tEOF\npwn", "x) \"; pwn; \"", "x) `pwn`", "EOFpwn", "a'b\nc\"d", "$(pwn) `pwn` $HOME", "\\", "a \\", "#", "((", "case x in a)", "'", "\"", "`", "${", "$((", "# it's )", "<<'END'\npwn\nEND", "\nEOF\npwn", "EOF\\", "E\\OF", "e\nEOF\n)\"; pwn \"",
 }
+
+// ends are those of here-documents.
+var ends = []string{"'EOF'", "'EOF'", "'END'", "EOF", "EOF", `"EOF"`, "-EOF", "-'EOF'", "'MSG'", "'E'OF", "'eof'", "PWN", "'A B'", "\\EOF"}
 
 // What moves, removes and writes files, in loops and behind locks: the parts of texts
 // that are granted since agents do that, and of their neighbors.
@@ -63,7 +66,14 @@ func (m *maker) moved() string {
 			}
 		}
 		return c
-	case 3, 4:
+	case 3:
+		end := pick(m, ends)
+		doc := "<<" + end + "\n" + pick(m, messages) + "\n" + strings.Trim(end, `-'"`)
+		if m.IntN(3) == 0 {
+			return pick(m, []string{"git commit -F - ", "git commit -q -F - ", "git commit -a -F - ", "git commit -F - -q ", "git commit -F -", "git commit -m ", "cat ", "pwn "}) + doc
+		}
+		return pick(m, []string{"cat", "cat", "cat", "cat src/a.txt", "pwn"}) + intos[m.IntN(5)] + pick(m, kept[:24]) + " " + doc
+	case 4:
 		into := intos[m.IntN(5)]
 		if m.IntN(6) == 0 {
 			into = pick(m, intos)
@@ -103,7 +113,8 @@ func (m *maker) command() string {
 	}
 	if strings.HasSuffix(c, "-m") || strings.HasSuffix(c, "am") {
 		if m.IntN(3) == 0 {
-			return c + " \"$(cat <<'EOF'\n" + pick(m, messages) + "\nEOF\n)\""
+			end := pick(m, ends)
+			return c + " \"$(cat <<" + end + "\n" + pick(m, messages) + "\n" + strings.Trim(end, `-'"`) + "\n)\""
 		}
 		c += " " + pick(m, operands)
 	}

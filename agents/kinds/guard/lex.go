@@ -15,7 +15,8 @@ type command struct {
 	words      []lexeme
 	redirected bool
 	to         string // the file that takes what it prints; empty: none
-	here       bool   // a quoted here-document is what it reads, and it prints to a file
+	adds       bool   // the file keeps what it holds
+	here       bool   // a literal here-document is what it reads
 	looped     bool   // it stands in a loop, which runs it for another word too
 	direct     bool   // a program starts it, once it has waited, and no shell
 }
@@ -95,37 +96,46 @@ var intoFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^>{1,2} ?([A-Za-z0-9_./][A-Za-z0-9_./@+,-]*)( *)(&&|\|\||[|;\n]|$)`)
 })
 
-// documents begin a here-document that no shell expands, and name the file that takes
-// it, before or behind.
+// documents begin a here-document, and may name the file that takes it, before or behind.
 var documents = sync.OnceValue(func() *regexp.Regexp {
-	const name = `([A-Za-z0-9_./][A-Za-z0-9_./@+,-]*)`
-	return regexp.MustCompile(`^(?:> ?` + name + ` <<'([A-Z]+)'|<<'([A-Z]+)' > ?` + name + `)\n`)
+	const to = `(>{1,2}) ?([A-Za-z0-9_./][A-Za-z0-9_./@+,-]*)`
+	return regexp.MustCompile(`^(?:` + to + ` )?<<(-?)('[A-Z]+'|"[A-Z]+"|[A-Z]+)(?: ` + to + `)?\n`)
 })
 
-// document reads a here-document for a file, with its end. No line of it may begin as
-// its end does, which some shells take for the end.
-func (l *lexer) document() (to string, ok bool) {
+// document reads a here-document in which no shell replaces anything, with its end. No
+// line of it may begin as its end does, which some shells take for the end.
+func (l *lexer) document(c *command) bool {
 	m := documents().FindStringSubmatch(l.rest)
-	if m == nil {
-		return "", false
+	if m == nil || m[2] != "" && m[6] != "" {
+		return false
 	}
-	to, end := m[1]+m[4], m[2]+m[3]
-	rest := l.rest[len(m[0]):]
-	for line := range strings.Lines(rest) {
-		rest = rest[len(line):]
-		if strings.TrimSuffix(line, "\n") == end {
-			l.rest = rest
-			if strings.HasSuffix(line, "\n") {
+	end := strings.Trim(m[4], `'"`)
+	begins := l.rest[len(m[0]):]
+	rest := begins
+	for line := range strings.Lines(begins) {
+		last := strings.TrimSuffix(line, "\n")
+		if m[3] != "" {
+			last = strings.TrimLeft(last, "\t")
+		}
+		if last == end {
+			c.to, c.adds, c.here = m[2]+m[6], m[1]+m[5] == ">>", true
+			text := begins[:len(begins)-len(rest)]
+			rest = rest[len(line):]
+			if l.rest = rest; strings.HasSuffix(line, "\n") {
 				l.rest = "\n" + rest
 			}
-			return to, true
+			return end != m[4] || !strings.ContainsAny(text, expanded)
 		}
 		if strings.HasPrefix(strings.TrimSpace(line), end) {
-			return "", false
+			return false
 		}
+		rest = rest[len(line):]
 	}
-	return "", false
+	return false
 }
+
+// expanded are the characters that mean something where a here-document is not quoted.
+const expanded = "$`\\"
 
 // command reads words up to an operator or the end.
 func (l *lexer) command(c *command) bool {
@@ -134,12 +144,11 @@ func (l *lexer) command(c *command) bool {
 			c.redirected, l.rest = true, l.rest[m[7]:]
 			return true
 		}
-		if to, ok := l.document(); ok && len(c.words) == 1 {
-			c.to, c.here = to, true
-			return true
+		if documents().MatchString(l.rest) {
+			return l.document(c) && takesDocument(c)
 		}
 		if m := intoFile().FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {
-			c.to, l.rest = l.rest[m[2]:m[3]], l.rest[m[5]:]
+			c.to, c.adds, l.rest = l.rest[m[2]:m[3]], strings.HasPrefix(l.rest, ">>"), l.rest[m[5]:]
 			return true
 		}
 		w, ok := l.word()
@@ -193,10 +202,8 @@ func (l *lexer) word() (w lexeme, ok bool) {
 	return w, ends().MatchString(l.rest)
 }
 
-const (
-	hereBegins = "\"$(cat <<'EOF'\n"
-	hereEnds   = "\nEOF\n)\""
-)
+// hereBegins begins the here-document of a commit message.
+var hereBegins = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"\$\(cat <<(?:'([A-Z]+)'|([A-Z]+))\n`) })
 
 // commitMessage reads the one substitution that is known: the here-document
 // that Claude Code writes for commit messages. No line of it may begin as its
@@ -204,16 +211,17 @@ const (
 // parenthesis without knowing of here-documents: they must find the same, or
 // nothing that they could run.
 func commitMessage(text string) (message, rest string, ok bool) {
-	text, ok = strings.CutPrefix(text, hereBegins)
-	if !ok {
+	m := hereBegins().FindStringSubmatch(text)
+	if m == nil {
 		return "", "", false
 	}
-	message, rest, ok = strings.Cut(text, hereEnds)
-	if !ok || strings.ContainsAny(rest, `'"`) {
+	end := m[1] + m[2]
+	message, rest, ok = strings.Cut(text[len(m[0]):], "\n"+end+"\n)\"")
+	if !ok || strings.ContainsAny(rest, `'"`) || m[2] != "" && strings.ContainsAny(message, expanded) {
 		return "", "", false
 	}
 	for line := range strings.Lines(message) {
-		if strings.HasPrefix(strings.TrimSpace(line), "EOF") {
+		if strings.HasPrefix(strings.TrimSpace(line), end) {
 			return "", "", false
 		}
 	}

@@ -148,7 +148,7 @@ func (v *voucher) unstaged(files []string) bool {
 var plainFormat = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[^%\\]|%[%s]|\\[nrt\\"'])+$`) })
 
 // writes reports whether a command puts literal text into a file that is not there
-// yet, or that the text has made.
+// yet, or that the text has made, or adds it to one of the node's own.
 func (v *voucher) writes(c command) bool {
 	at := v.spotOf(v.dir)
 	if c.looped || !v.placed || at.whose != own || at.state != "" || !v.builds() || v.changed || v.recorded {
@@ -157,7 +157,7 @@ func (v *voucher) writes(c command) bool {
 	words := c.words[1:]
 	switch {
 	case c.here:
-		if !c.is("cat") || !v.reaches("cat") {
+		if !v.reaches("cat") {
 			return false
 		}
 	case c.is("echo"):
@@ -169,8 +169,13 @@ func (v *voucher) writes(c command) bool {
 		return false
 	}
 	rel, ok := v.plainName(c.to)
-	if !ok || strings.HasSuffix(c.to, "/") || !slices.Contains(v.wrote, rel) && (v.overlaps(rel) || v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(rel)))) {
+	if !ok || strings.HasSuffix(c.to, "/") || !slices.Contains(v.wrote, rel) && v.overlaps(rel) {
 		return false
+	}
+	if at := filepath.Join(v.tree, filepath.FromSlash(rel)); v.Machine.Exists(at) {
+		if _, err := v.Machine.Text(at); err != nil || !c.adds {
+			return false
+		}
 	}
 	v.moved, v.wrote = append(v.moved, rel), append(v.wrote, rel)
 	return true

@@ -295,14 +295,15 @@ func (w *world) promised(name string, now map[string]state) bool {
 }
 
 // mayBeNew reports whether a file of the scope is one that plain text was put into, or
-// one that was moved there, in the place of nothing or of what git keeps.
+// one that was moved there, in the place of nothing or of what git keeps, or one with more.
 func (w *world) mayBeNew(name, rest string, s state) bool {
 	if !strings.HasPrefix(rest, "src/") || !s.mode.IsRegular() || strings.Contains(rest, "/.") || strings.Contains(s.content, canary) {
 		return false
 	}
 	kept := slices.ContainsFunc(slices.Collect(maps.Keys(w.history)), func(known string) bool { return strings.HasSuffix(known, "\x00"+s.content) })
 	was, before := w.before[name]
-	return (kept || s.mode.Perm()&0o111 == 0) && (!before || w.history[rest+"\x00"+was.content] && kept)
+	added := before && was.mode == s.mode && strings.HasPrefix(s.content, was.content)
+	return added || (kept || s.mode.Perm()&0o111 == 0) && (!before || w.history[rest+"\x00"+was.content] && kept)
 }
 
 // told is what the programs said since it was last asked.

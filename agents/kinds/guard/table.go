@@ -37,6 +37,7 @@ type form struct {
 	paths   string // the slot of the arguments behind "--"
 	to      bool   // the last argument, whichever, is in the slot TO
 	mixed   bool   // options may stand behind arguments
+	reads   bool   // it reads a here-document
 	effect  effect
 }
 
@@ -85,6 +86,9 @@ var forms = []*form{
 	{words: "git add", options: []string{"-A", "--all", "-u", "--update", "-v"}, args: "PATH", most: many, paths: "PATH", effect: records},
 	{words: "git commit", options: []string{"-q", "--quiet", "-a", "--all", "-aq", "-qa", "--allow-empty",
 		"-m MESSAGE", "-am MESSAGE", "-qm MESSAGE", "-qam MESSAGE", "-aqm MESSAGE", "--message=MESSAGE"}, needs: "MESSAGE", effect: records},
+	{words: "git commit -F -", options: []string{"-q", "--quiet", "-a", "--all"}, reads: true, effect: records},
+	{words: "git commit -q -F -", options: []string{"-a", "--all"}, reads: true, effect: records},
+	{words: "git commit -a -F -", options: []string{"-q", "--quiet"}, reads: true, effect: records},
 	{words: "git commit --no-edit", options: []string{"-q", "--quiet", "-a", "--all"}, effect: records},
 	{words: "git merge --no-edit", args: "TIP", most: 1, least: 1, effect: changes},
 	{words: "git restore --staged", options: []string{"-q", "--quiet"}, args: "PATH", most: many, paths: "PATH", effect: records},
@@ -170,6 +174,17 @@ func (f *form) match(words []lexeme) (m match, ok bool) {
 	return m, true
 }
 
+// takesDocument reports whether a command is known to read a here-document.
+func takesDocument(c *command) bool {
+	if c.to != "" {
+		return len(c.words) == 1 && c.is("cat")
+	}
+	return slices.ContainsFunc(forms, func(f *form) bool {
+		_, ok := f.match(c.words)
+		return ok && f.reads
+	})
+}
+
 // start takes the words off that begin the form. git takes --no-pager before
 // its subcommand.
 func (f *form) start(words []lexeme) (rest []lexeme, ok bool) {
@@ -237,7 +252,7 @@ var slots = map[string]struct {
 }{
 	"N":        {func(s string) bool { return number().MatchString(s) }, "a number"},
 	"TEXT":     {func(string) bool { return true }, "a literal text. That of `echo` may begin with `---`"},
-	"MESSAGE":  {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
+	"MESSAGE":  {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it; `EOF` is any word of capitals"},
 	"PATH":     {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
 	"FILE":     {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
 	"KEPT":     {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
@@ -330,6 +345,9 @@ func Grants() string {
 		}
 		if f.paths != "" {
 			args = append(args, "-- "+f.paths+" ...")
+		}
+		if f.reads {
+			args = append(args, "<<'EOF'")
 		}
 		if f.to {
 			for i := range args {
