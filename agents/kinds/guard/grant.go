@@ -409,6 +409,8 @@ func (v *voucher) vouches(f *form, m match) bool {
 		return true
 	case !v.reaches(f.program()):
 		return false
+	case f.effect == edits:
+		return v.edits(f, m)
 	case f.effect == shifts:
 		return v.reaches("git") && v.seesTree(f) && v.movesKept(f, m)
 	case f.program() != "git":

@@ -180,3 +180,47 @@ func (v *voucher) writes(c command) bool {
 	v.moved, v.wrote = append(v.moved, rel), append(v.wrote, rel)
 	return true
 }
+
+// edits reports whether sed changes just these files of the node's own, and leaves at
+// most copies that were not there. The sed of BSD systems takes the word behind -i for
+// the ending of the copy, and then the first other word for the script.
+func (v *voucher) edits(f *form, m match) bool {
+	_, copied, _ := strings.Cut(f.words, "-i")
+	copied = strings.TrimSpace(copied)
+	for _, name := range m["EDITED"] {
+		rel, ok := v.plainName(name)
+		at := filepath.Join(v.tree, filepath.FromSlash(rel))
+		if _, err := v.Machine.Text(at); !ok || err != nil || v.changed || v.recorded || v.overlaps(rel) {
+			return false
+		}
+		v.moved = append(v.moved, rel)
+		if copied == "" {
+			if writesAsScript(name) {
+				return false
+			}
+			continue
+		}
+		rel, ok = v.plainName(name + copied)
+		if !ok || v.overlaps(rel) || v.Machine.Exists(at+copied) {
+			return false
+		}
+		v.moved, v.wrote = append(v.moved, rel), append(v.wrote, rel)
+	}
+	return true
+}
+
+// writesAsScript reports whether a sed that takes a name for its script might write.
+func writesAsScript(name string) bool {
+	if rest, ok := strings.CutPrefix(name, "/"); ok { // a pattern that chooses lines
+		_, name, _ = strings.Cut(rest, "/")
+		name = strings.TrimLeft(name, "I")
+	}
+	switch {
+	case len(name) < 2 || strings.ContainsAny(name[:1], "wW0123456789,+ "):
+		return true
+	case name[0] != 's':
+		return false
+	}
+	parts := strings.SplitN(name[2:], name[1:2], 3)
+	return len(parts) == 3 && strings.ContainsAny(parts[2], "wWe")
+}

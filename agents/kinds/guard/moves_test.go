@@ -1,8 +1,11 @@
 package guard_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"cmux/agents/kinds/guard"
@@ -85,6 +88,86 @@ func TestMoves(t *testing.T) {
 		if w.granted(text) {
 			t.Errorf("%s is granted", text)
 		}
+	}
+}
+
+// TestEditsInPlace: sed changes a file of the node's own where it lies, and does nothing
+// else, whatever its script and its options.
+func TestEditsInPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.policy.Tree
+	w.policy.Zones.Careful, w.policy.Linked = []string{"src/care/"}, guard.Linked
+	for _, name := range []string{"src/c.txt", "src/deep/e.txt", "src/.hidden", "src/care/x", "src/two", "src/d.txt", "src/d.txt.bak", "src/d.txt-e", "src/wx", "src/1wx", "src/sxaxbxwx", "src/saabaw", "src/.claude/x", "src/repo/x", "src/repo/.git/HEAD"} {
+		w.write("tree/"+name, "one\ntwo\nthree\n")
+	}
+	w.must(os.Link(filepath.Join(p, "src/two"), filepath.Join(p, "src/two2")))
+	w.must(os.Symlink("deep", filepath.Join(p, "src/folder")))
+	w.must(os.Symlink("c.txt", filepath.Join(p, "src/link")))
+	w.before = w.look()
+	runs := func(text string, want ...string) {
+		t.Helper()
+		for _, sh := range shells {
+			_, err := w.shell(sh, "bin", text)
+			if names, _ := w.changed(); err != nil || foreign(ran(w.told())) != "" || slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(want, n) && n != "tree/src" }) {
+				t.Errorf("%v: %q changes %q, %v", sh, text, names, err)
+			}
+		}
+	}
+	for _, text := range []string{
+		"sed -i 's/one/two/' src/c.txt", "sed -i 's/one/two/g' src/c.txt", `sed -i "s|one|a/b|" src/c.txt`, "sed -i 's#o\\(n\\)e#\\1 & w x#' src/c.txt", "sed -E -i 's/(o|t)[a-z]+/\\1/2' src/c.txt", "sed -i -E 's/[0-9]+//gI' src/c.txt", "sed -i -e 's/e/w/' src/c.txt", "sed -i -e 's/e/w/' src/c.txt src/deep/e.txt",
+		"sed -i.bak 's/one/two/' src/c.txt", "sed -i.bak -E 's/o+/e/' src/c.txt", "sed -i 2d src/c.txt", "sed -i '2,$d' src/c.txt", "sed -i '$d' src/c.txt", "sed -i '/^two w/d' src/c.txt", "sed -i '2,3s/t/w x/' src/c.txt", "sed -i 's/x/$(pwn)`pwn`/' src/c.txt", "sed -i 's/one//' " + p + "/src/c.txt", "sed -i s/one/two/ src/c.txt && git diff && git add -A && git commit -q -m x && git log -1",
+		"cd " + p + " && sed -i 's,one,two,' src/c.txt", "cd ./src && sed -i 's/one/two/' c.txt", "cd ./src && sed -i.bak 's/one/two/' c.txt",
+	} {
+		if !w.granted(text) {
+			t.Errorf("%s is not granted", text)
+		} else if !strings.Contains(text, "git") {
+			runs(text, "tree/src/c.txt", "tree/src/deep/e.txt", "tree/src/c.txt.bak")
+		}
+	}
+	for _, text := range []string{
+		// Scripts that write, read, start, or that are more than one command.
+		"sed -i 's/one/two/w x' src/c.txt", "sed -i 's/one/two/w /dev/stdout' src/c.txt", "sed -i 's/one/pwn/e' src/c.txt", "sed -i 's/one/pwn/ge' src/c.txt", "sed -i 's/one/two/gw x' src/c.txt", "sed -i 's/one/two/m' src/c.txt", "sed -i 'w x' src/c.txt", "sed -i '1w x' src/c.txt", "sed -i 'W x' src/c.txt", "sed -i '1e pwn' src/c.txt", "sed -i e src/c.txt", "sed -i 'r ../outside/secret' src/c.txt", "sed -i 'R ../outside/secret' src/c.txt", "sed -i '1r/etc/passwd' src/c.txt",
+		"sed -i 's/a/b/;w x' src/c.txt", "sed -i 's/a/b/;1e pwn' src/c.txt", "sed -i '1d;w x' src/c.txt", "sed -i '1{w x' src/c.txt", "sed -i 's/a/b/\nw x' src/c.txt", "sed -i 's/a/b\nw x/' src/c.txt", "sed -i '/a/w x' src/c.txt", "sed -i '/a/e' src/c.txt", "sed -i '/a/s/b/c/w x' src/c.txt", "sed -i 's/a/b/ w x' src/c.txt", "sed -i 's/a/b/}w x' src/c.txt", "sed -i 's/[/]w x/a/' src/c.txt", "sed -i 's/a\\/b/w/' src/c.txt", "sed -i 's/a/b\\/w x/' src/c.txt", "sed -i 's/a/b/c/w x' src/c.txt", "sed -i 's/a/b' src/c.txt", "sed -i s src/c.txt", "sed -i 'sxaxbxw y' src/c.txt", "sed -i 's a b w' src/c.txt", "sed -i 'swawbww x' src/c.txt", "sed -i 'y/a/b/' src/c.txt", "sed -i '1i x' src/c.txt", "sed -i 'a x' src/c.txt", "sed -i '1!d' src/c.txt", "sed -i '#n' src/c.txt", "sed -i '0~2d' src/c.txt", "sed -i 'F' src/c.txt", "sed -i 'q' src/c.txt", "sed -i '$!N;d' src/c.txt",
+		// Options.
+		"sed -i -f x src/c.txt", "sed -i -n 's/a/b/' src/c.txt", "sed -ni 's/a/b/' src/c.txt", "sed -i -n 1p src/c.txt", "sed -i -e 's/a/b/' -e 'w x' src/c.txt", "sed -i -e 's/a/b/' -e 's/c/d/' src/c.txt", "sed -i -e 's/a/b/' -f x src/c.txt", "sed -i 's/a/b/' -e 'w x' src/c.txt", "sed -i 's/a/b/' src/c.txt -e 'w x'", "sed -i 's/a/b/' src/c.txt --expression=1e", "sed -i 's/a/b/' -s src/c.txt", "sed -i 's/a/b/' -- src/c.txt", "sed -i --follow-symlinks 's/a/b/' src/link", "sed --in-place 's/a/b/' src/c.txt", "sed --in-place=../x 's/a/b/' src/c.txt", "sed -i../x 's/a/b/' src/c.txt", "sed -i* 's/a/b/' src/c.txt", "sed -i'/../../x*' 's/a/b/' src/c.txt", "sed -i.orig 's/a/b/' src/c.txt", "sed -i '' 's/a/b/' src/c.txt", "sed -iE 's/a/b/' src/c.txt", "sed -Ei 's/a/b/' src/c.txt", "sed -i -s 's/a/b/' src/c.txt", "sed -i -z 's/a/b/' src/c.txt", "sed -i -E -e 's/a/b/' src/c.txt", "sed -E -i.bak 's/a/b/' src/c.txt", "sed -i", "sed -i 's/a/b/'", "sed -i src/c.txt", "sed 's/a/b/' src/c.txt", "gsed -i 's/a/b/' src/c.txt", "perl -i -pe 's/a/b/' src/c.txt",
+		// Files.
+		"sed -i 's/a/b/' src/link", "sed -i 's/a/b/' src/link2", "sed -i 's/a/b/' src/folder/e.txt", "sed -i 's/a/b/' inlink/c.txt", "sed -i 's/a/b/' link/new", "sed -i 's/a/b/' src/two", "sed -i 's/a/b/' src/deep", "sed -i 's/a/b/' src/none", "sed -i 's/a/b/' src/.hidden", "sed -i 's/a/b/' src/care/x", "sed -i 's/a/b/' src/.claude/x", "sed -i 's/a/b/' src/repo/x", "sed -i 's/a/b/' src/repo/.git/HEAD", "sed -i 's/a/b/' .git", "sed -i 's/a/b/' README", "sed -i 's/a/b/' sub/c", "sed -i 's/a/b/' ../root/README", "sed -i 's/a/b/' ../outside/secret", "sed -i 's/a/b/' " + filepath.Join(w.dir, "root/README"), "sed -i 's/a/b/' /etc/hosts", "sed -i 's/a/b/' src/deep/../c.txt", "sed -i 's/a/b/' /proc/self/cwd/src/c.txt", "sed -i 's/a/b/' src/*.txt", "sed -i 's/a/b/' src/{c,d}.txt", "sed -i 's/a/b/' $X", "sed -i \"s/a/$X/\" src/c.txt", "sed -i s/a/$(pwn)/ src/c.txt", "sed -i 's/a/b/' src/c.txt > src/f", "for f in c.txt; do sed -i s/a/b/ src/$f; done", "echo src/c.txt | xargs sed -i 's/a/b/'", "PATH=. sed -i 's/a/b/' src/c.txt", "./sed -i 's/a/b/' src/c.txt",
+		// What the sed of BSD systems takes for the script or for a copy.
+		"sed -i 's/a/b/' src/c.txt src/d.txt", "sed -E -i 's/a/b/' src/c.txt src/d.txt", "cd ./src && sed -i 's/a/b/' wx", "cd ./src && sed -i 's/a/b/' 1wx", "cd ./src && sed -i 's/a/b/' sxaxbxwx", "cd ./src && sed -i 's/a/b/' saabaw", "cd ./src && sed -E -i 's/a/b/' wx", "sed -i -e 's/a/b/' src/c.txt src/d.txt", "sed -i.bak -e 's/a/b/' -e src/c.txt", "sed -i -e 's/a/b/' src/d.txt", "sed -i.bak 's/a/b/' src/d.txt",
+		// One text, several commands.
+		"sed -i 's/a/b/' src/c.txt && sed -i 's/a/b/' src/c.txt", "mv src/a.txt src/n && sed -i 's/a/b/' src/n", "rm src/a.txt && sed -i 's/a/b/' src/a.txt", "echo x > src/f && sed -i 's/a/b/' src/f", "echo x >> src/c.txt && sed -i 's/a/b/' src/c.txt", "sed -i 's/a/b/' src/c.txt && rm src/c.txt", "git add -A && sed -i 's/a/b/' src/c.txt", "check it && sed -i 's/a/b/' src/c.txt", "git restore src/b.txt && sed -i 's/a/b/' src/b.txt", "sed -i 's/a/b/' src/c.txt && git restore src/c.txt", "sed -i.bak 's/a/b/' src/c.txt && mv src/a.txt src/c.txt.bak",
+	} {
+		if w.granted(text) {
+			t.Errorf("%s is granted", text)
+		}
+	}
+	// Scripts of all parts: whatever is granted changes that one file.
+	parts := []string{"s", "/", "/", "/", "a", "one", "g", "w", "e", "w x", "\\", "\\/", "[", "]", "[^", "1", "2,3", "$", "d", "d", "I", "p", ";", "{", "}", "#", "|", "\\n", "&", "r", " ", "^", "(", "y", "!", "M", "~", "\\c", "\\x2f"}
+	pick, granted := rand.New(rand.NewPCG(3, 5)), 0
+	for range 60000 {
+		script := []string{"s/", "s|", "1s/", "/", "", "s"}[pick.IntN(6)]
+		for n := pick.IntN(9); n >= 0; n-- {
+			script += parts[pick.IntN(len(parts))]
+		}
+		text := "sed -i '" + script + "' src/c.txt"
+		if granted >= 150 || !w.granted(text) {
+			continue
+		}
+		granted++
+		if why, _ := w.shell(shells[0], "bin", text); why != "" && !strings.HasPrefix(why, "sed:") && !strings.Contains(why, "sed: ") {
+			t.Errorf("%q prints %q", text, why)
+		}
+		if names, _ := w.changed(); foreign(ran(w.told())) != "" || slices.ContainsFunc(names, func(n string) bool { return n != "tree/src" && n != "tree/src/c.txt" }) {
+			t.Errorf("%q changes %q", text, names)
+		}
+	}
+	if granted < 100 {
+		t.Errorf("%d scripts were granted: nothing was proven", granted)
+	}
+	w.policy.Role = "review"
+	if w.granted("sed -i 's/one/two/' src/c.txt") {
+		t.Error("a review edits files")
 	}
 }
 

@@ -19,9 +19,10 @@ const (
 	records               // changes the index, or adds a commit
 	changes               // changes files of the worktree
 	shifts                // moves or removes files that git keeps
+	edits                 // changes files where they lie, as the file tools may
 )
 
-var effects = [...]string{prints: "prints", reports: "reports", makes: "makes folders", records: "records", changes: "changes files", shifts: "moves files"}
+var effects = [...]string{prints: "prints", reports: "reports", makes: "makes folders", records: "records", changes: "changes files", shifts: "moves files", edits: "edits files"}
 
 // form is a command that is granted: the words that begin it, options that
 // stand for themselves, and then arguments. A word in capitals stands for what
@@ -106,6 +107,11 @@ var forms = []*form{
 	{words: "wc", options: []string{"-l", "-c", "-w"}, args: "PATH", most: many},
 	{words: "grep", options: grepOptions, args: "PATH", first: "PATTERN", most: many},
 	{words: "sed", options: []string{"-n LINES"}, needs: "LINES", args: "PATH", most: 1},
+	{words: "sed -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
+	{words: "sed -E -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
+	{words: "sed -i -E", first: "EDIT", args: "EDITED", least: 2, most: many, effect: edits},
+	{words: "sed -i -e", first: "EDIT", args: "EDITED", least: 2, most: many, effect: edits},
+	{words: "sed -i.bak", options: []string{"-E", "-e"}, first: "EDIT", args: "EDITED", least: 2, most: many, effect: edits},
 	{words: "sort", options: []string{"-n", "-r", "-u", "-rn", "-nr"}},
 	{words: "uniq", options: []string{"-c", "-d", "-u"}},
 	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1", "-lh", "-lah", "-lA", "-d", "-ld", "-t", "-lt"}, args: "PATH", most: many},
@@ -263,6 +269,8 @@ var slots = map[string]struct {
 	"COMMIT":   {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
+	"EDIT":     {isEdit, "`s` with `/`, `|`, `#`, `,`, `:` or `@` just three times, and behind it `g`, `I` or a number at most, also for lines (`3s/a/b/`, `2,5s/a/b/`), or `d` for lines or a pattern (`3d`, `2,5d`, `/x/d`)"},
+	"EDITED":   {isPath, "a file as the file tools may write it, under the rule of KEPT for its name. Some programs take the word behind `-i` for the ending of a copy, which must not be there, or the file for a script: no file whose name would write as one"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
 	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one: `./...`"},
 	"GOFILE":   {isPath, "a file `.go` that the node may write, no link on the way to it, or a folder in which all are"},
@@ -297,6 +305,11 @@ var (
 	revision = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:[~^][0-9]*)*$`)
 	})
+	deletes  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9]+(?:,(?:[0-9]+|\$))?|\$|/[^/\n]+/)d$`) })
+	replaces = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[0-9]+(?:,(?:[0-9]+|\$))?)?s([/|#,:@])([^\n]*)$`)
+	})
+	flags  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:g|[0-9]*I?)$|^gI$`) })
 	format = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:oneline|short|medium|full|fuller|(?:format:|tformat:)?(?:%[hHsbBtTpPdDn]|%a[neadirsI]|%c[neadirsI]|[A-Za-z0-9 ,.;:|/()\[\]_-])*)$`)
 	})
@@ -322,6 +335,20 @@ func isObject(s string) bool {
 	return revision().MatchString(rev) && !strings.Contains(s, "..") && isPath(path)
 }
 
+// isEdit reports whether every sed takes a text for one command that only changes lines,
+// or for a fault: what takes fewer of the three for its bounds finds no end.
+func isEdit(s string) bool {
+	if deletes().MatchString(s) {
+		return true
+	}
+	m := replaces().FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	parts := strings.Split(m[2], m[1])
+	return len(parts) == 3 && parts[0] != "" && flags().MatchString(parts[2])
+}
+
 // Grants is the table of what is granted in a shell, as Markdown.
 func Grants() string {
 	var b strings.Builder
@@ -338,7 +365,7 @@ func Grants() string {
 			args = append(args, f.first)
 		}
 		switch {
-		case f.args != "" && f.most == 1:
+		case f.args != "" && f.most == 1+len(args):
 			args = append(args, f.args)
 		case f.args != "":
 			args = append(args, f.args+" ...")
@@ -357,7 +384,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
