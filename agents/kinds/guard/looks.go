@@ -34,11 +34,15 @@ func (v *voucher) visits(tree string) *voucher {
 // looks vouches for a command of who leads that shows something of one worktree of its
 // agents: git -C WORKTREE, or a program whose files all lie there, by their whole names.
 func (v *voucher) looks(c command) bool {
-	if !v.Leads || v.checked || v.changed || v.recorded || len(c.words) < 2 || c.looped || c.direct || c.to != "" {
+	if !v.Leads || v.checked || v.changed || v.recorded || len(c.words) < 2 || c.direct || c.here || c.to != "" {
 		return false
 	}
 	if words := c.words; words[0].text == "git" && len(words) > 3 && words[1].text == "-C" && !words[1].here && !words[2].here {
-		at := v.visits(words[2].text)
+		tree := words[2].text
+		if v.placed && !filepath.IsAbs(tree) && filepath.Clean(tree) == tree {
+			tree = filepath.Join(v.dir, tree)
+		}
+		at := v.visits(tree)
 		return at != nil && at.prints(slices.Concat(words[:1], words[3:]), false)
 	}
 	var trees []string

@@ -11,7 +11,7 @@ import (
 // shell itself looks at, as zsh does at path and status. No word is an option or a
 // pattern.
 var loopHead = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^for ([a-z]|agent|id|item|msg|name|node|task|who|worker) in ([A-Za-z0-9][A-Za-z0-9_./-]*(?: +[A-Za-z0-9][A-Za-z0-9_./-]*)*) *[;\n][ \n]*do[ \n]+`)
+	return regexp.MustCompile(`^for ([a-z]|agent|id|item|msg|name|node|task|who|worker) in ([A-Za-z0-9./][A-Za-z0-9_./-]*(?: +[A-Za-z0-9./][A-Za-z0-9_./-]*)*) *[;\n][ \n]*do[ \n]+`)
 })
 
 // loopEnd ends it. Within quotes it is no end: what stands before it is then a text

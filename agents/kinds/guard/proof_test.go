@@ -316,6 +316,7 @@ func TestLooksInWorktrees(t *testing.T) {
 	looks := []string{
 		"git -C TREE log --oneline -5", "git -C TREE status --short", "git -C TREE diff --stat main...HEAD", "git -C TREE --no-pager show HEAD", "git -C TREE diff -- src/b.txt",
 		"git -C TREE log --oneline | head -3", "git -C TREE status && git -C TREE diff", "cd TREE && git status && git log -1", "cd TREE && cat src/b.txt",
+		"git -C ../tree diff", "git -C ../tree log --oneline main..HEAD | head -3", "for t in tree; do git -C ../$t log --oneline -3; done", "for t in TREE; do echo \"--- $t\"; git -C $t status -s; done", "for t in ../tree TREE; do git -C $t log -1; done", "for t in src/b.txt src/a.txt; do git -C TREE diff -- $t | head -3; done",
 	}
 	for _, text := range looks {
 		if !granted(text) {
@@ -323,7 +324,7 @@ func TestLooksInWorktrees(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"cat TREE/src/b.txt", "cat TREE/src/a.txt TREE/src/b.txt", "head -5 TREE/src/b.txt", "grep -n two TREE/src/b.txt", "ls -la TREE/src", "wc -l TREE/src/b.txt && git -C TREE status", "cat TREE/src/b.txt | head -3", "sed -n 1,5p TREE/src/b.txt",
+		"cat TREE/src/b.txt", "cat TREE/src/a.txt TREE/src/b.txt", "head -5 TREE/src/b.txt", "grep -n two TREE/src/b.txt", "ls -la TREE/src", "wc -l TREE/src/b.txt && git -C TREE status", "cat TREE/src/b.txt | head -3", "sed -n 1,5p TREE/src/b.txt", "for f in a.txt b.txt; do cat TREE/src/$f; done", "git worktree list", "git branch -a",
 	} {
 		if !granted(text) {
 			t.Errorf("%q is not granted", text)
@@ -331,7 +332,9 @@ func TestLooksInWorktrees(t *testing.T) {
 	}
 	for _, text := range []string{
 		"git -C TREE commit -qm x", "git -C TREE add -A", "git -C TREE restore src/b.txt", "git -C TREE merge --no-edit main", "git -C TREE -c core.pager=pwn log", "git -C TREE -C / log", "git -C TREE/src log", "git -C TREE/../outside log", "git -C TREE/ log",
-		"git -C ../tree log", "git -C TREE2 log", "git -C TREEs log", "git -C TREEless log", "git -C / log", "git -C TREE diff --no-index /etc/passwd x", "git -C TREE log --output=x", "git -C TREE show HEAD:link2 > x", "GIT_DIR=x git -C TREE log",
+		"git -C ../tree/ log", "git -C ./../tree log", "git -C ../root/../tree log", "git -C ../tree/src log", "git -C ../tree2 log", "git -C ../trees log", "git -C ../treeless log", "git -C .. log", "git -C . -C ../tree log", "git -C ../outside log", "git -C ../tree commit -qm x", "git -C ../tree log --output=x", "cd .. && git -C tree log", "cd src && git -C ../tree log", "git -C ~/tree log", "git -C $X log", "git -C ../t* log", "git -C ../tree -c core.pager=pwn log", "git -C ../tree log > x", "git -C ../tree log; cd .. && git log",
+		"for t in tree tree2; do git -C ../$t log; done", "for t in tree outside; do git -C ../$t log; done", "for t in tree; do git -C ../$t/.. log; done", "for t in tree; do git -C ../$t add -A; done", "for t in tree; do git -C ../$t commit -qm x; done", "for t in tree; do cd ../$t; git log; done", "for t in b.txt ../../outside/secret; do cat TREE/src/$t; done", "for t in link2; do cat TREE/$t; done", "for t in b.txt; do rm TREE/src/$t; done", "for t in b.txt; do cat TREE/src/$t > x; done", "for t in tree; do git -C ../$t log --output=x; done", "for t in x; do git -C TREE -c core.pager=$t log; done", "for t in x; do git -C TREE $t; done", "for t in TREE /; do git -C $t log; done", "for t in ../tree ..; do git -C $t log; done", "for t in /etc/passwd; do cat $t; done", "for t in ..; do cat TREE/$t/root/README; done", "for t in .cmux .git; do cat TREE/$t; done",
+		"git worktree prune", "git worktree add ../x", "git branch x", "git -C TREE2 log", "git -C TREEs log", "git -C TREEless log", "git -C / log", "git -C TREE diff --no-index /etc/passwd x", "git -C TREE log --output=x", "git -C TREE show HEAD:link2 > x", "GIT_DIR=x git -C TREE log",
 		"cat TREE/link2", "cat TREE/link/new", "cat TREE/../outside/secret", "cat TREE/.git", "cat TREE/.cmux/x", "cat src/b.txt TREE/src/b.txt", "cat TREE2/src/b.txt", "cat TREEs/src/x", "cat TREE/gitdir/config", "cat TREE/src/*", "grep -r x TREE", "rm TREE/src/b.txt", "mv TREE/src/a.txt TREE/src/n", "cat TREE/src/b.txt > x",
 		"cd TREE && rm src/b.txt", "cd TREE && git add -A", "cd TREE && check it", "cd TREE && cmux done x", "cd TREE; git log", "cd TREE && cat link2", "cd TREE && cd .. && cat outside/secret", "cd TREE/src && cat b.txt", "cd TREE && for f in src/b.txt; do cat $f; done", "check it && git -C TREE log", "check it && cat TREE/src/b.txt", "cd TREE || cat src/b.txt",
 	} {

@@ -80,6 +80,8 @@ var forms = []*form{
 	{words: "git show", options: logOptions, args: "OBJECT", most: 1, paths: "PATH", mixed: true},
 	{words: "git stash list"},
 	{words: "git branch --show-current"},
+	{words: "git branch", options: []string{"-a", "-r", "-v", "-vv", "-av", "-avv", "--all", "--remotes", "--list", "--no-color"}},
+	{words: "git worktree list", options: []string{"--porcelain", "-v"}},
 	{words: "git merge-base", args: "REV", least: 2, most: 2},
 	{words: "git ls-files", args: "PATH", most: many, paths: "PATH"},
 	{words: "git rev-parse", options: []string{"--abbrev-ref", "--short", "--verify", "--show-toplevel"}, args: "REV", most: 1},
