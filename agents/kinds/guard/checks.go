@@ -200,7 +200,7 @@ func found(f form, words string) form {
 
 // discovers is how a program looks for the tests in one package.
 func discovers(program string) []*form {
-	return []*form{{words: program + " -m unittest discover", options: append(slices.Clone(unittest.options), "-s TESTS")}}
+	return []*form{{words: program + " -m unittest discover", options: append(slices.Clone(unittest.options), "-s TESTS", "-p TESTGLOB")}}
 }
 
 func versions(program string) []*form {
@@ -236,11 +236,36 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 	return false, false
 }
 
+// pythons are names of one program, where they are.
+var pythons = []string{"python", "python3"}
+
+// called is a command with its program named as a check names it, if both names lead to
+// one Python from one folder: that of another folder may be another environment, and a
+// program of another name may ask by which one it is called.
+func (v *voucher) called(words, part []lexeme) []lexeme {
+	name, other := words[0].text, part[0].text
+	if name == other || words[0].here || !slices.Contains(pythons, name) || !slices.Contains(pythons, other) || !v.finds(name) || !v.finds(other) {
+		return words
+	}
+	folders, _ := v.Machine.Program(name)
+	others, _ := v.Machine.Program(other)
+	at := folders[len(folders)-1]
+	one, err := v.resolve(filepath.Join(at, name))
+	two, err2 := v.resolve(filepath.Join(at, other))
+	if at != others[len(others)-1] || err != nil || err2 != nil || one != two || !strings.HasPrefix(filepath.Base(one), "python") {
+		return words
+	}
+	return slices.Concat(part[:1], words[1:])
+}
+
 // less reports whether words run nothing but what the check runs. Where tests are
 // looked for, the check says.
 func (r *runner) less(check, words []lexeme, of, m match) bool {
 	if r.fixed {
-		more := form{options: unittest.options}
+		more := form{options: slices.Clone(unittest.options)}
+		if !hasOption(check, "-p") { // of which the last one counts
+			more.options = append(more.options, "-p TESTGLOB")
+		}
 		_, ok := more.match(words[min(len(check), len(words)):])
 		return ok && len(words) >= len(check) && slices.Equal(words[:len(check)], check) &&
 			!(slices.ContainsFunc(check, r.picking) && slices.ContainsFunc(words[len(check):], r.picking)) // either would do

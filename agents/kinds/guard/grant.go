@@ -375,6 +375,7 @@ func (v *voucher) checks(c command) bool {
 	}
 	for _, check := range v.Verify {
 		for _, part := range parts(check) {
+			c.words = v.called(c.words, part)
 			tests := slices.Equal(part, c.words)
 			ok := tests
 			if !ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -408,10 +409,12 @@ func TestRunsOfAChecksTests(t *testing.T) {
 		check       string
 		grants, not []string
 	}{
-		{"python3 -m unittest", []string{"python3 -m unittest -v", "python3 -m unittest tests.test_fare", "python3 -m unittest -v tests.test_fare.TestFare.test_one 2>&1 | tail -20", "python3 -m unittest tests/test_fare.py -k one", "python3 -m unittest discover -s tests -v 2>&1 | tail -20", "python3 -m unittest discover -v", "python3 --version", "python3 -m py_compile tests/test_fare.py"},
+		{"python3 -m unittest", []string{"python3 -m unittest -v", "python3 -m unittest tests.test_fare", "python3 -m unittest -v tests.test_fare.TestFare.test_one 2>&1 | tail -20", "python3 -m unittest tests/test_fare.py -k one", "python3 -m unittest discover -s tests -v 2>&1 | tail -20", "python3 -m unittest discover -v", "python3 -m unittest discover -s tests -p test_fare.py", "python3 -m unittest discover -p 'test_f*.py'", "python3 --version", "python3 -m py_compile tests/test_fare.py"},
 			[]string{"python3 -m py_compile /etc/x.py", "python3 -m py_compile ../x.py", "python3 -m http.server", "python -m unittest", "python3 -m unittest os.system", "python3 -m unittest e2e.test_all", "python3 -m unittest e2e/test_all.py", "python3 -m unittest fares.deploy", "python3 -m unittest fares.deploy.test_main", "python3 -m unittest tests.test_fare.main", "python3 -m unittest discover -s /x", "python3 -m unittest discover -s e2e", "python3 -m unittest discover -s fares", "python3 -m unittest discover -s tests -p x", "python3 -m unittest discover tests", "python3 -m unittest -s x", "python3 -m pytest", "python3 x.py", "python3 -c 1", "python3 -m unittest ../x.py"}},
-		{"python3 -m unittest discover -s tests -v", []string{"python3 -m unittest discover -s tests -v -f", "python3 -m unittest discover -s tests -v -k one | tail -3", "python3 --version"},
-			[]string{"python3 -m unittest discover -s e2e -v", "python3 -m unittest discover -s tests -v -s e2e", "python3 -m unittest discover -s tests -v -p x", "python3 -m unittest discover", "python3 -m unittest tests.test_fare"}},
+		{"python3 -m unittest discover -s tests -v", []string{"python3 -m unittest discover -s tests -v -f", "python3 -m unittest discover -s tests -v -k one | tail -3", "python3 -m unittest discover -s tests -v -p test_a.py", "python3 -m unittest discover -s tests -v -p 'test_*.py' -k one", "python3 --version"},
+			[]string{"python3 -m unittest discover -s e2e -v", "python3 -m unittest discover -s tests -v -s e2e", "python3 -m unittest discover -s tests -v -p x", "python3 -m unittest discover -s tests -v -p '*'", "python3 -m unittest discover -s tests -v -p '*.py'", "python3 -m unittest discover -s tests -v -p 'test*'", "python3 -m unittest discover -s tests -v -p 'tes*.py'", "python3 -m unittest discover -s tests -v -p 'test[ab].py'", "python3 -m unittest discover -s tests -v -p e2e_test.py", "python3 -m unittest discover -s tests -v -p test/../x.py", "python3 -m unittest discover -s tests -v -p", "python3 -m unittest discover -s tests -v -ptest_a.py", "python3 -m unittest discover -s tests -v --pattern test_a.py", "python3 -m unittest discover", "python3 -m unittest tests.test_fare"}},
+		{"python3 -m unittest discover -p check_all.py", []string{"python3 -m unittest discover -p check_all.py -v"}, []string{"python3 -m unittest discover -p check_all.py -p test_a.py", "python3 -m unittest discover"}},
+		{"python3 -m unittest discover", []string{"python3 -m unittest discover -p test_a.py"}, []string{"python3 -m unittest discover -p a.py", "python3 -m unittest discover -s tests -p test_a.py"}},
 		{"python3 -m unittest -k quick", []string{"python3 -m unittest -k quick 2>&1 | tail -3"}, []string{"python3 -m unittest", "python3 -m unittest -k slow"}},
 		{"pytest", []string{"pytest -q", "pytest -x -vv tests/test_fare.py::TestFare::test_one", "pytest tests/ -k 'one or two' --tb=short 2>&1 | tail -20"},
 			[]string{"pytest -p x", "pytest -c x", "pytest --rootdir=/x", "pytest e2e/test_all.py", "pytest /x/tests", "pytest tests/../x", "pytest -m e2e", "pytest --pdb", "pytest --basetemp=x", "pytest conftest.py"}},
@@ -459,6 +462,46 @@ func TestRunsOfAChecksTests(t *testing.T) {
 		for _, c := range row.not {
 			if granted(p, bash(c)) {
 				t.Errorf("check %q: granted %q", row.check, c)
+			}
+		}
+	}
+}
+
+// Python by its other name is the same program only where it is the same file, from the
+// same folder.
+func TestPythonByAnotherName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("tree/tests/__init__.py", "")
+	w.write("tree/tests/test_a.py", "")
+	for _, at := range []string{"same/python3.12", "apart/python", "apart/python3", "shims/mise", "tree/bin/python3.12", "over/python3.12"} {
+		w.write(at, "#!/bin/sh\n")
+		w.must(os.Chmod(filepath.Join(w.dir, at), 0o755))
+	}
+	for link, to := range map[string]string{"same/python": "python3", "same/python3": "python3.12", "shims/python": "mise", "shims/python3": "mise", "tree/bin/python": "python3.12", "tree/bin/python3": "python3.12", "over/python": "../same/python3.12", "over/python3": "python3.12", "venv/python": "../same/python3.12"} {
+		w.must(os.MkdirAll(filepath.Dir(filepath.Join(w.dir, link)), 0o755))
+		w.must(os.Symlink(to, filepath.Join(w.dir, link)))
+	}
+	for path, same := range map[string]bool{"same": true, "apart": false, "shims": false, "tree/bin": false, "over": false, "venv:same": false, "apart:same": false, "same:apart": true, "tree/bin:same": false, "none": false} {
+		folders := ""
+		for _, f := range strings.Split(path, ":") {
+			folders += filepath.Join(w.dir, f) + ":"
+		}
+		w.runsWith("PATH=" + folders + "/usr/bin:/bin")
+		for check, texts := range map[string][]string{
+			"python3 -m unittest": {"python -m unittest", "python -m unittest tests.test_a", "python -m unittest discover -s tests 2>&1 | tail -3", "python --version", "cd " + w.policy.Tree + " && python -m unittest -v"},
+			"python -m unittest":  {"python3 -m unittest", "python3 -m unittest tests/test_a.py"},
+		} {
+			w.policy.Verify = []string{check}
+			for _, text := range texts {
+				if w.granted(text) != same {
+					t.Errorf("PATH=%s, check %q: %q is granted: %v", path, check, text, !same)
+				}
+			}
+			for _, text := range []string{"python -m http.server", "python2 -m unittest", "python3.12 -m unittest", "python x.py", "python -c 1", "./python -m unittest", "python", "python3 -c 1"} {
+				if w.granted(text) {
+					t.Errorf("PATH=%s, check %q: %q is granted", path, check, text)
+				}
 			}
 		}
 	}

@@ -280,6 +280,7 @@ var slots = map[string]struct {
 	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
 	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it whose name begins with `Test` or ends so, or a test of that"},
 	"TESTFILE": {func(s string) bool { return testFile().MatchString(s) }, "a folder `test` or `tests`, or a file of tests below it, or a test of that"},
+	"TESTGLOB": {func(s string) bool { return testGlob().MatchString(s) }, "names of files among `test*.py`"},
 	"TIP":      {func(s string) bool { return tip().MatchString(s) }, "the whole id of a commit that deletes, links and renames nothing since it and HEAD parted, and neither does HEAD; the files that it changes are in the `scope`, and none is one that programs take orders from"},
 	"FORMAT":   {func(s string) bool { return format().MatchString(s) }, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
 }
@@ -301,6 +302,7 @@ var (
 	tests  = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[a-z_][a-z0-9_]*/)*test[a-z0-9_]*\.py$|^(?:[a-z_][a-z0-9_]*\.)*test[a-z0-9_]*(?:\.(?:Test[A-Za-z0-9_]*|[A-Z][A-Za-z0-9_]*Test(?:s|Case)?)(?:\.test[A-Za-z0-9_]*)?)?$`)
 	})
+	testGlob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^test[A-Za-z0-9_*]*\.py$`) })
 	testFile = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[A-Za-z0-9_]+/)*tests?(?:/[A-Za-z0-9_]+)*(?:/|/test_[A-Za-z0-9_]*\.py(?:::[A-Za-z0-9_]+)*)?$`)
 	})
@@ -386,12 +388,12 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
 		"Of a check whose commands are joined by `&&`, the first may be run alone, and each that stands behind programs that build and test only (`go`, `make`, `npm`, `python3 -m`, ...; a script such as `python3 x.py` is none). " +
-		"Where a check runs one of these programs, a run of fewer of its tests is granted, and what builds or shows the same code. An option of the check that leaves out tests (`-short`) stays; a check that picks tests (`-run`, `-k`) is run as it is. Go packages in `testdata`, `vendor`, `_x` or another module are not granted, and neither are tests that the configuration of pytest leaves out:\n\n" + Checks())
+		"Where a check runs one of these programs, a run of fewer of its tests is granted, and what builds or shows the same code. An option of the check that leaves out tests (`-short`) stays; a check that picks tests (`-run`, `-k`) is run as it is. `python` stands for `python3`, and the reverse, where both are one file from one folder. To `discover` of a check without `-p`, `-p TESTGLOB` may be added. Go packages in `testdata`, `vendor`, `_x` or another module are not granted, and neither are tests that the configuration of pytest leaves out:\n\n" + Checks())
 	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). No option stands right before `--`, and a role is named, not a file. Behind `--`, `locks with` has a command that prints, a check or an order, and after it and `locks take` the same holds as after a check:\n\n" + rights.Table())
 	return b.String()
 }
