@@ -86,7 +86,7 @@ func (v *voucher) isFilter(c command) bool {
 			return false
 		}
 		m, ok := f.match(c.words)
-		return ok && len(m["PATH"]) == 0
+		return ok && len(m["PATH"])+len(m["BELOW"]) == 0
 	})
 }
 

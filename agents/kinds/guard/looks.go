@@ -3,6 +3,7 @@ package guard
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"cmux/dag"
 )
@@ -31,36 +32,25 @@ func (v *voucher) visits(tree string) *voucher {
 	})}
 }
 
-// looks vouches for a command of who leads that shows something of one worktree of its
-// agents: git -C WORKTREE, or a program whose files all lie there, by their whole names.
+// looks vouches for a command of who leads that shows something of the worktrees of its
+// agents: git -C WORKTREE, or a program whose files all lie in some of them, by their whole
+// names or from where the shell stands.
 func (v *voucher) looks(c command) bool {
 	if !v.Leads || v.checked || v.changed || v.recorded || len(c.words) < 2 || c.direct || c.here || c.to != "" {
 		return false
 	}
 	if words := c.words; words[0].text == "git" && len(words) > 3 && words[1].text == "-C" && !words[1].here && !words[2].here {
-		tree := words[2].text
-		if v.placed && !filepath.IsAbs(tree) && filepath.Clean(tree) == tree {
-			tree = filepath.Join(v.dir, tree)
-		}
-		at := v.visits(tree)
-		return at != nil && at.prints(slices.Concat(words[:1], words[3:]), false)
+		at := v.visits(v.wholeName(words[2].text))
+		return at != nil && at.prints(slices.Concat(words[:1], words[3:]))
 	}
-	var trees []string
-	for _, w := range c.words[1:] {
-		if !filepath.IsAbs(w.text) {
-			continue
-		}
-		if trees == nil {
-			trees = v.worktrees()
-		}
-		for _, tree := range trees {
-			if _, in := inside(tree, filepath.Clean(w.text)); in {
-				at := v.visits(tree)
-				return at != nil && at.prints(c.words, true)
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(forms, func(f *form) bool {
+		m, ok := f.match(c.words)
+		files := slices.Concat(m["PATH"], m["BELOW"])
+		return ok && f.effect == prints && f.program() != "git" && len(files) > 0 && !slices.ContainsFunc(files, func(name string) bool {
+			at := v.visitsAt(name)
+			return at == nil || !at.vouches(f, match{f.args: {v.wholeName(name)}})
+		})
+	})
 }
 
 // looksOn vouches for a text of who leads that goes to a worktree of its agents and
@@ -76,13 +66,34 @@ func (v *voucher) looksOn(commands []command) bool {
 	at.dir, at.placed = v.dir, v.placed
 	to, ok := at.goesHome(commands)
 	at.dir, at.placed = to, true
-	return ok && !slices.ContainsFunc(commands[1:], func(c command) bool { return c.looped || c.to != "" || !at.prints(c.words, false) })
+	return ok && !slices.ContainsFunc(commands[1:], func(c command) bool { return c.looped || c.to != "" || !at.prints(c.words) })
 }
 
-// prints vouches for words that only show something; whole: all files by their whole names.
-func (v *voucher) prints(words []lexeme, whole bool) bool {
+// prints vouches for words that only show something.
+func (v *voucher) prints(words []lexeme) bool {
 	return slices.ContainsFunc(forms, func(f *form) bool {
 		m, ok := f.match(words)
-		return ok && f.effect == prints && (!whole || f.program() != "git" && !slices.ContainsFunc(m["PATH"], func(p string) bool { return !filepath.IsAbs(p) })) && v.vouches(f, m)
+		return ok && f.effect == prints && v.vouches(f, m)
 	})
+}
+
+// wholeName is a path from the root, also of one that leads up from where the shell stands.
+func (v *voucher) wholeName(name string) string {
+	if v.placed && strings.HasPrefix(name, "../") && filepath.Clean(name) == name {
+		return filepath.Join(v.dir, name)
+	}
+	return name
+}
+
+// visitsAt is visits for the worktree in which a file lies.
+func (v *voucher) visitsAt(name string) *voucher {
+	if name = filepath.Clean(v.wholeName(name)); !filepath.IsAbs(name) {
+		return nil
+	}
+	for _, tree := range v.worktrees() {
+		if _, in := inside(tree, name); in {
+			return v.visits(tree)
+		}
+	}
+	return nil
 }

@@ -77,7 +77,7 @@ func replaced(body, name, word string) (text string, ok bool) {
 		if !is {
 			after, is = strings.CutPrefix(rest, name)
 		}
-		if !is || after != "" && !strings.ContainsRune(" \n;|&\"", rune(after[0])) {
+		if !is || after != "" && !strings.ContainsRune(" \n;|&\"/", rune(after[0])) {
 			return "", false
 		}
 		b.WriteString(word)

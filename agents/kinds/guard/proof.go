@@ -60,6 +60,9 @@ func (v *voucher) places(f *form, m match) bool {
 				stale = stale || v.overlaps(v.written(v.dir, path).rel)
 			case "PATH":
 				stale = stale && t != "." // it is where the shell stands
+			case "BELOW":
+				seen := 0
+				stale = stale || v.recorded || len(v.moved) > 0 || !v.linkless(filepath.Clean(absolute(v.dir, path)), &seen)
 			case "KEPT", "TO":
 			default:
 				continue
@@ -74,6 +77,19 @@ func (v *voucher) places(f *form, m match) bool {
 		}
 	}
 	return true
+}
+
+// linkless reports whether all that is in a folder lies there, and holds no state. The
+// file by which git finds the repository of a worktree says only where that is.
+func (v *voucher) linkless(at string, seen *int) bool {
+	r, err := v.resolve(at)
+	if s := v.spotOf(at); err != nil || r != at || s.whose != own || s.state != "" {
+		_, err := v.Machine.Text(at)
+		return err == nil && r == at && s.whose == own && s.rel == ".git"
+	}
+	names, err := v.Machine.Names(at)
+	*seen += len(names)
+	return *seen <= mostEntries && (err != nil || !slices.ContainsFunc(names, func(name string) bool { return !v.linkless(filepath.Join(at, name), seen) }))
 }
 
 // straight reports whether a folder that is to be made lies where its name says: no

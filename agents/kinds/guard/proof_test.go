@@ -306,9 +306,10 @@ func TestLooksInWorktrees(t *testing.T) {
 		Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(root, append(w.env("bin"), "PATH="+path)),
 	}
 	granted := func(text string) bool {
-		d := guard.Decide(w.policy, guard.Call{Tool: "Bash", Input: object("command", strings.ReplaceAll(text, "TREE", tree)), Dir: root})
+		d := guard.Decide(w.policy, guard.Call{Tool: "Bash", Input: object("command", strings.NewReplacer("TREENEXT", tree+"next", "TREE", tree).Replace(text)), Dir: root})
 		return d.Verdict == guard.Grant
 	}
+	w.git("root", "worktree", "add", "-q", "--detach", "../treenext")
 	w.git("root", "worktree", "add", "-q", "--detach", "../treeless")
 	w.must(os.RemoveAll(filepath.Join(w.dir, "treeless")))
 	w.must(os.Symlink("tree", filepath.Join(w.dir, "tree2")))
@@ -325,6 +326,7 @@ func TestLooksInWorktrees(t *testing.T) {
 	}
 	for _, text := range []string{
 		"cat TREE/src/b.txt", "cat TREE/src/a.txt TREE/src/b.txt", "head -5 TREE/src/b.txt", "grep -n two TREE/src/b.txt", "ls -la TREE/src", "wc -l TREE/src/b.txt && git -C TREE status", "cat TREE/src/b.txt | head -3", "sed -n 1,5p TREE/src/b.txt", "for f in a.txt b.txt; do cat TREE/src/$f; done", "git worktree list", "git branch -a",
+		"cat TREE/src/a.txt TREENEXT/src/a.txt", "wc -l TREENEXT/src/a.txt TREE/README", "cat ../tree/src/b.txt", "head -3 ../treenext/src/a.txt", "ls ../tree ../treenext/src", "for t in tree treenext; do cat ../$t/src/a.txt; done", "grep -n one ../tree/src/a.txt TREENEXT/src/a.txt", "grep -rn one TREE/sub", "grep -rn one TREE/src/a.txt TREENEXT/sub", "grep -rni --include='*.txt' 'one' TREE/sub | head -3", "for t in tree treenext; do grep -rn one ../$t/sub; done",
 	} {
 		if !granted(text) {
 			t.Errorf("%q is not granted", text)
@@ -333,7 +335,9 @@ func TestLooksInWorktrees(t *testing.T) {
 	for _, text := range []string{
 		"git -C TREE commit -qm x", "git -C TREE add -A", "git -C TREE restore src/b.txt", "git -C TREE merge --no-edit main", "git -C TREE -c core.pager=pwn log", "git -C TREE -C / log", "git -C TREE/src log", "git -C TREE/../outside log", "git -C TREE/ log",
 		"git -C ../tree/ log", "git -C ./../tree log", "git -C ../root/../tree log", "git -C ../tree/src log", "git -C ../tree2 log", "git -C ../trees log", "git -C ../treeless log", "git -C .. log", "git -C . -C ../tree log", "git -C ../outside log", "git -C ../tree commit -qm x", "git -C ../tree log --output=x", "cd .. && git -C tree log", "cd src && git -C ../tree log", "git -C ~/tree log", "git -C $X log", "git -C ../t* log", "git -C ../tree -c core.pager=pwn log", "git -C ../tree log > x", "git -C ../tree log; cd .. && git log",
-		"for t in tree tree2; do git -C ../$t log; done", "for t in tree outside; do git -C ../$t log; done", "for t in tree; do git -C ../$t/.. log; done", "for t in tree; do git -C ../$t add -A; done", "for t in tree; do git -C ../$t commit -qm x; done", "for t in tree; do cd ../$t; git log; done", "for t in b.txt ../../outside/secret; do cat TREE/src/$t; done", "for t in link2; do cat TREE/$t; done", "for t in b.txt; do rm TREE/src/$t; done", "for t in b.txt; do cat TREE/src/$t > x; done", "for t in tree; do git -C ../$t log --output=x; done", "for t in x; do git -C TREE -c core.pager=$t log; done", "for t in x; do git -C TREE $t; done", "for t in TREE /; do git -C $t log; done", "for t in ../tree ..; do git -C $t log; done", "for t in /etc/passwd; do cat $t; done", "for t in ..; do cat TREE/$t/root/README; done", "for t in .cmux .git; do cat TREE/$t; done",
+		"for t in tree tree2; do git -C ../$t log; done", "for t in tree outside; do git -C ../$t log; done", "for t in tree; do git -C ../$t/.. log; done", "for t in tree; do git -C ../$t add -A; done", "for t in tree; do git -C ../$t commit -qm x; done", "for t in tree; do cd ../$t; git log; done", "for t in b.txt ../../outside/secret; do cat TREE/src/$t; done", "for t in link2; do cat TREE/$t; done", "for t in b.txt; do rm TREE/src/$t; done", "for t in b.txt; do cat TREE/src/$t > x; done", "for t in tree; do git -C ../$t log --output=x; done", "for t in x; do git -C TREE -c core.pager=$t log; done", "for t in x; do git -C TREE $t; done", "for t in TREE /; do git -C $t log; done", "for t in ../tree ..; do git -C $t log; done", "for t in /etc/passwd; do cat $t; done", "for t in ..; do cat TREE/$t/outside/secret; done", "for t in .cmux .git; do cat TREE/$t; done",
+		"cat TREE/src/a.txt ../root/README", "cat TREE/src/a.txt ../outside/secret", "cat TREE/src/a.txt TREE2/src/a.txt", "cat TREENEXT/src/a.txt TREE/link2", "cat TREENEXT/src/a.txt /etc/passwd", "cat ../tree/link2", "cat ../tree/../outside/secret", "cat ../tree/./src/a.txt", "cat ./../tree/src/a.txt", "cat src/../../tree/src/a.txt", "cat ../tree/.git", "cat ../tree/.cmux/x", "cat ../tree2/src/a.txt", "cat ../treeless/x", "cat ../outside/secret", "cd src && cat ../tree/src/a.txt", "cat ../tree/src/a.txt > x", "head ../tree/src/a.txt ../tree/src/b.txt", "rm ../tree/src/a.txt", "mkdir ../tree/src/n", "mv ../tree/src/a.txt ../tree/src/n", "grep -n TREE/src/a.txt ../outside/secret", "grep -f TREE/src/a.txt TREE/src/b.txt", "sed -n 1w TREE/src/a.txt", "sed -i s/a/b/ TREE/src/a.txt", "check it && cat ../tree/src/b.txt",
+		"grep -rn one TREE", "grep -rn one TREE/src", "grep -rn one TREE/link", "grep -rn one TREE/gitdir", "grep -rn one TREE/.git", "grep -rn one ..", "grep -rn one ../tree", "grep -rn one TREE/sub ../outside", "grep -Rn one TREE/sub", "grep -rn one TREE/sub /etc",
 		"git worktree prune", "git worktree add ../x", "git branch x", "git -C TREE2 log", "git -C TREEs log", "git -C TREEless log", "git -C / log", "git -C TREE diff --no-index /etc/passwd x", "git -C TREE log --output=x", "git -C TREE show HEAD:link2 > x", "GIT_DIR=x git -C TREE log",
 		"cat TREE/link2", "cat TREE/link/new", "cat TREE/../outside/secret", "cat TREE/.git", "cat TREE/.cmux/x", "cat src/b.txt TREE/src/b.txt", "cat TREE2/src/b.txt", "cat TREEs/src/x", "cat TREE/gitdir/config", "cat TREE/src/*", "grep -r x TREE", "rm TREE/src/b.txt", "mv TREE/src/a.txt TREE/src/n", "cat TREE/src/b.txt > x",
 		"cd TREE && rm src/b.txt", "cd TREE && git add -A", "cd TREE && check it", "cd TREE && cmux done x", "cd TREE; git log", "cd TREE && cat link2", "cd TREE && cd .. && cat outside/secret", "cd TREE/src && cat b.txt", "cd TREE && for f in src/b.txt; do cat $f; done", "check it && git -C TREE log", "check it && cat TREE/src/b.txt", "cd TREE || cat src/b.txt",
@@ -341,6 +345,26 @@ func TestLooksInWorktrees(t *testing.T) {
 		if granted(text) {
 			t.Errorf("%q is granted", text)
 		}
+	}
+	for _, link := range []string{"link", "link2", "inlink", "gitdir", "olddir", "src/link2"} {
+		w.must(os.Remove(filepath.Join(tree, link)))
+	}
+	if !granted("grep -rn one TREE") || !granted("grep -rn one ../tree/src") {
+		t.Error("a folder without links is not read")
+	}
+	for name, put := range map[string]func() error{
+		"src/deep/x": func() error { return os.Symlink("../../../outside/secret", filepath.Join(tree, "src/deep/x")) },
+		"src/deep/d": func() error { return os.Symlink("../../../outside", filepath.Join(tree, "src/deep/d")) },
+		"src/deep/a": func() error { return os.Symlink("../a.txt", filepath.Join(tree, "src/deep/a")) },
+		"src/.git":   func() error { return os.Mkdir(filepath.Join(tree, "src/.git"), 0o755) },
+		".cmux":      func() error { return os.Mkdir(filepath.Join(tree, ".cmux"), 0o755) },
+	} {
+		w.must(os.MkdirAll(filepath.Join(tree, "src/deep"), 0o755))
+		w.must(put())
+		if granted("grep -rn one TREE") || granted("for t in tree; do grep -rn one ../$t; done") {
+			t.Errorf("%s is read with its folder", name)
+		}
+		w.must(os.Remove(filepath.Join(tree, name)))
 	}
 	w.git("tree", "config", "extensions.worktreeConfig", "true")
 	w.git("tree", "config", "--worktree", "core.fsmonitor", filepath.Join(w.dir, "bin/pwn"))

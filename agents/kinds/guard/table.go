@@ -108,6 +108,7 @@ var forms = []*form{
 	{words: "tail", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
 	{words: "wc", options: []string{"-l", "-c", "-w"}, args: "PATH", most: many},
 	{words: "grep", options: grepOptions, args: "PATH", first: "PATTERN", most: many},
+	{words: "grep", options: slices.Concat(grepOptions, []string{"-r", "-rn", "-nr", "-rl", "-rc", "-rin", "-rni", "-rnE", "-rnF", "-rnw", "--include=TEXT"}), first: "PATTERN", args: "BELOW", most: many, least: 2},
 	{words: "sed", options: []string{"-n LINES"}, needs: "LINES", args: "PATH", most: 1},
 	{words: "sed -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
 	{words: "sed -E -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
@@ -262,6 +263,7 @@ var slots = map[string]struct {
 	"TEXT":     {func(string) bool { return true }, "a literal text. That of `echo` may begin with `---`"},
 	"MESSAGE":  {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it; `EOF` is any word of capitals"},
 	"PATH":     {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
+	"BELOW":    {isPath, "as PATH, a folder of at most 4000 files in which no link, no `.cmux` and no other repository is, or a file"},
 	"FILE":     {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
 	"KEPT":     {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
 	"TO":       {isPath, "a folder, or a file that is not there or is as KEPT. What the files are then called follows the rule of KEPT"},
@@ -388,7 +390,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
