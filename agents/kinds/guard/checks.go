@@ -169,7 +169,7 @@ var runners = []*runner{
 			{words: "go build", options: []string{"-v"}, args: "PACKAGES", most: many, least: 1, effect: changes},
 			{words: "go list", args: "PACKAGE", most: many},
 			{words: "go doc", options: []string{"-all"}, args: "SYMBOL", most: 2},
-			{words: "go version"}, {words: "go env", args: "SYMBOL", most: many, least: 1},
+			{words: "go version"}, {words: "go env", args: "SYMBOL", most: many}, {words: "go list -m"},
 			{words: "gofmt -l", options: []string{"-s"}, args: "PATH", most: many, least: 1}, {words: "gofmt -s -l", args: "PATH", most: many, least: 1},
 			{words: "gofmt", options: []string{"-d", "-l", "-s"}, args: "PATH", most: many, least: 1},
 			{words: "gofmt", options: []string{"-w", "-l", "-s"}, args: "GOFILE", most: many, least: 1, effect: changes},

@@ -173,8 +173,8 @@ var (
 	bare = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:--?[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|(?:[A-Za-z0-9]~|[A-Za-z0-9_./:@%+,-])+)`)
 	})
-	// prefixed is an option whose value is quoted.
-	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[a-z][a-z-]*=$`) })
+	// prefixed is an option whose value is quoted, or all of it but a word and a colon.
+	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[a-z][a-z-]*=(?:[a-z]+:)?$`) })
 	single   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^'[^']+'(?:\\''[^']+')*`) })
 	double   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\"[^\"$`\\\\!]*\"") })
 	ends     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[ \n|;]|&&|$)`) })

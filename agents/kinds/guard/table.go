@@ -54,12 +54,13 @@ const many = 1 << 20
 var (
 	diffOptions = []string{
 		"--stat", "--numstat", "--shortstat", "--summary", "--name-only", "--name-status", "--cached", "--staged",
-		"--no-color", "--check", "-p", "--patch", "--unified=N", "-w", "--quiet", "--exit-code", "--no-ext-diff",
+		"--no-color", "--check", "-p", "--patch", "--unified=N", "-UN", "-w", "--quiet", "--exit-code", "--no-ext-diff", "--color=never",
 	}
 	logOptions = []string{
 		"--oneline", "-N", "-n N", "-nN", "--max-count=N", "--graph", "--decorate", "--all", "--no-merges", "--merges", "--first-parent",
 		"--reverse", "--stat", "--shortstat", "--name-only", "--name-status", "-p", "--patch", "--no-color", "--follow",
 		"--format=FORMAT", "--pretty=FORMAT", "--abbrev-commit", "--date=short", "--date=iso", "--date=relative",
+		"--no-patch", "--color=never", "--since=TEXT", "--until=TEXT", "--author=TEXT", "--grep=TEXT",
 	}
 )
 
@@ -82,6 +83,9 @@ var forms = []*form{
 	{words: "git branch --show-current"},
 	{words: "git branch", options: []string{"-a", "-r", "-v", "-vv", "-av", "-avv", "--all", "--remotes", "--list", "--no-color"}},
 	{words: "git worktree list", options: []string{"--porcelain", "-v"}},
+	{words: "git rev-list --count", args: "REV", least: 1, most: 2},
+	{words: "git tag", options: []string{"-l", "--list", "-n"}},
+	{words: "git describe", options: []string{"--tags", "--always"}},
 	{words: "git merge-base", args: "REV", least: 2, most: 2},
 	{words: "git ls-files", args: "PATH", most: many, paths: "PATH"},
 	{words: "git rev-parse", options: []string{"--abbrev-ref", "--short", "--verify", "--show-toplevel"}, args: "REV", most: 1},
@@ -103,12 +107,14 @@ var forms = []*form{
 	{words: "rm", options: []string{"-f"}, args: "KEPT", most: many, paths: "KEPT", effect: shifts},
 
 	{words: "mkdir", options: []string{"-p"}, args: "FOLDER", most: many, least: 1, effect: makes},
+	{words: "touch", args: "NEWFILE", most: many, least: 1, effect: edits},
 	{words: "cat", options: []string{"-n"}, args: "PATH", most: many},
 	{words: "head", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
 	{words: "tail", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
 	{words: "wc", options: []string{"-l", "-c", "-w"}, args: "PATH", most: many},
 	{words: "grep", options: grepOptions, args: "PATH", first: "PATTERN", most: many},
 	{words: "grep", options: slices.Concat(grepOptions, []string{"-r", "-rn", "-nr", "-rl", "-rc", "-rin", "-rni", "-rnE", "-rnF", "-rnw", "--include=TEXT"}), first: "PATTERN", args: "BELOW", most: many, least: 2},
+	{words: "diff", options: []string{"-u", "-r", "-q", "-w", "-b", "-N", "-ru", "-rq", "--brief"}, args: "BELOW", most: 2, least: 2},
 	{words: "sed", options: []string{"-n LINES"}, needs: "LINES", args: "PATH", most: 1},
 	{words: "sed -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
 	{words: "sed -E -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
@@ -275,6 +281,7 @@ var slots = map[string]struct {
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
 	"EDIT":     {isEdit, "`s` with `/`, `|`, `#`, `,`, `:` or `@` just three times, and behind it `g`, `I` or a number at most, also for lines (`3s/a/b/`, `2,5s/a/b/`), or `d` for lines or a pattern (`3d`, `2,5d`, `/x/d`)"},
 	"EDITED":   {isPath, "a file as the file tools may write it, under the rule of KEPT for its name. Some programs take the word behind `-i` for the ending of a copy, which must not be there, or the file for a script: no file whose name would write as one"},
+	"NEWFILE":  {isPath, "a file that is not there, where the file tools may write it. Its name follows the rule of KEPT"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
 	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one: `./...`"},
 	"GOFILE":   {isPath, "a file `.go` that the node may write, no link on the way to it, or a folder in which all are"},
@@ -390,7 +397,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEWFILE", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
