@@ -14,7 +14,7 @@ import (
 // everyGit is a text of each kind that is granted where git starts nothing.
 var everyGit = []string{
 	"git add -A && git commit -q -m work && git log -1", "git status", "git diff", "git diff --stat main...HEAD", "git log -p -3", "git log --oneline", "git show HEAD", "git rev-parse HEAD",
-	"git log --format=evil -2", "git add -A && git status -s", "git commit -qam work && git show --stat HEAD", "git restore src/b.txt", "git restore --staged .", "git rm -q --cached src/b.txt", "git rm sub/c", "git stash list", "git mv src/a.txt src/n && git add -A && git commit -q -m moved", "mkdir -p src/n && mv src/a.txt src/n && echo x > src/n/f && git add -A",
+	"git log --format=evil -2", "git add -A && git status -s", "git commit -qam work && git show --stat HEAD", "git restore src/b.txt", "git restore --staged .", "git rm -q --cached src/b.txt", "git rm sub/c", "git stash list", "git branch -avv && git tag -n && git describe --tags --always; git rev-list --count HEAD && git worktree list -v && git log --grep=o --author=a --since=yesterday", "touch src/n && echo x >> src/b.txt && git add -A && git commit -q -F - <<'EOF'\nwork\nEOF", "git mv src/a.txt src/n && git add -A && git commit -q -m moved", "mkdir -p src/n && mv src/a.txt src/n && echo x > src/n/f && git add -A",
 }
 
 // TestGitIsAsked: whatever would have git start a program, a granted text does
