@@ -37,9 +37,9 @@ func (v *voucher) reaches(program string) bool {
 }
 
 // finds is reaches for a program that no shell has built in.
-func (v *voucher) finds(program string) bool {
-	folders, ok := v.Machine.Program(program)
-	return ok && !slices.ContainsFunc(folders, func(f string) bool { return !v.persons(f) })
+func (g *guard) finds(program string) bool {
+	folders, ok := g.Machine.Program(program)
+	return ok && !slices.ContainsFunc(folders, func(f string) bool { return !g.persons(f) })
 }
 
 // places reports whether what fills the slots for files lies in the node's own
@@ -81,15 +81,15 @@ func (v *voucher) places(f *form, m match) bool {
 
 // linkless reports whether all that is in a folder lies there, and holds no state. The
 // file by which git finds the repository of a worktree says only where that is.
-func (v *voucher) linkless(at string, seen *int) bool {
-	r, err := v.resolve(at)
-	if s := v.spotOf(at); err != nil || r != at || s.whose != own || s.state != "" {
-		_, err := v.Machine.Text(at)
+func (g *guard) linkless(at string, seen *int) bool {
+	r, err := g.resolve(at)
+	if s := g.spotOf(at); err != nil || r != at || s.whose != own || s.state != "" {
+		_, err := g.Machine.Text(at)
 		return err == nil && r == at && s.whose == own && s.rel == ".git"
 	}
-	names, err := v.Machine.Names(at)
+	names, err := g.Machine.Names(at)
 	*seen += len(names)
-	return *seen <= mostEntries && (err != nil || !slices.ContainsFunc(names, func(name string) bool { return !v.linkless(filepath.Join(at, name), seen) }))
+	return *seen <= mostEntries && (err != nil || !slices.ContainsFunc(names, func(name string) bool { return !g.linkless(filepath.Join(at, name), seen) }))
 }
 
 // straight reports whether a folder that is to be made lies where its name says: no
