@@ -67,7 +67,7 @@ var house = []struct {
 
 	{"agents/runs/run", "agents/kinds/question agents/platform/lease agents/platform/limits agents/platform/proc agents/platform/seal agents/platform/settings agents/records/mail dag dag/plainjson signals signals/mailbox worktree worktree/common worktree/git"},
 	{"agents/runs/origin", "agents/platform/proc agents/runs/run signals"},
-	{"agents/runs/prompt", "agents/runs/run dag"},
+	{"agents/runs/prompt", "agents/records/event agents/runs/run dag"},
 	{"agents/runs/conversation", "agents/kinds/news agents/kinds/question dag"},
 	{"agents/runs/attempt/output", "signals"},
 	{"agents/runs/attempt/workspace", "agents/runs/conversation agents/runs/prompt agents/runs/run dag signals worktree worktree/common worktree/git worktree/gitfile worktree/prepare"},
@@ -84,7 +84,7 @@ var house = []struct {
 	{"agents/org/watchconfig", ""},
 	{"agents/org/task", "agents/records/ledger agents/runs/run dag"},
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
-	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/mail agents/runs/attempt agents/runs/host agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/merge"},
+	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/merge"},
 
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},

@@ -3,6 +3,7 @@ package standing
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"cmux/agents/kinds/question"
@@ -99,6 +100,8 @@ type State struct {
 	BrokenUntil time.Time // when that day ends
 	Held        string    // why it is not started before a person says how; empty: it is
 
+	Midway bool // it is in a turn, or its last life ended in one that it has not come back to
+
 	Left bool // its program ended too often, and its wrapper waits for a person
 
 	away       map[string]string // by branch: the snapshot of what was not committed when its work was put back
@@ -123,6 +126,7 @@ func (s *State) Apply(rec *run.Record) {
 	case run.Active:
 		if rec.Attempt == s.Life.N {
 			s.active(rec.At, rec.Activity, rec.Detail)
+			s.turns(rec.Activity, rec.Detail)
 			s.Question, s.Until, s.Left = rec.Question, rec.Until, rec.How == run.HowLeft
 			if rec.Activity == dag.NeedsInput {
 				s.Asked = question.ID(rec.At, rec.Detail)
@@ -161,7 +165,7 @@ func (s *State) Apply(rec *run.Record) {
 		}
 		s.died(rec, "ended", rec.End.Label().String())
 	case run.Reset:
-		s.Conversation, s.foreign = "", max(s.foreign, s.Life.N)
+		s.Conversation, s.foreign, s.Midway = "", max(s.foreign, s.Life.N), false
 		s.Context, s.Compaction = run.Context{}, nil
 		s.Tasks, s.Resets, s.ResetAt, s.Resetting, s.Held = 0, s.Resets+1, rec.At, "", ""
 	case run.Stopped:
@@ -203,18 +207,41 @@ func (s *State) active(at time.Time, a dag.Activity, detail string) {
 	s.Question, s.Asked, s.Until, s.Left = nil, "", time.Time{}, false
 }
 
+// turns takes in what an activity says of its turn: whatever else it does, a question
+// for one, it does in the middle of it. Who took it over sees what becomes of that.
+func (s *State) turns(a dag.Activity, detail string) {
+	switch {
+	case a == dag.Working, a == dag.Checking:
+		s.Midway = true
+	case a == dag.Resting, a == dag.TakenOver, a == dag.NeedsInput && strings.HasPrefix(detail, askedWhom):
+		s.Midway = false
+	}
+}
+
+// lost is how its last life ended, if nobody had ordered that; empty: somebody had.
+func (s *State) lost() string {
+	if s.Life.N == 0 || s.Life.How == run.HowStopped {
+		return ""
+	}
+	return s.ended()
+}
+
 // lives takes in that a life was started, or that its wrapper lives.
 func (s *State) lives(rec *run.Record) {
 	if rec.Attempt < s.Life.N || rec.Attempt == s.Life.N && !s.Life.On() {
 		return // a copy, or late
 	}
 	if rec.Attempt > s.Life.N {
+		again := ""
+		if how := s.lost(); how != "" {
+			again = "its program ended and starts again: " + how
+		}
 		s.Life, s.place = Life{N: rec.Attempt, Started: rec.At}, run.Place{Slot: noSlot}
 		if rec.Place != nil {
 			s.place = *rec.Place
 		}
 		s.past, s.talk = s.Used, talkUse{past: s.counted()}
-		s.active(rec.At, dag.SettingUp, "")
+		s.active(rec.At, dag.SettingUp, again)
 	}
 	if rec.Type == run.Began {
 		s.Life.Began, s.Life.PID, s.Life.Start, s.Life.Pane = rec.At, rec.PID, rec.PIDStart, rec.Pane
@@ -231,6 +258,7 @@ func (s *State) died(rec *run.Record, how, detail string) {
 	}
 	s.Life.Ended, s.Life.How, s.Life.Detail = rec.At, how, detail
 	s.Since = rec.At
+	s.Midway = s.Midway && s.relaunch != rec.Attempt // else the watch tells it why it ended
 	if how != run.HowStopped {
 		s.Deaths = append(s.Deaths, rec.At)
 		s.Deaths = slices.Clone(s.Deaths[max(0, len(s.Deaths)-keptDeaths):])
@@ -242,7 +270,7 @@ func (s *State) workEnded(rec *run.Record) {
 		return // a copy: it is over already
 	}
 	s.Last = &Finished{Work: rec.Key, Attempt: s.Work.Attempt, End: *rec.End, At: rec.At}
-	s.Work, s.GivenAt, s.Told = nil, time.Time{}, false
+	s.Work, s.GivenAt, s.Told, s.Midway = nil, time.Time{}, false, false
 	s.Tasks++
 }
 

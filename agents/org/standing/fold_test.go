@@ -74,7 +74,8 @@ func TestStands(t *testing.T) {
 		{"at its prompt", append(slices.Clone(life), active(1, dag.Resting, "")), false, 0, Idle, "", Rest},
 		{"at work", append(slices.Clone(life), active(1, dag.Working, "")), false, 0, Working, "", Rest},
 		{"asks", append(slices.Clone(life), active(1, dag.NeedsInput, "which?")), false, 0, NeedsInput, "which?", Rest},
-		{"what an earlier life did", append(slices.Clone(life), vanished(1, run.HowLost), rec(run.Started, 2), rec(run.Began, 2), active(1, dag.NeedsInput, "which?")), false, 0, Starting, "", Rest},
+		{"what an earlier life did", append(slices.Clone(life), vanished(1, run.HowLost), rec(run.Started, 2), rec(run.Began, 2), active(1, dag.NeedsInput, "which?")), false, 0, Starting, "its program ended and starts again: gone", Rest},
+		{"stopped and started", append(slices.Clone(life), vanished(1, run.HowStopped), rec(run.Started, 2)), false, 0, Starting, "", Rest},
 		{"killed", append(slices.Clone(life), vanished(1, run.HowLost)), false, 0, Down, "gone", Begin},
 		{"killed while all stop", append(slices.Clone(life), vanished(1, run.HowLost)), true, 0, Stopped, "", Begin},
 		{"told to stop", append(slices.Clone(life), vanished(1, run.HowStopped)), false, 0, Down, "gone", Begin},
@@ -98,6 +99,43 @@ func TestStands(t *testing.T) {
 
 // Lives that end alike are bounded by their count, whatever the time between them. A
 // life that did something is not one of them, unless it is one of many in minutes.
+// A turn that a life ends in is told of to the next one, until an agent has come to rest.
+func TestMidway(t *testing.T) {
+	work := func(n int) run.Record { return active(n, dag.Working, "") }
+	rest := func(n int) run.Record { return active(n, dag.Resting, "") }
+	starts := func(n int) run.Record { return rec(run.Started, n) }
+	killed := func(n int) run.Record { return vanished(n, run.HowLost) }
+	watched := run.Record{Type: run.Noted, Key: keyRelaunch, Attempt: 1, Request: "q3"}
+	for _, c := range []struct {
+		name string
+		recs []run.Record
+		want bool
+		lost string
+	}{
+		{"never started", nil, false, ""},
+		{"killed before it came", []run.Record{starts(1), killed(1)}, false, "gone"},
+		{"killed at rest", []run.Record{starts(1), work(1), rest(1), killed(1)}, false, "gone"},
+		{"killed in a turn", []run.Record{starts(1), rest(1), work(1), killed(1)}, true, "gone"},
+		{"in a question", []run.Record{starts(1), work(1), active(1, dag.NeedsInput, "which?"), killed(1)}, true, "gone"},
+		{"at a limit", []run.Record{starts(1), work(1), active(1, dag.AtLimit, ""), killed(1)}, true, "gone"},
+		{"waiting for an answer to a message", []run.Record{starts(1), work(1), active(1, dag.NeedsInput, "asked api: which?"), killed(1)}, false, "gone"},
+		{"in a person's hands", []run.Record{starts(1), work(1), active(1, dag.TakenOver, ""), killed(1)}, false, "gone"},
+		{"stopped in a turn", []run.Record{starts(1), work(1), vanished(1, run.HowStopped)}, true, ""},
+		{"killed again before it was told", []run.Record{starts(1), work(1), killed(1), starts(2), killed(2)}, true, "gone"},
+		{"killed again when it was told", []run.Record{starts(1), work(1), killed(1), starts(2), work(2), killed(2)}, true, "gone"},
+		{"killed again when it had gone on", []run.Record{starts(1), work(1), killed(1), starts(2), work(2), rest(2), killed(2)}, false, "gone"},
+		{"its program ended and starts again", []run.Record{starts(1), work(1), active(1, dag.SettingUp, "its program ended"), killed(1)}, true, "gone"},
+		{"its task was over", []run.Record{starts(1), given("t1"), work(1), over("t1"), killed(1)}, false, "gone"},
+		{"reset since", []run.Record{starts(1), work(1), killed(1), rec(run.Reset, 0)}, false, "gone"},
+		{"ended by the watch, which tells it itself", []run.Record{starts(1), work(1), watched, vanished(1, run.HowStopped)}, false, ""},
+	} {
+		s := fold(append([]run.Record{joined()}, c.recs...))
+		if s.Midway != c.want || s.lost() != c.lost {
+			t.Errorf("%s: midway %t, lost %q; want %t, %q", c.name, s.Midway, s.lost(), c.want, c.lost)
+		}
+	}
+}
+
 func TestCrashing(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -10,8 +10,10 @@ import (
 
 	"cmux/agents/platform/lease"
 	"cmux/agents/platform/proc"
+	"cmux/agents/records/event"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
+	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -252,14 +254,36 @@ const noSlot = lease.BlockSlots * lease.Blocks
 func (o *Org) Spec(a *Agent, n int) *run.Spec {
 	m := a.Member
 	m.AutoAccept, m.Automatic = o.Settings.Permissions == PermitAll, o.Settings.Permissions == PermitAuto
+	last := ""
+	if a.Midway {
+		last = o.lastTold(a.Name)
+	}
 	frame := o.Run.Frame()
 	frame.BaseBranch = o.Settings.Integration
 	return &run.Spec{
 		Node: a.Name, Frame: frame, Def: o.def(&m), Attempt: n, Token: run.NewToken(),
 		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: noSlot},
 		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
-		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
+		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Lost: a.lost(), Midway: a.Midway, LastTold: last, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
 	}
+}
+
+// lastEvents is as much of an agent's events as is searched for what it was told.
+const lastEvents = 4 << 20
+
+// lastTold is what an agent was told last since it came to rest.
+func (o *Org) lastTold(name string) string {
+	path, from := o.Run.Events(name), int64(0)
+	if info, err := os.Stat(path); err == nil {
+		from = max(0, info.Size()-lastEvents)
+	}
+	var t prompt.Told
+	// What cannot be read is not repeated.
+	_, _ = event.Replay(path, from, func(e event.Event, _ int64) error {
+		t.Take(e)
+		return nil
+	})
+	return t.Text
 }
 
 // maxRole bounds what a role may say.

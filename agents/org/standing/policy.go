@@ -138,7 +138,7 @@ func (s *State) asks() bool {
 func (s *State) alive() (Word, string) {
 	switch {
 	case s.Life.Began.IsZero():
-		return Starting, ""
+		return Starting, s.Detail
 	case s.Activity == dag.Checking:
 		return Checking, s.Detail
 	case s.Activity == dag.NeedsInput:

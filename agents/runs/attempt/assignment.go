@@ -31,6 +31,7 @@ type assignment struct {
 	task  *run.Work // of a standing agent; nil: none
 	base  *dag.Node // what a standing agent is between pieces of work
 	place run.Place // where it is then
+	ear   ear       // of a standing agent
 }
 
 // take makes it that of a piece of work.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 
 	"cmux/agents/kinds/guard"
 	"cmux/agents/kinds/handover"
@@ -31,7 +33,12 @@ func (a *assignment) openEvents() (err error) {
 	}
 	a.stage.Events, err = event.Open(a.paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
 	if err == nil && a.stays() {
-		a.stage.Events.Also(newAuditor(a.spec, a.stage).hear)
+		a.ear.Text = a.spec.LastTold
+		audit := newAuditor(a.spec, a.stage)
+		a.stage.Events.Also(func(e event.Event) {
+			audit.hear(e)
+			a.ear.hear(e)
+		})
 	}
 	return err
 }
@@ -129,20 +136,44 @@ func (a *assignment) briefStanding(l conversation.Launch, got bool, scopes works
 	s := a.stage
 	s.Policy = a.policy(scopes)
 	s.Prompt, s.Resumption, s.Again, s.Stays = a.spec.Brief, "", false, true
-	if a.task != nil && got {
+	last := a.ear.last()
+	switch {
+	case a.task != nil && got:
 		text, err := a.workText()
 		if err != nil {
 			return err
 		}
 		s.Prompt += "\n\n" + text + "\n\n" + prompt.WorkBegun(a.task.ID, a.task.Place.Commit, l.Said)
 		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
-	} else if l.Said != "" {
+	case l.Cut && last != strings.TrimSpace(s.Prompt): // else it was only being told who it is
+		s.Resumption = prompt.CutOff(a.spec.Member, last, l.Said, false)
+		s.Prompt += "\n\n" + prompt.CutOff(a.spec.Member, last, l.Said, true)
+	case l.Said != "":
 		s.Resumption = l.Said
 		s.Prompt += "\n\n" + l.Said
 	}
 	s.PromptFile = s.Files.File("prompt", ".md")
 	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
 	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
+}
+
+// ear is what an agent is told, as its events say.
+type ear struct {
+	mu sync.Mutex
+	prompt.Told
+}
+
+func (r *ear) hear(e event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Take(e)
+}
+
+// last is what it was told last since it came to rest.
+func (r *ear) last() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.TrimSpace(r.Text)
 }
 
 // documents are the files that cmux tells a standing agent to read: who it is, its

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cmux/agents/kinds/agent"
@@ -294,6 +295,18 @@ func (a *attempt) revive() error {
 	}
 	words := a.endAgent(exit.Signal == 0 && (exit.Code != 0 || !a.Came))
 	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: withWords(exit.String(), words)})
+}
+
+// tellLost tells whoever looks that the program starts again for one that was lost, or
+// cut off in the middle of a turn.
+func (a *attempt) tellLost(cut bool) {
+	how := "its program ended"
+	if cut {
+		how += " in the middle of a turn"
+	}
+	if cut || a.Lost != "" {
+		a.stage.Show(event.Event{Kind: event.Note, Text: strings.TrimSuffix(how+" and starts again: "+a.Lost, ": ")})
+	}
 }
 
 // standing is how the agent stands, for whoever hands it work and messages.

@@ -27,7 +27,7 @@ func (a *attempt) open() {
 		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Keeps: a.stays() && !leads(a.spec.Member),
 		Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
-	a.Trial = a.spec.Trial
+	a.Trial, a.Lost, a.Midway = a.spec.Trial, a.spec.Lost, a.spec.Midway
 }
 
 // stuck says that the agent must not go on as it is: nothing guards it, or what
@@ -215,6 +215,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 	err := a.patiently(func() (err error) {
 		switch {
 		case a.stays():
+			a.tellLost(l.Cut)
 			err = a.briefStanding(l, a.Got, a.verdict.Scopes())
 		case a.kind.Judge:
 			err = a.brief(a.verdict.Scopes())
@@ -391,9 +392,10 @@ func (a *attempt) endAgent(quote bool) (words string) {
 		for _, line := range a.agent.typed() { // it ends with the program
 			a.note("typed and not read: %s", line)
 		}
-		if draft := a.agent.draft(context.WithoutCancel(a.ctx)); draft != "" {
-			a.note("typed and not sent: %s", draft)
-		}
+	}
+	// One that was killed has left its screen as it was.
+	if draft := a.agent.draft(context.WithoutCancel(a.ctx)); draft != "" {
+		a.note("typed and not sent: %s", draft)
 	}
 	// A context that is over must not leave a process behind.
 	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)

@@ -373,7 +373,8 @@ func (m *move) restart() {
 
 func (m *move) launch(again bool) {
 	m.Came, m.Shown, m.Launched = false, false, m.at
-	m.do(Launch{Again: again, Trial: m.Trial, Said: m.Opening, Idle: m.Stays && !m.Got && m.Opening == ""})
+	cut := m.Stays && !m.Got && m.Midway
+	m.do(Launch{Again: again, Trial: m.Trial, Said: m.Opening, Cut: cut, Idle: m.Stays && !m.Got && !cut && m.Opening == ""})
 }
 
 // left waits for a person to decide about a program that is gone.

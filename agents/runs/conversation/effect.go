@@ -164,10 +164,11 @@ type (
 // Effects that take long. At most one is under way; another one takes its place.
 type (
 	// Launch starts the program, again with what a person Said.
-	// Idle: it is told nothing where its conversation goes on.
+	// Idle: it is told nothing where its conversation goes on. Cut: it is told that its
+	// last program was cut off in the middle of a turn.
 	Launch struct {
-		Again, Trial, Idle bool
-		Said               string
+		Again, Trial, Idle, Cut bool
+		Said                    string
 	}
 	// Deliver hands a message over: to Hook or Call, which wait for one, else by
 	// the agent's own way, with its turn broken off first where Break says so. Answered, or Delivered, says what came

@@ -39,7 +39,7 @@ func (m *move) hear(what What) {
 			m.do(Deny{m.Name + " is not taken over"})
 			return
 		}
-		m.Taken = false
+		m.Taken, m.Midway = false, m.busy || m.inTurn
 		if m.Activity == dag.TakenOver {
 			m.become(Become{Activity: dag.Working})
 		}
@@ -179,9 +179,14 @@ func (m *move) comes(what What) {
 			return
 		}
 	}
-	m.Came = true
-	if m.Phase == Resting && m.Activity == dag.SettingUp {
-		m.become(Become{Activity: dag.Resting})
+	m.Came, m.Lost = true, ""
+	if m.Activity == dag.SettingUp {
+		switch m.Phase {
+		case Resting:
+			m.become(Become{Activity: dag.Resting})
+		case Working:
+			m.become(Become{Activity: dag.Working})
+		}
 	}
 }
 
@@ -396,7 +401,7 @@ func (m *move) tookOver(said string) {
 	m.letGo()
 	m.hangUp("a person writes to you: do as they say")
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
-	m.Taken, m.Spoke = true, m.Spoke || said != ""
+	m.Taken, m.Spoke, m.Midway = true, m.Spoke || said != "", false // who took it over sees what becomes of the turn
 	if m.typing() {
 		m.giveUp()
 	}

@@ -62,7 +62,7 @@ func (m *move) passed(e Passed) {
 }
 
 // begins takes in that the agent was told something: a turn of its own begins.
-func (m *move) begins() { m.Began, m.Calls, m.Kept = m.at, 0, false }
+func (m *move) begins() { m.Began, m.Calls, m.Kept, m.Midway = m.at, 0, false, true }
 
 // Unkept reports whether its turn did what is to be kept, as far as is known.
 func (s *State) Unkept() bool {

@@ -25,7 +25,9 @@ func (m *move) result(what What) {
 			m.rest()
 			return
 		}
-		m.become(Become{Activity: dag.Working})
+		if !m.startsAgain() {
+			m.become(Become{Activity: dag.Working})
+		}
 	case Passed:
 		m.passed(e)
 	case Tallied:

@@ -89,6 +89,8 @@ type State struct {
 	Deaths   []time.Time // of its program, in a row
 	Unborn   time.Time   // when the first of its last programs ended that gave no sign; zero: the last one did
 	Progress time.Time   // when a turn ended last
+	Midway   bool        // it was told something and has not come to rest since: a program that ends now is cut off
+	Lost     string      // how its last program ended, until the one that goes on gives a sign; empty: in order
 	Unseen   []Message   // handed over, and not yet seen in its conversation
 	Early    []string    // ids seen there before their hand-over was confirmed
 	Began    time.Time   // its turn did

@@ -220,17 +220,31 @@ func (m *move) personTyped(said string) {
 // rest has nothing to do: messages and work are waited for.
 func (m *move) rest() {
 	m.letGo()
-	m.Spoke, m.WentOn = false, false
+	m.Spoke, m.WentOn, m.Midway = false, false, false
 	m.enter(Resting)
 	if m.Awaits != "" {
 		m.become(Become{Activity: dag.NeedsInput, Detail: m.Awaits})
 		return
 	}
-	if !m.Came && !m.Unborn.IsZero() { // its last program gave no sign either
-		m.become(Become{Activity: dag.SettingUp, Detail: "its program starts again"})
-		return
+	if !m.startsAgain() {
+		m.become(Become{Activity: dag.Resting})
 	}
-	m.become(Become{Activity: dag.Resting})
+}
+
+// startsAgain says of a program that goes on for one that was lost, and has given no
+// sign yet, that it starts again.
+func (m *move) startsAgain() bool {
+	if m.Came || m.Lost == "" {
+		return false
+	}
+	if m.Activity != dag.SettingUp {
+		m.lost()
+	}
+	return true
+}
+
+func (m *move) lost() {
+	m.become(Become{Activity: dag.SettingUp, Detail: "its program ended and starts again: " + m.Lost})
 }
 
 func (m *move) resting() bool {
@@ -362,7 +376,7 @@ func (m *move) workOver(c Close) {
 
 // tallied is after a piece of work.
 func (m *move) tallied() {
-	m.Work, m.Got, m.Told, m.Drop, m.Awaits = "", false, false, nil, ""
+	m.Work, m.Got, m.Told, m.Drop, m.Awaits, m.Midway = "", false, false, nil, "", false
 	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
 	m.SentBack, m.Unheard, m.Falters, m.Concluded, m.Summary = 0, 0, 0, 0, ""
 	if ill := m.Ill; ill != nil {
@@ -380,7 +394,7 @@ func (m *move) tallied() {
 // again and again is left to a person.
 func (m *move) revives(e *LeftBehind) bool {
 	again := m.survives()
-	m.Subagents = 0
+	m.Subagents, m.Lost = 0, oneLine(e.Detail)
 	if !again {
 		e.Detail = fmt.Sprintf("its program ended %d times in a row and is not started again: %s", len(m.Deaths), e.Detail)
 		m.Deaths, m.Unborn = nil, time.Time{}
@@ -388,7 +402,7 @@ func (m *move) revives(e *LeftBehind) bool {
 	}
 	wait := firstRest << (len(m.Deaths) - 1)
 	m.enter(Reviving)
-	m.become(Become{Activity: dag.SettingUp, Detail: "its program ended and starts again: " + oneLine(e.Detail)})
+	m.lost()
 	m.do(Arm{Clock: ReviveClock, For: wait})
 	return true
 }

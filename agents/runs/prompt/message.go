@@ -3,6 +3,11 @@ package prompt
 import (
 	"fmt"
 	"strings"
+	"time"
+
+	"cmux/agents/records/event"
+	"cmux/agents/runs/run"
+	"cmux/dag"
 )
 
 // again ends what is handed back. The prompt says how the agent reports: by tool, or
@@ -44,6 +49,58 @@ func WorkResumed(id, said string) string {
 		s += " A person says:\n" + said
 	}
 	return s
+}
+
+// cutOff begins what CutOff says.
+const cutOff = "Your program was cut off in the middle of a turn and was started again"
+
+// maxTold is how many bytes are repeated of what an agent was told.
+const maxTold = 600
+
+// CutOff sends a standing agent without a task on whose program ended in the middle of a
+// turn. last is what it was told last in that, or "". said is what a person answered, or
+// "". fresh: its conversation is gone.
+func CutOff(m *run.Member, last, said string, fresh bool) string {
+	s := cutOff + "; you are back in the same conversation and directory. Commands that were running have ended."
+	if fresh {
+		s = cutOff + ". That was in an earlier conversation, which is gone."
+	}
+	if last = strings.TrimSpace(last); last != "" {
+		s += " This is what you were told last:\n" + quoted(Cut(last, maxTold))
+	} else {
+		s += " "
+	}
+	look := "`git status`"
+	if leads(m) {
+		look = "`cmux tasks list` and `cmux autonomy`"
+	}
+	s += "Look at what is done (" + look + "), continue from there without repeating it, then end your turn."
+	if said != "" {
+		s += " A person says:\n" + said
+	}
+	return s
+}
+
+// Told is what a standing agent was told last since it came to rest, by its events, but
+// for that it was cut off.
+type Told struct {
+	Text   string // empty: nothing that is known
+	rested time.Time
+}
+
+// Take takes in its next event.
+func (t *Told) Take(e event.Event) {
+	switch e.Kind {
+	case event.Status:
+		if e.State == dag.Resting.String() {
+			t.Text, t.rested = "", e.At
+		}
+	case event.Prompt, event.HandBack, event.Answer:
+		late := e.At.Before(t.rested) // its program wrote it down after the turn
+		if !late && !strings.Contains(e.Text, cutOff) {
+			t.Text = e.Text
+		}
+	}
 }
 
 // WorkBegun tells a standing agent about a task in a new conversation, because an

@@ -52,6 +52,9 @@ type Spec struct {
 	Brief        string       `json:"brief,omitempty"`        // Member: what it is told first in a new conversation
 	Work         *Work        `json:"work,omitempty"`         // Member: that it was at when the attempt before ended; nil: none
 	Told         bool         `json:"told,omitempty"`         // Work: it is known to have been told of it
+	Lost         string       `json:"lost,omitempty"`         // Member: how the attempt before ended, which nobody had ordered
+	Midway       bool         `json:"midway,omitempty"`       // Member: that was in the middle of a turn
+	LastTold     string       `json:"last_told,omitempty"`    // Midway: what it was told last in that; empty: it is not known
 	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organization
 	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organization's configuration
 	Checks       []string     `json:"checks,omitempty"`       // Member: the commands that check work before a merge; the agent may run them where it works, a supervisor in the person's folder
