@@ -59,6 +59,9 @@ type ReportedAgent struct {
 
 	Context *ContextReport `json:"context,omitempty"` // now; null: its program does not say
 
+	Restarts int    `json:"restarts"`       // after its program, or what carries it, had ended without an order
+	Lost     string `json:"lost,omitempty"` // how the last time
+
 	Resets      int    `json:"resets"`
 	Compactions int    `json:"compactions"`
 	Use         string `json:"use,omitempty"` // of a permanent worker: how well it is used
@@ -77,6 +80,20 @@ func (a *ReportedAgent) Filled() string {
 		return "-"
 	}
 	return fmt.Sprintf("%d%%", a.Context.Share)
+}
+
+// Restarted says, a line each, which agents were started again.
+func (r *Away) Restarted(mark string) string {
+	var b strings.Builder
+	for _, a := range r.Agents {
+		if a.Restarts > 0 {
+			fmt.Fprintf(&b, "%s%s was started again %s: %s\n", mark, a.Name, say.Count(a.Restarts, "time"), say.Line(a.Lost))
+		}
+	}
+	if b.Len() > 0 {
+		return "\n" + b.String()
+	}
+	return ""
 }
 
 // Done counts the tasks that were done.
@@ -212,12 +229,8 @@ func (r *Away) lives(root string) error {
 		use := used{since: r.Since}
 		if _, err := org.Run.EachAgentRecord(a.Name, 0, func(rec *run.Record) {
 			use.take(rec)
-			switch {
-			case rec.At.Before(r.Since):
-			case rec.Type == run.Reset:
-				a.Resets++
-			case rec.Type == run.Compacted:
-				a.Compactions++
+			if !rec.At.Before(r.Since) {
+				a.take(rec)
 			}
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -229,6 +242,18 @@ func (r *Away) lives(root string) error {
 		}
 	}
 	return nil
+}
+
+// take takes in a record of the time.
+func (a *ReportedAgent) take(rec *run.Record) {
+	switch {
+	case rec.Type == run.Reset:
+		a.Resets++
+	case rec.Type == run.Compacted:
+		a.Compactions++
+	case rec.Type == run.Vanished && rec.How != run.HowStopped, rec.Type == run.Active && rec.How == run.HowRevived:
+		a.Restarts, a.Lost = a.Restarts+1, cmp.Or(strings.TrimPrefix(rec.Detail, run.Revival), rec.How)
+	}
 }
 
 // used sums up the tokens that an agent used since a moment, from its records.
@@ -322,6 +347,7 @@ func (r *Away) Markdown() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %d | %.0f%% | %s | %s |\n", cell(name), cell(strings.TrimSuffix(a.State+": "+a.Detail, ": ")), a.Tasks, 100*a.Busy, say.Short(a.Tokens), a.Filled())
 	}
+	b.WriteString(r.Restarted("- "))
 	permanent := false
 	for _, a := range r.Agents {
 		if !a.Permanent {

@@ -30,9 +30,11 @@ commits, the incidents, what each agent did and used, and what waits for you. Wi
 print where. With --json the shape is
   {"since", "until", "tasks": [{"id", "title", "label", "agent", "summary", "commits", "tip",
     "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
-    "detail", "tasks", "busy", "tokens", "context", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
+    "detail", "tasks", "busy", "tokens", "context", "restarts", "lost",
+    "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
 where an incident is as cmux incidents show has it, tokens are those that agents used
-since, context is as in cmux status --json, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
+since, context is as in cmux status --json, restarts counts how often an agent was started
+again after it had ended without an order, lost is how the last time, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
 is used, and try what would use it better.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,
@@ -117,6 +119,7 @@ func renderReport(r *control.Away, as look) string {
 		}
 		b.WriteString(line + "\n")
 	}
+	b.WriteString(r.Restarted(""))
 	b.WriteString("\nWaits for you:\n")
 	for _, w := range r.Waiting {
 		fmt.Fprintf(&b, "  %s (%s)\n", say.Line(w.What), say.Line(w.Try))

@@ -234,7 +234,7 @@ func (s *State) lives(rec *run.Record) {
 	if rec.Attempt > s.Life.N {
 		again := ""
 		if how := s.lost(); how != "" {
-			again = "its program ended and starts again: " + how
+			again = run.Revival + how
 		}
 		s.Life, s.place = Life{N: rec.Attempt, Started: rec.At}, run.Place{Slot: noSlot}
 		if rec.Place != nil {

@@ -25,6 +25,7 @@ type progress struct {
 	until    time.Time          // of it
 	told     bool               // of an activity
 	asks     *question.Question // that a person is to answer now; nil: none
+	revives  bool               // its program ended and starts again
 	left     *run.Left          // a program that has ended without a report; nil: none has
 
 	budget   *stopwatch    // node.Timeout
@@ -56,6 +57,9 @@ func (p *progress) become(act dag.Activity, until time.Time, detail string) erro
 	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
 	if q := p.asks; q != nil && act == dag.NeedsInput && q.String() == detail {
 		rec.Question = q // else it is longer than what is recorded of it
+	}
+	if p.revives {
+		rec.How = run.HowRevived
 	}
 	if l := p.left; l != nil && act == dag.NeedsInput {
 		rec.How, rec.Code = run.HowLeft, l.Exit

@@ -71,7 +71,10 @@ func (a *attempt) feed(what conversation.What) error {
 func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	switch e := effect.(type) {
 	case conversation.Become:
-		a.progress.asks = e.Question
+		a.progress.asks, a.progress.revives = e.Question, e.Revives
+		if e.Revives {
+			e.Detail = run.Revival + e.Detail
+		}
 		return nil, a.progress.become(e.Activity, e.Until, e.Detail)
 	case conversation.Note:
 		a.note("%s", e.Text)

@@ -79,6 +79,7 @@ type (
 		Until    time.Time
 		Detail   string
 		Question *question.Question
+		Revives  bool // SettingUp: its program ended, as Detail says, and starts again
 	}
 	// Note is told to whoever looks.
 	Note struct{ Text string }

@@ -244,7 +244,7 @@ func (m *move) startsAgain() bool {
 }
 
 func (m *move) lost() {
-	m.become(Become{Activity: dag.SettingUp, Detail: "its program ended and starts again: " + m.Lost})
+	m.become(Become{Activity: dag.SettingUp, Detail: m.Lost, Revives: true})
 }
 
 func (m *move) resting() bool {

@@ -80,6 +80,14 @@ type Shared struct {
 // input that its program has ended without a report; Code is its exit code.
 const HowLeft = "no report"
 
+// HowRevived is how an Active record came about that says of a standing agent that is
+// set up that its program ended and starts again; Detail says how it ended, behind
+// Revival.
+const HowRevived = "revived"
+
+// Revival begins what is said of a standing agent that was lost and starts again.
+const Revival = "its program ended and starts again: "
+
 // How a Vanished record came about.
 const (
 	HowLost        = "lost"        // nobody knows

@@ -3768,10 +3768,13 @@ export interface components {
             compactions: number;
             context?: components["schemas"]["ContextReport"];
             detail?: string;
+            lost?: string;
             name: string;
             permanent: boolean;
             /** Format: int64 */
             resets: number;
+            /** Format: int64 */
+            restarts: number;
             /** @enum {string} */
             state: "starting" | "idle" | "working" | "checking" | "needs input" | "taken over" | "limited" | "down" | "stopped" | "going";
             /** Format: int64 */
