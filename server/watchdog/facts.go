@@ -191,7 +191,17 @@ func (w *Project) fact(a *standing.Agent, g *glimpse, list *task.List) watch.Age
 // stand is how an agent stands by its records.
 func (w *Project) stand(a *standing.Agent) watch.Stand {
 	word, _ := a.Stands(w.Now(), w.org.Stopped)
+	return standOf(&a.State, word)
+}
+
+func standOf(a *standing.State, word standing.Word) watch.Stand {
 	switch {
+	// A program that was started again and never gives a sign is to be found frozen.
+	case word == standing.Starting && !a.Life.Began.IsZero() && strings.HasPrefix(a.Detail, run.Revival):
+		if a.Work != nil || a.Midway {
+			return watch.Busy
+		}
+		return watch.Idle
 	case a.Life.On() && a.Left, !a.Life.On() && a.Held == "" && a.Crashing() && word == standing.NeedsInput:
 		return watch.Crashed
 	}

@@ -256,6 +256,58 @@ func TestStandingAgentGoesOn(t *testing.T) {
 	wait()
 }
 
+// Killed in the middle of a turn without a task, with its program or without, the agent
+// is told so once it is back, and what it was told last. Killed at rest it is not.
+func TestStandingAgentIsCutOff(t *testing.T) {
+	t.Parallel()
+	f := standing(t, "you are a")
+	cmd, out, wait := f.start()
+	f.stands("rests", rests)
+	const cut, wish = "Your program was cut off in the middle of a turn", "run:if test -e half; then touch whole; else touch half; while ! test -e never; do sleep 0.1; done; fi</task>"
+	there := func(name string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(f.Root, name)); return err == nil }
+	}
+	kill := func() {
+		for _, p := range f.Processes() {
+			if p.PID != 0 && p.PID != syscall.Getpid() && p.PID != cmd.Process.Pid {
+				syscall.Kill(p.PID, syscall.SIGKILL)
+			}
+		}
+	}
+	if err := f.order(attempt.Message{Op: attempt.OpTell, Key: "m1", Text: wish}); err != nil {
+		t.Fatal(err)
+	}
+	f.Eventually("it is in a turn", there("half"))
+	kill()
+	f.Eventually("it goes on with what it was told", there("whole"))
+	f.stands("rests", rests)
+	if n := strings.Count(out.String(), cut); n != 1 || !strings.Contains(out.String(), "> run:if test -e half") {
+		t.Errorf("it was told %d times that it was cut off:\n%s", n, out)
+	}
+	before := strings.Count(out.String(), "told: you are a")
+	kill()
+	f.Eventually("its program is there again", func() bool { return strings.Count(out.String(), "told: you are a") > before })
+	f.stands("rests", rests)
+	if n := strings.Count(out.String(), cut); n != 1 {
+		t.Errorf("killed at rest it was told that it was cut off:\n%s", out)
+	}
+	syscall.Kill(cmd.Process.Pid, syscall.SIGKILL)
+	wait()
+
+	f.Lives("", nil)
+	f.Spec.Lost, f.Spec.Midway, f.Spec.LastTold = "its wrapper was killed", true, "run:touch third</task>"
+	_, out, wait = f.start()
+	f.Eventually("its next life goes on with what the last one was told", there("third"))
+	f.stands("rests", rests)
+	if n := strings.Count(out.String(), cut); n != 2 || !strings.Contains(out.String(), "its program ended in the middle of a turn and starts again: its wrapper was killed") {
+		t.Errorf("both lives were told %d times that they were cut off:\n%s", n, out)
+	}
+	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+}
+
 // A program that cannot start is tried a bounded number of times. Then the agent
 // needs input, with what the program said last, and a retry starts it again.
 func TestStandingAgentThatCannotStart(t *testing.T) {
