@@ -99,7 +99,7 @@ func TestStands(t *testing.T) {
 
 // Lives that end alike are bounded by their count, whatever the time between them. A
 // life that did something is not one of them, unless it is one of many in minutes.
-// A turn that a life ends in is told of to the next one, until an agent has come to rest.
+// The next life knows that the last one ended in a turn, until the agent has come to rest.
 func TestMidway(t *testing.T) {
 	work := func(n int) run.Record { return active(n, dag.Working, "") }
 	rest := func(n int) run.Record { return active(n, dag.Resting, "") }

@@ -29,8 +29,8 @@ func TestTaskTold(t *testing.T) {
 	}
 }
 
-// What an agent was told last in the turn that it was cut off in is what it goes on with:
-// neither what was over, nor that it was cut off before.
+// What an agent was told last in the turn that was cut off is repeated: neither what was
+// over, nor that it was cut off before.
 func TestTold(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	told := func(text string) event.Event { return event.Event{Kind: event.Prompt, Text: text} }
@@ -47,7 +47,7 @@ func TestTold(t *testing.T) {
 		{"a prompt", []event.Event{rests, works, told("plan")}, "plan"},
 		{"a message after it", []event.Event{rests, told("plan"), works, handed("mail"), {Kind: event.Text, Text: "hm"}}, "mail"},
 		{"it came to rest", []event.Event{told("plan"), rests}, ""},
-		{"a new turn, of which nothing is written down yet", []event.Event{told("plan"), rests, works, late}, ""},
+		{"a new turn, and nothing of it is written down yet", []event.Event{told("plan"), rests, works, late}, ""},
 		{"cut off twice", []event.Event{rests, told("plan"), told(CutOff(nil, "plan", "", false)), told("You are api.\n\n" + CutOff(nil, "plan", "", true))}, "plan"},
 	} {
 		var got Told

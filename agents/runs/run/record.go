@@ -85,7 +85,7 @@ const HowLeft = "no report"
 // Revival.
 const HowRevived = "revived"
 
-// Revival begins what is said of a standing agent that was lost and starts again.
+// Revival begins the detail of a standing agent that was lost and starts again.
 const Revival = "its program ended and starts again: "
 
 // How a Vanished record came about.

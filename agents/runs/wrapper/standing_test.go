@@ -279,7 +279,7 @@ func TestStandingAgentIsCutOff(t *testing.T) {
 	}
 	f.Eventually("it is in a turn", there("half"))
 	kill()
-	f.Eventually("it goes on with what it was told", there("whole"))
+	f.Eventually("it continues what it was told", there("whole"))
 	f.stands("rests", rests)
 	if n := strings.Count(out.String(), cut); n != 1 || !strings.Contains(out.String(), "> run:if test -e half") {
 		t.Errorf("it was told %d times that it was cut off:\n%s", n, out)
@@ -297,7 +297,7 @@ func TestStandingAgentIsCutOff(t *testing.T) {
 	f.Lives("", nil)
 	f.Spec.Lost, f.Spec.Midway, f.Spec.LastTold = "its wrapper was killed", true, "run:touch third</task>"
 	_, out, wait = f.start()
-	f.Eventually("its next life goes on with what the last one was told", there("third"))
+	f.Eventually("its next life continues what the last one was told", there("third"))
 	f.stands("rests", rests)
 	if n := strings.Count(out.String(), cut); n != 2 || !strings.Contains(out.String(), "its program ended in the middle of a turn and starts again: its wrapper was killed") {
 		t.Errorf("both lives were told %d times that they were cut off:\n%s", n, out)
