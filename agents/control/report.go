@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -49,23 +48,19 @@ type ReportedTask struct {
 
 // ReportedAgent is what an agent did.
 type ReportedAgent struct {
-	Name      string  `json:"name"`
-	Permanent bool    `json:"permanent"`
-	State     string  `json:"state"`
-	Detail    string  `json:"detail,omitempty"`
-	Tasks     int     `json:"tasks"`  // attempts that ended
-	Busy      float64 `json:"busy"`   // share of the time since it was made that it had a task, 0 to 1
-	Tokens    int64   `json:"tokens"` // that it used in the time
-
-	Context *ContextReport `json:"context,omitempty"` // now; null: its program does not say
-
-	Restarts int    `json:"restarts"`       // after its program, or what carries it, had ended without an order
-	Lost     string `json:"lost,omitempty"` // how the last time
-
-	Resets      int    `json:"resets"`
-	Compactions int    `json:"compactions"`
-	Use         string `json:"use,omitempty"` // of a permanent worker: how well it is used
-	Try         string `json:"try,omitempty"` // what would use it better
+	Name        string         `json:"name"`
+	Permanent   bool           `json:"permanent"`
+	State       string         `json:"state"`
+	Detail      string         `json:"detail,omitempty"`
+	Tasks       int            `json:"tasks"`             // attempts that ended
+	Busy        float64        `json:"busy"`              // share of the time since it was made that it had a task, 0 to 1
+	Tokens      int64          `json:"tokens"`            // that it used in the time
+	Context     *ContextReport `json:"context,omitempty"` // now; null: its program does not say
+	Restarts    int            `json:"restarts"`          // after its program, or what carries it, was lost
+	Resets      int            `json:"resets"`
+	Compactions int            `json:"compactions"`
+	Use         string         `json:"use,omitempty"` // of a permanent worker: how well it is used
+	Try         string         `json:"try,omitempty"` // what would use it better
 }
 
 // ReportedWait is something that waits for the person.
@@ -80,20 +75,6 @@ func (a *ReportedAgent) Filled() string {
 		return "-"
 	}
 	return fmt.Sprintf("%d%%", a.Context.Share)
-}
-
-// Restarted says, a line each, which agents were started again.
-func (r *Away) Restarted(mark string) string {
-	var b strings.Builder
-	for _, a := range r.Agents {
-		if a.Restarts > 0 {
-			fmt.Fprintf(&b, "%s%s was started again %s: %s\n", mark, a.Name, say.Count(a.Restarts, "time"), say.Line(a.Lost))
-		}
-	}
-	if b.Len() > 0 {
-		return "\n" + b.String()
-	}
-	return ""
 }
 
 // Done counts the tasks that were done.
@@ -229,8 +210,14 @@ func (r *Away) lives(root string) error {
 		use := used{since: r.Since}
 		if _, err := org.Run.EachAgentRecord(a.Name, 0, func(rec *run.Record) {
 			use.take(rec)
-			if !rec.At.Before(r.Since) {
-				a.take(rec)
+			switch {
+			case rec.At.Before(r.Since):
+			case rec.Type == run.Reset:
+				a.Resets++
+			case rec.Type == run.Compacted:
+				a.Compactions++
+			case rec.Lost():
+				a.Restarts++
 			}
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -242,18 +229,6 @@ func (r *Away) lives(root string) error {
 		}
 	}
 	return nil
-}
-
-// take takes in a record of the time.
-func (a *ReportedAgent) take(rec *run.Record) {
-	switch {
-	case rec.Type == run.Reset:
-		a.Resets++
-	case rec.Type == run.Compacted:
-		a.Compactions++
-	case rec.Type == run.Vanished && rec.How != run.HowStopped, rec.Type == run.Active && rec.How == run.HowRevived:
-		a.Restarts, a.Lost = a.Restarts+1, cmp.Or(strings.TrimPrefix(rec.Detail, run.Revival), rec.How)
-	}
 }
 
 // used sums up the tokens that an agent used since a moment, from its records.
@@ -338,16 +313,15 @@ func (r *Away) Markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", i.ID, i.Label(), cell(i.About), clock(i.OpenedAt), cell(i.Title), cell(i.Outcome))
 	}
 	if len(r.Agents) > 0 {
-		b.WriteString("\n## Agents\n\n| agent | state | tasks | busy | tokens | context |\n|---|---|---|---|---|---|\n")
+		b.WriteString("\n## Agents\n\n| agent | state | tasks | busy | tokens | context | restarts |\n|---|---|---|---|---|---|---|\n")
 	}
 	for _, a := range r.Agents {
 		name := a.Name
 		if a.Permanent {
 			name += " (permanent)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %.0f%% | %s | %s |\n", cell(name), cell(strings.TrimSuffix(a.State+": "+a.Detail, ": ")), a.Tasks, 100*a.Busy, say.Short(a.Tokens), a.Filled())
+		fmt.Fprintf(&b, "| %s | %s | %d | %.0f%% | %s | %s | %d |\n", cell(name), cell(strings.TrimSuffix(a.State+": "+a.Detail, ": ")), a.Tasks, 100*a.Busy, say.Short(a.Tokens), a.Filled(), a.Restarts)
 	}
-	b.WriteString(r.Restarted("- "))
 	permanent := false
 	for _, a := range r.Agents {
 		if !a.Permanent {

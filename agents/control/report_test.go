@@ -1,34 +1,6 @@
 package control
 
-import (
-	"testing"
-
-	"cmux/agents/runs/run"
-	"cmux/dag"
-)
-
-// What was started again since is said, with how it had ended; what somebody ordered is
-// not.
-func TestReportSaysWhatWasLost(t *testing.T) {
-	r := Away{Agents: []ReportedAgent{{Name: "api"}, {Name: "web"}}}
-	for _, rec := range []run.Record{
-		{Type: run.Vanished, How: run.HowStopped},
-		{Type: run.Active, Activity: dag.SettingUp, How: run.HowRevived, Detail: run.Revival + "killed by signal 9"},
-		{Type: run.Active, Activity: dag.SettingUp, Detail: "its program has not shown its prompt yet"},
-		{Type: run.Vanished, How: run.HowInterrupted},
-	} {
-		r.Agents[0].take(&rec)
-		if a := r.Agents[0]; a.Restarts == 1 && a.Lost != "killed by signal 9" {
-			t.Errorf("lost as %q", a.Lost)
-		}
-	}
-	if got, want := r.Restarted("- "), "\n- api was started again 2 times: interrupted\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := new(Away).Restarted(""); got != "" {
-		t.Errorf("nothing was lost: %q", got)
-	}
-}
+import "testing"
 
 func TestUsedSaysWhatWouldBeBetter(t *testing.T) {
 	for _, c := range []struct {

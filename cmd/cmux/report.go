@@ -30,12 +30,10 @@ commits, the incidents, what each agent did and used, and what waits for you. Wi
 print where. With --json the shape is
   {"since", "until", "tasks": [{"id", "title", "label", "agent", "summary", "commits", "tip",
     "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
-    "detail", "tasks", "busy", "tokens", "context", "restarts", "lost",
-    "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
+    "detail", "tasks", "busy", "tokens", "context", "restarts", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
 where an incident is as cmux incidents show has it, tokens are those that agents used
-since, context is as in cmux status --json, restarts counts how often an agent was started
-again after it had ended without an order, lost is how the last time, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
-is used, and try what would use it better.`,
+since, context is as in cmux status --json, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
+is used, and try what would use it better; restarts are those after its program was lost.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runReport)(cmd.Context(), o) },
@@ -105,9 +103,9 @@ func renderReport(r *control.Away, as look) string {
 			if a.Permanent {
 				permanent = "yes"
 			}
-			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens), a.Filled()}
+			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens), a.Filled(), fmt.Sprint(a.Restarts)}
 		}
-		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}, {head: "CONTEXT"}}, rows, as.width, as.color))
+		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}, {head: "CONTEXT"}, {head: "RESTARTS", give: 1, least: 3}}, rows, as.width, as.color))
 	}
 	for _, a := range r.Agents {
 		if a.Use == "" {
@@ -119,7 +117,6 @@ func renderReport(r *control.Away, as look) string {
 		}
 		b.WriteString(line + "\n")
 	}
-	b.WriteString(r.Restarted(""))
 	b.WriteString("\nWaits for you:\n")
 	for _, w := range r.Waiting {
 		fmt.Fprintf(&b, "  %s (%s)\n", say.Line(w.What), say.Line(w.Try))

@@ -297,16 +297,16 @@ func (a *attempt) revive() error {
 	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: withWords(exit.String(), words)})
 }
 
-// tellLost tells whoever looks that the program starts again for one that was lost, or
-// cut off in the middle of a turn.
-func (a *attempt) tellLost(cut bool) {
-	how := "its program ended"
-	if cut {
-		how += " in the middle of a turn"
+// revival says that the program starts again for one that was lost, or cut off in the
+// middle of a turn; empty: for none.
+func revival(lost string, cut bool) string {
+	switch {
+	case cut:
+		return strings.TrimSuffix("its program ended in the middle of a turn and starts again: "+lost, ": ")
+	case lost != "":
+		return run.Revival + lost
 	}
-	if cut || a.Lost != "" {
-		a.stage.Show(event.Event{Kind: event.Note, Text: strings.TrimSuffix(how+" and starts again: "+a.Lost, ": ")})
-	}
+	return ""
 }
 
 // standing is how the agent stands, for whoever hands it work and messages.

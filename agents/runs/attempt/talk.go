@@ -218,7 +218,9 @@ func (a *attempt) launch(l conversation.Launch) error {
 	err := a.patiently(func() (err error) {
 		switch {
 		case a.stays():
-			a.tellLost(l.Cut)
+			if text := revival(a.Lost, l.Cut); text != "" {
+				a.stage.Show(event.Event{Kind: event.Note, Text: text})
+			}
 			err = a.briefStanding(l, a.Got, a.verdict.Scopes())
 		case a.kind.Judge:
 			err = a.brief(a.verdict.Scopes())

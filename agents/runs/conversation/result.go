@@ -25,7 +25,7 @@ func (m *move) result(what What) {
 			m.rest()
 			return
 		}
-		if !m.startsAgain() {
+		if !startsAgain(m) {
 			m.become(Become{Activity: dag.Working})
 		}
 	case Passed:

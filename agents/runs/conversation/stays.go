@@ -226,25 +226,21 @@ func (m *move) rest() {
 		m.become(Become{Activity: dag.NeedsInput, Detail: m.Awaits})
 		return
 	}
-	if !m.startsAgain() {
+	if !startsAgain(m) {
 		m.become(Become{Activity: dag.Resting})
 	}
 }
 
 // startsAgain says of a program that goes on for one that was lost, and has given no
 // sign yet, that it starts again.
-func (m *move) startsAgain() bool {
+func startsAgain(m *move) bool {
 	if m.Came || m.Lost == "" {
 		return false
 	}
 	if m.Activity != dag.SettingUp {
-		m.lost()
+		m.become(Become{Activity: dag.SettingUp, Detail: m.Lost, Revives: true})
 	}
 	return true
-}
-
-func (m *move) lost() {
-	m.become(Become{Activity: dag.SettingUp, Detail: m.Lost, Revives: true})
 }
 
 func (m *move) resting() bool {
@@ -402,7 +398,7 @@ func (m *move) revives(e *LeftBehind) bool {
 	}
 	wait := firstRest << (len(m.Deaths) - 1)
 	m.enter(Reviving)
-	m.lost()
+	m.become(Become{Activity: dag.SettingUp, Detail: m.Lost, Revives: true})
 	m.do(Arm{Clock: ReviveClock, For: wait})
 	return true
 }

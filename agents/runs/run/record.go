@@ -234,6 +234,12 @@ type Record struct {
 	Work         *Work              `json:"work,omitempty"`
 }
 
+// Lost reports whether the record tells that a standing agent's program, or what carries
+// it, has ended without an order: it is started again.
+func (r *Record) Lost() bool {
+	return r.Type == Vanished && r.How != HowStopped || r.Type == Active && r.How == HowRevived
+}
+
 func (r *Record) encode() ([]byte, error) {
 	b, err := json.Marshal(r)
 	if err != nil {

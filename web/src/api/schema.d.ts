@@ -3768,7 +3768,6 @@ export interface components {
             compactions: number;
             context?: components["schemas"]["ContextReport"];
             detail?: string;
-            lost?: string;
             name: string;
             permanent: boolean;
             /** Format: int64 */
