@@ -19,7 +19,7 @@ import (
 // Windows are the panes that cmux made for agents and runs of this project, and whether
 // somebody has them still. In doubt somebody does.
 func (o *Org) Windows(ctx context.Context, server *tmux.Server) (windows []tmux.Made, owned func(tmux.Made) bool, err error) {
-	all, err := server.MadePanes(ctx, rootOption)
+	all, err := server.MadePanes(ctx, tmux.RootOption)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,16 +18,13 @@ const (
 	// monitorWindow is the first window of the session, whose process is the
 	// keeper.
 	monitorWindow = "monitor"
-	// rootOption is the option of a session that names whose it is. A run's says
-	// its project's root alone: neither takes the other's session for its own.
-	rootOption = "@cmux_root"
 	// upPatience bounds the wait for a keeper that was told to start.
 	upPatience = 30 * time.Second
 )
 
 // sessionOwner is what the session of the organization of a project is marked
 // with.
-func sessionOwner(root string) string { return root + " (cmux start)" }
+func sessionOwner(root string) string { return root + tmux.OrgMark }
 
 // Session is the tmux session of the organization; ok is false when there is
 // none of its name, or when that is somebody else's, whose is then not empty.
@@ -43,7 +40,7 @@ func Session(ctx context.Context, server *tmux.Server, root, name string) (id tm
 	if err != nil {
 		return "", "", false, err
 	}
-	owner, err := server.Exec(ctx, "show-options", "-qv", "-t", out, rootOption)
+	owner, err := server.Exec(ctx, "show-options", "-qv", "-t", out, tmux.RootOption)
 	if err != nil {
 		return "", "", false, err
 	}
@@ -127,7 +124,7 @@ func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *ru
 	case whose != "":
 		return "", "", fmt.Errorf("the tmux session %q is taken by %s", r.Plan.Session, whose)
 	case !ok:
-		marks.Session = map[string]string{rootOption: sessionOwner(root)}
+		marks.Session = map[string]string{tmux.RootOption: sessionOwner(root)}
 		at, err := c.NewSession(ctx, r.Plan.Session, monitorWindow, spec, marks)
 		return at.Session, at.Pane, err
 	}

@@ -72,7 +72,7 @@ func (p *Panes) Open(ctx context.Context, name, dir string, argv []string) error
 		_, err = w.Open(ctx, name, spec)
 		return err
 	}
-	marks := tmux.Marks{Session: map[string]string{rootOption: sessionOwner(p.root)}, Pane: tmux.NodeMarks(run.OrganizationID, name)}
+	marks := tmux.Marks{Session: map[string]string{tmux.RootOption: sessionOwner(p.root)}, Pane: tmux.NodeMarks(run.OrganizationID, name)}
 	_, err = p.client.NewSession(ctx, p.placed[name], name, spec, marks)
 	return err
 }

@@ -62,9 +62,8 @@ type Board struct {
 	panes    map[string]PaneID // by node
 	shown    map[string]Shown  // by node, as last told
 	arranged map[WindowID]string
-	cleared  bool              // what earlier runs left is closed
-	home     PaneID            // the monitor's
-	after    map[PaneID]PaneID // of the panes that need a person: see SetRing
+	cleared  bool   // what earlier runs left is closed
+	home     PaneID // the monitor's
 }
 
 // Kinds of windows, by what stands in them, and their names; further ones are
@@ -114,14 +113,11 @@ func (b *Board) list(ctx context.Context) error {
 		return err
 	}
 	b.all, b.panes = all, map[string]PaneID{}
-	b.home, b.after = "", map[PaneID]PaneID{}
+	b.home = ""
 	live := map[string]bool{}
 	for _, p := range all {
 		if p.Monitor {
 			b.home = p.ID
-		}
-		if p.After != "" {
-			b.after[p.ID] = p.After
 		}
 		if p.Run != b.cfg.Run || p.Node == "" || live[p.Node] {
 			continue

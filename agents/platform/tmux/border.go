@@ -21,14 +21,18 @@ const (
 
 // commands sets the label of p, or of the current pane.
 func (l Label) commands(p PaneID) [][]string {
-	need := ""
-	if l.Needs {
-		need = "1"
-	}
 	return [][]string{
 		setPane(p, optState, labelText(l.State)), setPane(p, optWhy, labelText(l.Why)),
-		setPane(p, optStyle, l.Style), setPane(p, optNeed, need),
+		setPane(p, optStyle, l.Style), setPane(p, optNeed, needs(l.Needs)),
 	}
+}
+
+// needs is the value of optNeed.
+func needs(person bool) string {
+	if person {
+		return "1"
+	}
+	return ""
 }
 
 // borderFormat is what stands in the border of a pane: in that of a node its

@@ -40,11 +40,7 @@ func statusRight() string {
 
 // Session and pane options that the keys read.
 const (
-	optNeed = "@cmux_need" // a pane that needs a person
-	// The pane that the key goes to: from one that is itself in the ring of those
-	// that need a person, and from any other of the session.
-	optAfter   = "@cmux_after"
-	optNext    = "@cmux_next"
+	optNeed    = "@cmux_need"   // a pane that needs a person
 	optHome    = "@cmux_home"   // the monitor's pane
 	optStatus  = "@cmux_status" // what the status line says of the run
 	optBrief   = "@cmux_brief"  // the same where there is little room
@@ -55,29 +51,53 @@ const (
 	optKind    = "@cmux_kind"   // of a window: what stands in it
 )
 
+// Options of the server in which the key for the next agent computes where to go.
+const (
+	optProject = "@cmux_project" // the root of the project whose session has the key
+	optRing    = "@cmux_ring"    // the panes of the project that need a person, each with a space behind
+	optNext    = "@cmux_next"    // the one of them after the pane with the key
+)
+
+// RootOption is the option of a session that names its project: a run's session
+// has the project's root, one of the organization's has OrgMark behind it. Neither
+// takes the other's session for its own.
+const (
+	RootOption = "@cmux_root"
+	OrgMark    = " (cmux start)"
+)
+
 // MonitorOption marks the pane in which a run is carried and shown.
 const MonitorOption = "@cmux_monitor"
 
 // bindings is the part of the configuration that binds the keys.
 func bindings() string {
-	to := "#{?#{" + optAfter + "},#{" + optAfter + "},#{" + optNext + "}}"
+	to := "#{" + optNext + "}"
 	// A window that is left is as it was before the key zoomed a pane in it.
 	back := []string{"if-shell", "-F", "-t", "#{pane_id}", "##{&&:##{window_zoomed_flag},##{" + optZoomed + "}}",
 		mustText([]string{"resize-pane", "-Z", "-t", "#{pane_id}"}, []string{"set-option", "-w", "-u", "-t", "#{pane_id}", "--", optZoomed})}
-	next := choose("#{"+optNext+"}",
-		[][]string{{"run-shell", "-C", mustText(
-			[]string{"if-shell", "-F", "-t", to, "##{!=:##{window_id},#{window_id}}", mustText(back)},
-			[]string{"select-window", "-t", to},
-			[]string{"select-pane", "-t", to},
-			// Whole: what it asks may be longer than its tile. It is a person who
-			// pressed the key, so nobody's typing is led elsewhere.
-			[]string{"if-shell", "-F", "-t", to, later("#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}"),
-				mustText([]string{"resize-pane", "-Z", "-t", to}, []string{"set-option", "-w", "-t", to, "--", optZoomed, "1"})},
-		)}},
-		[][]string{
-			{"if-shell", "-F", "#{window_zoomed_flag}", "resize-pane -Z"},
-			{"display-message", "No agent needs you."},
-		})
+	// It is computed when the key is pressed: the panes may be of several sessions,
+	// of several keepers and runners, and no process has to know all of them.
+	root := "#{s/" + strings.NewReplacer("(", ".", ")", ".").Replace(OrgMark) + "$//:" + RootOption + "}"
+	compute := func(option, format string) []string { return []string{"set-option", "-sF", option, format} }
+	next := choose("1", [][]string{
+		compute(optProject, root),
+		compute(optRing, "#{S:#{?#{==:"+root+",#{"+optProject+"}},#{W:#{P:#{?#{"+optNeed+"},#{pane_id} ,}}},}}"),
+		compute(optNext, "#{s/^.*#{pane_id} //:"+optRing+"}#{"+optRing+"}"),
+		compute(optNext, "#{s/ .*$//:"+optNext+"}"),
+		choose(to,
+			[][]string{{"run-shell", "-C", mustText(
+				[]string{"if-shell", "-F", "-t", to, "##{!=:##{window_id},#{window_id}}", mustText(back)},
+				[]string{"switch-client", "-t", to},
+				// Whole: what it asks may be longer than its tile. It is a person who
+				// pressed the key, so nobody's typing is led elsewhere.
+				[]string{"if-shell", "-F", "-t", to, later("#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}"),
+					mustText([]string{"resize-pane", "-Z", "-t", to}, []string{"set-option", "-w", "-t", to, "--", optZoomed, "1"})},
+			)}},
+			[][]string{
+				{"if-shell", "-F", "#{window_zoomed_flag}", "resize-pane -Z"},
+				{"display-message", "No agent needs you."},
+			}),
+	}, nil)
 	monitor := choose("#{"+optHome+"}",
 		[][]string{{"run-shell", "-C", mustText(back, []string{"select-window", "-t", "#{" + optHome + "}"})}},
 		[][]string{{"display-message", "This session has no monitor."}})

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -76,7 +77,16 @@ func TestKeys(t *testing.T) {
 		})
 	}
 	shows("Keys: F8 next agent that needs you, F9 monitor, C-b e ended, C-b z zoom, C-b d leave, C-b ? all")
-	must(t, b.SetRing(ctx, []string{"n3", "n1"}, true))
+	need := func(b *Board, gate bool, nodes ...string) {
+		t.Helper()
+		show := map[string]Shown{}
+		for name := range panes {
+			show[name] = Shown{Label: Label{State: "running", Needs: slices.Contains(nodes, name)}}
+		}
+		must(t, b.Show(ctx, show))
+		must(t, b.SetHeadline(ctx, Headline{Gate: gate}))
+	}
+	need(b, true, "n3", "n1")
 	for _, key := range []string{"F8", "prefix"} {
 		next := func(want PaneID, zoomed bool) {
 			t.Helper()
@@ -87,27 +97,27 @@ func TestKeys(t *testing.T) {
 			}
 			current(t, c, at.Session, want, zoomed)
 		}
-		next(panes["n3"], true)
 		next(panes["n1"], true)
+		next(panes["n3"], true)
 		next(at.Pane, false)
 		if got := run(t, c, "display-message", "-p", "-t", string(panes["n1"]), "#{window_zoomed_flag}"); got != "0" {
 			t.Error("the window that was left is still zoomed")
 		}
-		next(panes["n3"], true)
+		next(panes["n1"], true)
 		keys("C-b", "m")
 		current(t, c, at.Session, at.Pane, false)
 		if got := run(t, c, "display-message", "-p", "-t", string(panes["n1"]), "#{window_zoomed_flag}"); got != "0" {
 			t.Error("the window that was left is still zoomed")
 		}
 	}
-	// A later runner goes on with the ring.
+	// A later runner continues.
 	again := board(t, c, at, true)
-	must(t, again.SetRing(ctx, []string{"n1", "n2"}, false))
+	need(again, false, "n1", "n2")
 	for _, want := range []string{"n1", "n2", "n1"} {
 		keys("F8")
 		current(t, c, at.Session, panes[want], true)
 	}
-	must(t, again.SetRing(ctx, nil, false))
+	need(again, false)
 	keys("F8") // nobody is left: back to the tiles
 	current(t, c, at.Session, panes["n1"], false)
 	shows("No agent needs you.")
@@ -129,6 +139,50 @@ func TestKeys(t *testing.T) {
 	run(t, c, "select-window", "-t", string(own.Window))
 	keys("F9")
 	shows("^[[20~")
+}
+
+// The key goes to the panes of all sessions of the project, and to no other's.
+func TestNextAcrossSessions(t *testing.T) {
+	s := newServer(t)
+	c := connect(t, s, nil)
+	ctx := t.Context()
+	const root = "/tmp/a, #{b}; 'c'" // as odd as a path can be
+	agent := func(session, root, name string, needs bool) Place {
+		t.Helper()
+		at, err := c.NewSession(ctx, session, "monitor", cat("/tmp"),
+			Marks{Session: map[string]string{RootOption: root}, Pane: map[string]string{MonitorOption: root}})
+		must(t, err)
+		w := NewWindows(c, at.Session, "org")
+		p, err := w.Open(ctx, name, cat("/tmp"))
+		must(t, err)
+		must(t, w.Show(ctx, name, Label{State: name, Needs: needs}))
+		return Place{at.Session, at.Window, p}
+	}
+	org := agent("org", root+OrgMark, "api", true)
+	group := agent("org-group", root+OrgMark, "web", true)
+	nodes := agent("run", root, "build", true)
+	agent("other", "/tmp/other"+OrgMark, "api", true)
+	keys, screen := press(t, s, org.Session, 220, 45)
+	at := func(want Place) {
+		t.Helper()
+		eventually(t, func() error {
+			if got := run(t, c, "list-clients", "-F", "#{?client_control_mode,,#{session_id} #{pane_id}}"); strings.TrimSpace(got) != fmt.Sprint(want.Session, " ", want.Pane) {
+				return fmt.Errorf("the terminal shows %s, want %v\n%s", got, want, screen())
+			}
+			return nil
+		})
+	}
+	at(Place{Session: org.Session, Pane: PaneID(run(t, c, "display-message", "-p", "-t", string(org.Window), "#{pane_id}"))})
+	for _, want := range []Place{org, group, nodes, org, group} {
+		keys("F8")
+		at(want)
+	}
+	// The answered one is left out, also by the keeper that comes after.
+	must(t, NewWindows(c, org.Session, "org").Show(ctx, "api", Label{State: "api"}))
+	for _, want := range []Place{nodes, group, nodes} {
+		keys("F8")
+		at(want)
+	}
 }
 
 // What the keys are called depends on the prefix of the tmux around.

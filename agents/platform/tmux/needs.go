@@ -9,6 +9,7 @@ import (
 type Headline struct {
 	Full  string
 	Brief string // where there is little room
+	Gate  bool   // a gate waits, which is shown in the monitor
 }
 
 // SetHome tells the keys of a session which pane its monitor is in.
@@ -37,49 +38,19 @@ func (s Server) TellPrefix(ctx context.Context, session SessionID, outer string)
 	return err
 }
 
-// SetHeadline sets what the status line says.
+// SetHeadline sets what the status line says, and whether the monitor needs a
+// person.
 func (b *Board) SetHeadline(ctx context.Context, h Headline) error {
-	at := string(b.cfg.Session)
-	_, err := b.c.sequence(ctx,
-		[]string{"set-option", "-t", at, "--", optStatus, h.Full},
-		[]string{"set-option", "-t", at, "--", optBrief, h.Brief})
-	return ignore(err, ErrNotFound)
-}
-
-// SetRing tells the key for the next agent that needs a person where to go: from
-// pane to pane in this order, and to the first from anywhere else. home adds the
-// monitor, for what has no pane.
-func (b *Board) SetRing(ctx context.Context, nodes []string, home bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var ring []PaneID
-	for _, n := range nodes {
-		if p, ok := b.panes[n]; ok {
-			ring = append(ring, p)
-		}
+	at := string(b.cfg.Session)
+	commands := [][]string{
+		{"set-option", "-t", at, "--", optStatus, h.Full},
+		{"set-option", "-t", at, "--", optBrief, h.Brief}}
+	if b.home != "" {
+		commands = append(commands, setPane(b.home, optNeed, needs(h.Gate)))
 	}
-	if home && b.home != "" {
-		ring = append(ring, b.home)
-	}
-	var commands [][]string
-	after := make(map[PaneID]PaneID, len(ring))
-	for i, p := range ring {
-		after[p] = ring[(i+1)%len(ring)]
-		if b.after[p] != after[p] {
-			commands = append(commands, setPane(p, optAfter, string(after[p])))
-		}
-	}
-	for p := range b.after {
-		if after[p] == "" {
-			commands = append(commands, []string{"set-option", "-p", "-u", "-t", string(p), "--", optAfter})
-		}
-	}
-	first := []string{"set-option", "-u", "-t", string(b.cfg.Session), "--", optNext}
-	if len(ring) > 0 {
-		first = []string{"set-option", "-t", string(b.cfg.Session), "--", optNext, string(ring[0])}
-	}
-	b.after = after
-	_, err := b.c.RunAll(ctx, append(commands, first)...) // each by itself: a pane may have been closed
+	_, err := b.c.RunAll(ctx, commands...) // each by itself: a pane may have been closed
 	return ignore(err, ErrNotFound)
 }
 

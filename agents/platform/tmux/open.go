@@ -224,7 +224,7 @@ func (b *Board) beside(f *frame) (at int, target *Pane, before bool) {
 // yet, tmux goes by the order.
 func (b *Board) made(f *frame, at int, n Node) *Pane {
 	made := *f.panes[max(at-1, 0)]
-	made.ID, made.Run, made.Node, made.Dead, made.Active, made.InMode, made.Finished, made.After = "%0", b.cfg.Run, n.Name, false, false, false, 0, ""
+	made.ID, made.Run, made.Node, made.Dead, made.Active, made.InMode, made.Finished = "%0", b.cfg.Run, n.Name, false, false, false, 0
 	f.panes = slices.Insert(f.panes, at, &made)
 	return &made
 }

@@ -42,13 +42,12 @@ type Pane struct {
 	Node         string // and which node; empty in the main pane
 	Finished     int    // the node has ended, as the n-th; else 0
 	Monitor      bool   // a run is carried and shown in it
-	After        PaneID // in the ring of panes that need a person: the next; see Board.SetRing
 }
 
 // What ListPanes asks for, one space between fields; no field but the last holds a space.
 const paneFormat = "#{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} #{pane_pid} #{pane_in_mode} " +
 	"#{pane_width} #{pane_height} #{window_width} #{window_height} #{window_zoomed_flag} " +
-	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "} #{?#{" + MonitorOption + "},1,0} #{" + optAfter + "} " +
+	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "} #{?#{" + MonitorOption + "},1,0} " +
 	"#{?#{&&:#{window_active},#{session_attached}},1,0} #{pane_active} #{session_activity} #{" + optKind + "} #{window_name}"
 
 // Pane options.
@@ -60,8 +59,8 @@ const (
 )
 
 func parsePane(line string) (Pane, error) {
-	f := strings.SplitN(line, " ", 22) // a window's name may hold spaces
-	if len(f) != 22 {
+	f := strings.SplitN(line, " ", 21) // a window's name may hold spaces
+	if len(f) != 21 {
 		return Pane{}, fmt.Errorf("tmux list-panes: cannot read %q", line)
 	}
 	number := func(s string) int {
@@ -76,8 +75,8 @@ func parsePane(line string) (Pane, error) {
 		Dead: f[3] == "1", DeadStatus: number(f[4]), PID: number(f[5]), InMode: number(f[6]) > 0,
 		Width: number(f[7]), Height: number(f[8]), WindowWidth: number(f[9]), WindowHeight: number(f[10]),
 		Zoomed: f[11] == "1", Run: f[12], Node: f[13], Finished: max(number(f[14]), 0),
-		Monitor: f[15] == "1", After: PaneID(f[16]),
-		Viewed: f[17] == "1", Active: f[18] == "1", Typed: time.Unix(int64(number(f[19])), 0), Kind: f[20], WindowName: f[21],
+		Monitor: f[15] == "1",
+		Viewed:  f[16] == "1", Active: f[17] == "1", Typed: time.Unix(int64(number(f[18])), 0), Kind: f[19], WindowName: f[20],
 	}, nil
 }
 

@@ -12,8 +12,8 @@ import (
 
 // Summary is how a run stands, in a few figures.
 type Summary struct {
-	Need    []string // nodes that need a person, those that have waited longest first
-	Gates   int      // how many of them have no agent: they wait to be approved
+	Need    int // nodes that need a person
+	Gates   int // how many of them have no agent: they wait to be approved
 	Done    int
 	Failed  int // of themselves, not for another
 	Nodes   int
@@ -26,7 +26,7 @@ type Summary struct {
 // headline is a summary as the status line of tmux says it.
 func headline(s Summary) tmux.Headline {
 	var full, brief []string
-	if n := len(s.Need); n > 0 {
+	if n := s.Need; n > 0 {
 		text := fmt.Sprintf("%d need you", n)
 		if n == 1 {
 			text = "1 needs you"
@@ -53,7 +53,7 @@ func headline(s Summary) tmux.Headline {
 		}
 		full, brief = append(full, text), append(brief, text)
 	}
-	return tmux.Headline{Full: strings.Join(full, " · "), Brief: strings.Join(brief, " · ")}
+	return tmux.Headline{Full: strings.Join(full, " · "), Brief: strings.Join(brief, " · "), Gate: s.Gates > 0}
 }
 
 // looks are the colors of states, as in the table of `status`.

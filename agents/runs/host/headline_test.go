@@ -14,10 +14,10 @@ func TestHeadline(t *testing.T) {
 		full, brief string
 	}{
 		{Summary{Nodes: 8}, "0/8 done", "0/8"},
-		{Summary{Need: []string{"a", "b"}, Done: 5, Nodes: 8, Tokens: 1_234_567, Limited: true, Until: at},
+		{Summary{Need: 2, Done: 5, Nodes: 8, Tokens: 1_234_567, Limited: true, Until: at},
 			"#[fg=white bg=magenta bold] 2 need you: F8 #[default] · 5/8 done · 1.2M tokens · limited until 14:30",
 			"#[fg=white bg=magenta bold] 2 need you: F8 #[default] · 5/8 · limited until 14:30"},
-		{Summary{Need: []string{"a"}, Nodes: 1, Limited: true},
+		{Summary{Need: 1, Nodes: 1, Limited: true},
 			"#[fg=white bg=magenta bold] 1 needs you: F8 #[default] · 0/1 done · limited",
 			"#[fg=white bg=magenta bold] 1 needs you: F8 #[default] · 0/1 · limited"},
 		{Summary{Failed: 1, Done: 2, Nodes: 4, State: dag.RunFailed},

@@ -212,7 +212,6 @@ func (p *Panes) show(ctx context.Context) {
 			p.last = h
 			errs = append(errs, p.board.SetHeadline(ctx, h))
 		}
-		errs = append(errs, p.board.SetRing(ctx, summary.Need, summary.Gates > 0))
 	}
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil && !errors.Is(err, tmux.ErrGone) {
 		p.c.Log.Warn("the panes do not show all that is new", "err", err)
@@ -302,8 +301,8 @@ func (p *Panes) Show(node string, l dag.Label, live bool) {
 	}
 }
 
-// Headline shows how the run stands in the status line, and tells the key for
-// the next agent that needs a person where to go.
+// Headline shows how the run stands in the status line, and whether a gate waits
+// in the monitor.
 func (p *Panes) Headline(s Summary) {
 	p.mu.Lock()
 	p.summary = &s

@@ -12,7 +12,7 @@ import (
 // costs a look at all of them.
 type tally struct {
 	states []dag.NodeState // by node, as counted
-	needs  []int           // nodes that need a person, by when they began to
+	needs  []int           // nodes that need a person
 	done   int
 	failed int
 }
@@ -69,9 +69,8 @@ func (r *Runner) showAll() {
 
 // headline shows how the run stands. state is empty while it goes on.
 func (r *Runner) headline(state dag.RunState, now time.Time) {
-	s := host.Summary{Done: r.tally.done, Failed: r.tally.failed, Nodes: r.g.Len(), Tokens: r.hist.Used.Counted(), State: state}
+	s := host.Summary{Need: len(r.tally.needs), Done: r.tally.done, Failed: r.tally.failed, Nodes: r.g.Len(), Tokens: r.hist.Used.Counted(), State: state}
 	for _, i := range r.tally.needs {
-		s.Need = append(s.Need, r.g.Nodes[i].Name)
 		if r.g.Nodes[i].Role == dag.RoleGate {
 			s.Gates++
 		}

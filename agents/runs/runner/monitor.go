@@ -16,9 +16,6 @@ import (
 // monitorWindow is the window whose process is the runner.
 const monitorWindow = "monitor"
 
-// rootOption is the session option that names the project it belongs to.
-const rootOption = "@cmux_root"
-
 // monitorOption marks the monitor's pane with the project it belongs to.
 const monitorOption = tmux.MonitorOption
 
@@ -86,7 +83,7 @@ func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec
 	session, err := c.FindSession(ctx, name)
 	if errors.Is(err, tmux.ErrNotFound) {
 		at, err := c.NewSession(ctx, name, monitorWindow, spec, tmux.Marks{
-			Session: map[string]string{rootOption: r.Plan.Root},
+			Session: map[string]string{tmux.RootOption: r.Plan.Root},
 			Pane:    map[string]string{monitorOption: r.Plan.Root},
 		})
 		return at.Session, at.Pane, err

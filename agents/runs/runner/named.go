@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
 )
 
@@ -51,7 +52,7 @@ func (l *Launch) nameTmux(ctx context.Context) error {
 		}
 		owner := l.Options.Root
 		if has {
-			if owner, err = s.Exec(ctx, "show-options", "-qv", "-t", "="+name+":", rootOption); err != nil {
+			if owner, err = s.Exec(ctx, "show-options", "-qv", "-t", "="+name+":", tmux.RootOption); err != nil {
 				return err
 			}
 		}

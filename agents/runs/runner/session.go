@@ -24,7 +24,7 @@ func Session(ctx context.Context, r *run.Run) (id tmux.SessionID, ok bool, err e
 	if err != nil {
 		return "", false, err
 	}
-	owner, err := s.Exec(ctx, "show-options", "-qv", "-t", out, rootOption)
+	owner, err := s.Exec(ctx, "show-options", "-qv", "-t", out, tmux.RootOption)
 	return tmux.SessionID(out), owner == r.Plan.Root, err
 }
 
