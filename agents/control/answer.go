@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cmux/agents/control/runview"
-
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -64,7 +63,11 @@ func (p *Project) Needs(ctx context.Context) (NeedList, error) {
 	if err != nil {
 		return NeedList{}, err
 	}
-	l.Items = append(l.Items, mails...)
+	for _, m := range mails { // what an agent waits for stands with the agent
+		if !slices.ContainsFunc(l.Items, func(n Need) bool { return n.Question != nil && n.Question.Message == m.Name }) {
+			l.Items = append(l.Items, m)
+		}
+	}
 	l.Total = len(l.Items) + unlisted
 	slices.SortStableFunc(l.Items, func(a, b Need) int {
 		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
@@ -214,7 +217,7 @@ func (p *Project) mailNeeds(ctx context.Context) (all []Need, unlisted int, err 
 	}
 	if more {
 		var org OrgReport
-		if _, err := p.post(&org); err != nil {
+		if _, err := p.post(&org, nil); err != nil {
 			return nil, 0, err
 		}
 		unlisted = max(0, org.Unread-len(all))

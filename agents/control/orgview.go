@@ -7,10 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -143,7 +141,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 	if report.State != OrgStopped {
 		report.Server = p.Server()
 	}
-	said, err := p.post(report)
+	said, err := p.post(report, org.Posed(p.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -180,13 +178,16 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 	return report, nil
 }
 
-// post adds how many messages wait, and returns what agents said that they do.
-func (p *Project) post(report *OrgReport) (said map[string]doing, err error) {
+// post adds how many messages wait beside those that are left out, and returns what
+// agents said that they do.
+func (p *Project) post(report *OrgReport, without map[string]bool) (said map[string]doing, err error) {
 	err = p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		for _, w := range l.Waiting() {
 			switch w.For.Kind {
 			case mailbox.User:
-				report.Unread++
+				if !without[w.ID] {
+					report.Unread++
+				}
 			case mailbox.Agent, mailbox.All:
 				report.Undelivered++
 			}
@@ -359,7 +360,7 @@ func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	said, err := p.post(new(OrgReport))
+	said, err := p.post(new(OrgReport), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/task"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"

@@ -16,6 +16,8 @@ type Question struct {
 	Parts  []Part `json:"parts"`             // at least one; the answer to several has a line for each
 	InPane bool   `json:"in_pane,omitempty"` // only keys pressed in the agent's pane can answer it
 
+	Message string `json:"message,omitempty"` // id of the message that put it; empty: none did
+
 	Permission *Permission `json:"permission,omitempty"` // nil: it is no question about a tool call
 	YesNo      bool        `json:"yes_no,omitempty"`     // its answer is yes, or no and why; that to a Permission is too
 }

@@ -125,6 +125,18 @@ func (s *State) ended() string {
 	return s.Life.How
 }
 
+// Posed are the ids of the messages by which agents put the questions that they wait
+// for: each waits for the person once, as its agent's.
+func (o *Org) Posed(now time.Time) map[string]bool {
+	ids := make(map[string]bool)
+	for _, a := range o.Agents {
+		if w, _ := a.Stands(now, o.Stopped); w == NeedsInput && a.Question != nil {
+			ids[a.Question.Message] = true
+		}
+	}
+	return ids
+}
+
 // askedWhom begins the detail of an agent that asked somebody by message and
 // waits for the answer.
 const askedWhom = "asked "

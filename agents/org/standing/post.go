@@ -158,7 +158,11 @@ func (d mailDesk) Life(name string) int {
 func (d mailDesk) Tell(ctx context.Context, name string, w *mailbox.Waiting) error {
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
-	m := attempt.Message{Op: attempt.OpTell, Key: w.ID, Text: mail.Text(d.org.Root(), &w.Line), Urgency: w.Urgency}
+	of := &mailbox.Message{From: "unverified", Re: w.Re}
+	if w.Verified {
+		of.From = w.From
+	}
+	m := attempt.Message{Op: attempt.OpTell, Key: w.ID, Text: mail.Text(d.org.Root(), &w.Line), Urgency: w.Urgency, Mail: of}
 	_, err := d.live[name].link.Say(ctx, m)
 	return err
 }

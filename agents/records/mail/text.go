@@ -23,7 +23,10 @@ func Text(root string, all ...*mailbox.Line) string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, `<message id="%s"`, m.ID)
+		b.WriteString("<message")
+		if m.ID != "" { // else it is not in the mailbox
+			attribute(&b, "id", m.ID)
+		}
 		attribute(&b, "from", cmp.Or(m.From, "nobody"))
 		attribute(&b, "subject", m.Subject)
 		if m.Re != "" {

@@ -50,7 +50,11 @@ func (a *attempt) handle(m Message) error {
 	case OpAnswer:
 		return a.answers(&m, &reply)
 	case OpTell:
-		return a.feed(conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency], Has: a.known[m.Key]})
+		tell := conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency], Has: a.known[m.Key]}
+		if m.Mail != nil {
+			tell.From, tell.Re = m.Mail.From, m.Mail.Re
+		}
+		return a.feed(tell)
 	case OpStand:
 		reply.Standing = a.standing()
 		if m.Key == KeyDraft {

@@ -27,3 +27,9 @@ type Home interface {
 	// it says, and returns it with its id.
 	Post(ctx context.Context, m mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error)
 }
+
+// settler is the Home of a standing agent, which puts questions by message.
+type settler interface {
+	// Settle records that a message to the person needs them no more.
+	Settle(ctx context.Context, id string) error
+}

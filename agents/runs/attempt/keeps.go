@@ -26,7 +26,11 @@ func (a *attempt) passOn(e conversation.PassOn) conversation.What {
 	if a.task != nil {
 		body = "Task " + a.task.ID + ":\n" + body
 	}
-	body += fmt.Sprintf("\n\nAnswer: cmux mailbox send %s \"your answer\"", a.spec.Node)
+	way := "mailbox send"
+	if to == "user" {
+		way = "workers answer"
+	}
+	body += fmt.Sprintf("\n\nAnswer: cmux %s %s \"your answer\"", way, a.spec.Node)
 	passed := conversation.Passed{PassOn: e, To: to}
 	sent, err := a.sender.post(a.ctx, mailbox.Message{From: a.spec.Node, To: to, Subject: subject, Body: body})
 	if err != nil {
@@ -34,6 +38,7 @@ func (a *attempt) passOn(e conversation.PassOn) conversation.What {
 		return passed
 	}
 	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("its question went to %s as message %s", to, sent.ID)})
+	passed.ID = sent.ID
 	passed.Text = prompt.PassedOn(to, sent.ID)
 	return passed
 }

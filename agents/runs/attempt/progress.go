@@ -55,8 +55,13 @@ func (p *progress) become(act dag.Activity, until time.Time, detail string) erro
 	}
 	p.activity, p.detail, p.until = act, detail, until
 	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
-	if q := p.asks; q != nil && act == dag.NeedsInput && q.String() == detail {
-		rec.Question = q // else it is longer than what is recorded of it
+	switch q := p.asks; {
+	case q == nil || act != dag.NeedsInput:
+	case q.String() == detail, q.Message != "" && len(q.String()) <= maxDetail:
+		rec.Question = q
+	case q.Message != "": // it is longer than what is recorded of it
+		short := question.New(detail)
+		short.Message, rec.Question = q.Message, &short
 	}
 	if p.revives {
 		rec.How = run.HowRevived

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/kinds/question"
 	"cmux/agents/records/event"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/conversation"
@@ -105,7 +106,8 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	if a.stays() {
 		wrote := conversation.Wrote{}
 		if p, text := mailbox.Cut(sent.Subject); p == mailbox.Question {
-			wrote.To, wrote.Text = sent.To, text
+			wrote.Posed = &conversation.Posed{Question: question.New(text), To: sent.To}
+			wrote.Posed.Message = sent.ID
 		}
 		if err := a.feed(wrote); err != nil {
 			return err

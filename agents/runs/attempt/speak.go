@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/question"
 	"cmux/agents/records/event"
+	"cmux/agents/records/mail"
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/signals/mailbox"
 )
 
 // talk drives the conversation with the agent: conversation.Step decides, and talk
@@ -47,6 +50,9 @@ func (t *talk) exited() <-chan struct{} {
 func (t *talk) words(m conversation.Message) (event.Kind, string) {
 	switch m.Why {
 	case conversation.ByPerson:
+		if m.Of != nil {
+			return event.Answer, reply(m.Of, m.Text)
+		}
 		return event.Answer, m.Text
 	case conversation.WasUnread:
 		return event.Answer, prompt.Unread(m.Text)
@@ -62,6 +68,23 @@ func (t *talk) words(m conversation.Message) (event.Kind, string) {
 		return event.HandBack, prompt.Unkept
 	}
 	return event.HandBack, m.Text
+}
+
+// reply is the answer of a person to a question that the agent put by a message, as
+// it reads messages: with who answers, and to which question.
+func reply(p *conversation.Posed, said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for i, part := range p.Parts {
+		if len(lines) != len(p.Parts) {
+			break // one answer to all of them
+		}
+		lines[i] = question.Option(lines[i], part.Options)
+		if len(p.Parts) > 1 {
+			lines[i] = part.Text + ": " + lines[i]
+		}
+	}
+	subject, _, _ := strings.Cut(strings.TrimSpace(p.Parts[0].Text), "\n")
+	return mail.Text("", &mailbox.Line{Message: mailbox.Message{From: "user", Subject: "re: " + subject, Re: p.Message, Body: strings.Join(lines, "\n")}, Verified: true})
 }
 
 // broken is how a conversation ended that did not end well.

@@ -139,6 +139,12 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		a.slip(e.Message)
 	case conversation.LookBack:
 		return conversation.Looked{IDs: a.lookBack(a.ctx, a.agent, a.Unseen)}, nil
+	case conversation.Settle:
+		if home, ok := a.job.Home.(settler); ok {
+			if err := home.Settle(a.ctx, e.ID); err != nil {
+				a.note("the message of its question still counts as unread: %v", err)
+			}
+		}
 	case conversation.Confirm:
 		return nil, a.confirm(e.ID)
 	case conversation.Halt:
@@ -293,7 +299,11 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 		text = of
 	}
 	show := func() {
-		a.stage.Show(event.Event{Kind: kind, Text: text})
+		shown := text
+		if d.Of != nil {
+			shown = d.Text
+		}
+		a.stage.Show(event.Event{Kind: kind, Text: shown})
 		a.delivered = append(a.delivered, text)
 		if d.Why == conversation.FromVerdict {
 			a.back = text

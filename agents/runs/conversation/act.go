@@ -116,16 +116,20 @@ func (m *move) leaveAlone() {
 	m.Report = nil
 }
 
-// sayOn hands over what waits, a person's newest words last: but they are the
-// answer to a question that is open, as that is what was shown.
+// sayOn hands over what waits, a person's newest words last: but first if they are
+// the answer to a question that is open, as that is what was shown, or that the agent
+// put by a message.
 func (m *move) sayOn() {
 	if m.Said != nil {
 		said := Message{Why: ByPerson, Text: *m.Said, refs: m.SaidBy}
 		if len(m.Open.Parts) > 0 {
 			said.open = new(m.Open)
 		}
+		if said.open == nil && !m.inQuestion() {
+			said.Of = m.Posed
+		}
 		m.SaidBy, m.Open = nil, Open{}
-		if m.inQuestion() {
+		if m.inQuestion() || said.Of != nil {
 			m.Said, m.TurnEnded = nil, false
 			m.deliver(said)
 			return
@@ -230,6 +234,16 @@ func (m *move) hand(by Channel, d Deliver) {
 	m.do(d)
 }
 
+// hasAnswer reports whether the answer to a question that the agent put waits, with
+// nothing but mail before it.
+func (s *State) hasAnswer() bool {
+	if s.Said != nil && s.Posed != nil {
+		return true
+	}
+	i := slices.IndexFunc(s.Pending, func(p Message) bool { return p.Answers || p.Why != FromMail })
+	return i >= 0 && s.Pending[i].Answers
+}
+
 // awaitingTurn hands over what waits when the turn has ended.
 func (m *move) awaitingTurn() bool {
 	h := m.Handed
@@ -237,7 +251,7 @@ func (m *move) awaitingTurn() bool {
 	case m.Ended, m.Overridden, m.Taken, m.Question != nil, m.Drop != nil:
 		m.keep(h)
 		m.back()
-	case m.hurried():
+	case m.hurried(), h.Why == FromMail && !h.Answers && m.hasAnswer():
 		m.keep(h)
 		m.back()
 	case m.Report != nil && (h.Why == FromMail || m.Call.Ref != 0): // a call that waits keeps the turn from ending

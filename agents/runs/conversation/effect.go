@@ -56,6 +56,8 @@ type Message struct {
 	Shown   bool
 	Asked   bool    // it goes to a hook or a call that waits for the answer to a question
 	Urgency Urgency // FromMail, NoWork
+	Answers bool    // FromMail: it came after a question that its sender may answer
+	Of      *Posed  // ByPerson: the question that it answers; nil: one that is open, or none
 
 	refs    []Ref              // whoever gave it waits to hear what becomes of it
 	parts   []Message          // of several messages that go together; nil: it is one
@@ -120,6 +122,9 @@ type (
 		Ref  Ref
 		Text string
 	}
+	// Settle records that the question which went to the person as the message with
+	// this ID needs no answer any more.
+	Settle struct{ ID string }
 	// Slip has the hook that is being answered carry a message.
 	Slip struct{ Message }
 	// LookBack has what the agent's conversation holds read at once, before what was
@@ -220,6 +225,7 @@ func (Heard) effect()        {}
 func (PassOn) effect()       {}
 func (Tellback) effect()     {}
 func (Slip) effect()         {}
+func (Settle) effect()       {}
 func (LookBack) effect()     {}
 func (Confirm) effect()      {}
 func (WorkOver) effect()     {}

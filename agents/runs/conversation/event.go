@@ -97,11 +97,13 @@ type (
 		ID, Text string
 		At       bool
 	}
-	// Tell: a message. Has: its conversation holds it already.
+	// Tell: a message. Has: its conversation holds it already. From: the sender. Re:
+	// the id of the message that it answers.
 	Tell struct {
 		ID, Text string
 		Urgency  Urgency
 		Has      bool
+		From, Re string
 	}
 	// EndTurn: a turn that is not a person's is broken off with a message; without one,
 	// or where the program cannot, nothing is said.
@@ -111,11 +113,11 @@ type (
 		ID, Why string
 		Kept    bool
 	}
-	Take    struct{}                  // a person takes it over, until Release
-	Wrote   struct{ To, Text string } // it wrote a message; To: that puts a question, Text, to somebody who is to answer
-	Seen    struct{ ID string }       // its conversation holds what it was handed with this ID
-	Compact struct{ ID string }       // its program is to compact its conversation, now or not at all
-	Kept    struct{}                  // it has committed or written down what it did in this turn
+	Take    struct{}               // a person takes it over, until Release
+	Wrote   struct{ Posed *Posed } // it wrote a message; Posed: a question in it
+	Seen    struct{ ID string }    // its conversation holds what it was handed with this ID
+	Compact struct{ ID string }    // its program is to compact its conversation, now or not at all
+	Kept    struct{}               // it has committed or written down what it did in this turn
 )
 
 // What came of effects.
@@ -130,11 +132,11 @@ type (
 	LimitKnown struct{ Until time.Time }
 	// Looked: its conversation holds what has these ids, of what was not seen yet.
 	Looked struct{ IDs []string }
-	// Passed: a question was sent as a message to To, of which Text tells the
-	// agent; or it was not, for Failure.
+	// Passed: a question was sent to To as the message with this ID, of which Text
+	// tells the agent; or it was not, for Failure.
 	Passed struct {
 		PassOn
-		To, Text, Failure string
+		To, ID, Text, Failure string
 	}
 	// Unfit: the agent cannot begin its piece of work, or cannot continue it.
 	Unfit struct {

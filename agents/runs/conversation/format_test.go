@@ -46,6 +46,8 @@ func formatFields(b *strings.Builder, v reflect.Value) {
 			formatQuestion(b, x)
 		case *question.Question:
 			formatQuestion(b, *x)
+		case *Posed:
+			fmt.Fprintf(b, " %s=%q", is.Name, x.Parts[0].Text)
 		case time.Time:
 			fmt.Fprintf(b, " %s=%s", is.Name, x.UTC().Format("15:04:05"))
 		case bool:
@@ -71,6 +73,9 @@ func formatQuestion(b *strings.Builder, q question.Question) {
 	}
 	if q.InPane {
 		b.WriteString(" InPane")
+	}
+	if q.Message != "" {
+		b.WriteString(" Message=" + q.Message)
 	}
 }
 

@@ -131,6 +131,9 @@ func (m *move) answer(e Answer) {
 			text = *m.Said + "\n" + text
 		}
 		m.Said = &text
+		if !m.inQuestion() && len(m.Open.Parts) == 0 {
+			m.do(m.putToRest()...)
+		}
 	}
 }
 

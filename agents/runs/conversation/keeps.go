@@ -34,20 +34,50 @@ func (s *State) alone() bool { return s.Stays && !s.Taken && !s.Spoke && !s.Over
 // maxAwaited bounds how much of a question is repeated, in runes.
 const maxAwaited = 100
 
-// awaits says what an agent waits for that put a question to somebody.
-func awaits(to, asked string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(asked), "\n")
-	if line == "" {
-		return "asked " + to
+// awaits takes in that the agent put a question to somebody, and waits for the
+// answer.
+func (s *State) awaits(p *Posed) {
+	s.Posed, s.Awaits = p, "asked "+p.To
+	if line, _, _ := strings.Cut(strings.TrimSpace(p.Parts[0].Text), "\n"); line != "" {
+		s.Awaits += ": " + question.Shorten(line, maxAwaited)
 	}
-	return "asked " + to + ": " + question.Shorten(line, maxAwaited)
+}
+
+// putToRest takes in that the question that it put is answered: once, its message is
+// settled.
+func (s *State) putToRest() (all []Effect) {
+	if s.Posed == nil || s.Posed.settled || s.Posed.To != "user" {
+		return nil
+	}
+	p := *s.Posed
+	p.settled, s.Posed = true, &p
+	return []Effect{Settle{p.Message}}
+}
+
+// goesOn has the agent wait for nothing any more, without a turn.
+func (s *State) goesOn() { s.Awaits, s.Posed = "", nil }
+
+// answers reports whether a message that comes now may answer the question that the
+// agent put: it says so, or its sender is who was asked, or a person.
+func (s *State) answers(e Tell) bool {
+	p := s.Posed
+	return p != nil && (e.From == "" || e.From == p.To || e.From == "user" || e.Re != "" && e.Re == p.Message)
+}
+
+// gets takes in that the agent has a message, for which it may have waited.
+func (s *State) gets(p Message) {
+	if s.Posed == nil || p.Answers {
+		s.goesOn()
+	}
 }
 
 // passed takes in that a question was sent, or could not be: then a person is
 // asked, as without it.
 func (m *move) passed(e Passed) {
 	if e.Failure == "" {
-		m.Awaits, m.Kept = awaits(e.To, e.Parts[0].Text), true
+		q := e.Question
+		q.Message, m.Kept = e.ID, true
+		m.awaits(&Posed{Question: q, To: e.To})
 		m.do(Tellback{Ref: e.Ref, Text: e.Text})
 		return
 	}
@@ -165,7 +195,7 @@ func (m *move) early() {
 // has takes in that the agent has what it was handed.
 func (m *move) has(p Message) {
 	if p.Why == FromMail {
-		m.Awaits = ""
+		m.gets(p)
 	}
 	if p.Why == NewWork {
 		m.Got = m.Got || m.Work == p.ID

@@ -43,6 +43,9 @@ func (m *move) owe(ref Ref) {
 // hears tells the givers of h that the agent has it, and which question it answered.
 func (m *move) hears(h Message) {
 	fate, why := Told, ""
+	if h.Of != nil {
+		fate, why = Replied, h.Of.Replied(h.Text)
+	}
 	if h.Asked {
 		fate = Replied
 		if h.asked != nil {

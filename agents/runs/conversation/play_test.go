@@ -173,7 +173,7 @@ func (p *player) carry(effect Effect) {
 			p.wrong("%d pieces of work are over, of %d", p.over, p.works)
 		}
 	case PassOn:
-		said := Passed{PassOn: e, To: "supervisor", Text: "it was sent"}
+		said := Passed{PassOn: e, To: []string{"supervisor", "user"}[p.ids%2], ID: "q1", Text: "it was sent"}
 		if p.below(3) == 0 {
 			said.Failure = "the disk is full"
 		}
@@ -419,7 +419,7 @@ func (p *player) ordered() {
 	p.ids++
 	id := fmt.Sprintf("m%d", p.ids)
 	if !p.s.Stays { // it takes messages alone
-		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3))})
+		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3)), From: []string{"", "user", "api"}[p.ids%3]})
 		return
 	}
 	switch p.below(11) {
@@ -448,7 +448,7 @@ func (p *player) ordered() {
 			p.feed(Unfit{Reason: dag.ReasonSetup, Detail: "no space"})
 			return
 		}
-		p.feed([]What{Kept{}, Wrote{To: "somebody"}}[p.below(2)])
+		p.feed([]What{Kept{}, Wrote{Posed: &Posed{Question: question.New("which?"), To: "user"}}}[p.below(2)])
 	case 7:
 		if len(p.messages) > 0 { // again, by somebody who did not hear that it has it
 			last := p.messages[len(p.messages)-1]

@@ -41,7 +41,8 @@ func (m *move) ordered(what What) {
 		case e.At:
 			m.Work, m.Got, m.Told = e.ID, true, true
 		default:
-			m.Work, m.Told, m.Awaits = e.ID, false, ""
+			m.Work, m.Told = e.ID, false
+			m.goesOn()
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
 		}
 	case Withdraw:
@@ -59,8 +60,8 @@ func (m *move) ordered(what What) {
 		m.compact(e.ID)
 	case Wrote:
 		m.Kept = true
-		if e.To != "" {
-			m.Awaits = awaits(e.To, e.Text)
+		if e.Posed != nil {
+			m.awaits(e.Posed)
 		}
 	case Kept:
 		m.Kept = true
@@ -81,7 +82,11 @@ func (m *move) told(e Tell) {
 	case e.Has:
 		m.read(e.ID)
 	default:
-		m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency})
+		p := Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency, Answers: m.answers(e)}
+		if p.Answers {
+			m.do(m.putToRest()...)
+		}
+		m.Pending = append(slices.Clip(m.Pending), p)
 	}
 }
 
@@ -96,17 +101,28 @@ func (s *State) onTheWay(id string) bool {
 const maxTogether = 32 << 10
 
 // together makes one message of the mail that waits at the head, so that it costs
-// one turn. What is urgent takes all along that stands before it.
+// one turn. What answers a question stands first, and what is urgent takes all along
+// that stands before it.
 func (m *move) together(h Message) Message {
 	if h.Why != FromMail {
 		return h
 	}
 	mail := append([]Message{h}, m.Pending...)
-	upTo, urgent, size := 1, 0, len(h.Text)
-	for i, p := range mail[1:] {
-		if p.Why != FromMail {
-			break
+	n := slices.IndexFunc(mail, func(p Message) bool { return p.Why != FromMail })
+	if n < 0 {
+		n = len(mail)
+	}
+	slices.SortStableFunc(mail[:n], func(a, b Message) int {
+		switch {
+		case a.Answers == b.Answers:
+			return 0
+		case a.Answers:
+			return -1
 		}
+		return 1
+	})
+	upTo, urgent, size := 1, 0, len(mail[0].Text)
+	for i, p := range mail[1:n] {
 		if size += len(p.Text); size <= maxTogether {
 			upTo = i + 2
 		}
@@ -115,7 +131,7 @@ func (m *move) together(h Message) Message {
 		}
 	}
 	upTo = max(upTo, urgent)
-	m.Pending = m.Pending[upTo-1:]
+	m.Pending = mail[upTo:]
 	return join(mail[:upTo])
 }
 
@@ -130,6 +146,7 @@ func join(all []Message) Message {
 			h.ID, h.Text = h.ID+",", h.Text+"\n\n"
 		}
 		h.ID, h.Text, h.Urgency = h.ID+p.ID, h.Text+p.Text, max(h.Urgency, p.Urgency)
+		h.Answers = h.Answers || p.Answers
 	}
 	return h
 }
@@ -207,7 +224,8 @@ func (m *move) personTyped(said string) {
 	m.quiet()
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 	m.Spoke, m.WentOn = true, true
-	m.Awaits = ""
+	m.do(m.putToRest()...)
+	m.goesOn()
 	m.begins()
 	if said == "" && m.Got { // broken off, and not to be sent on at once
 		m.Awaits = "waits for a person, who broke its turn off"
@@ -223,7 +241,11 @@ func (m *move) rest() {
 	m.Spoke, m.WentOn, m.Midway = false, false, false
 	m.enter(Resting)
 	if m.Awaits != "" {
-		m.become(Become{Activity: dag.NeedsInput, Detail: m.Awaits})
+		b := Become{Activity: dag.NeedsInput, Detail: m.Awaits}
+		if m.Posed != nil {
+			b.Question = &m.Posed.Question
+		}
+		m.become(b)
 		return
 	}
 	if !startsAgain(m) {
@@ -264,7 +286,7 @@ func (m *move) resting() bool {
 // agent is to show a sign first.
 func (m *move) handed() {
 	h := m.Handed
-	if m.Fate = Told; h.Asked {
+	if m.Fate = Told; h.Asked || h.Of != nil {
 		m.Fate = Replied
 	}
 	m.hears(h)
@@ -280,8 +302,11 @@ func (m *move) handed() {
 	if h.Why == NewWork {
 		m.Got = m.Work == h.ID
 	}
-	if h.Why == FromMail || h.Why == ByPerson {
-		m.Awaits = ""
+	switch h.Why {
+	case FromMail:
+		m.gets(h)
+	case ByPerson:
+		m.goesOn()
 	}
 	switch {
 	case h.ID == "":
@@ -372,7 +397,8 @@ func (m *move) workOver(c Close) {
 
 // tallied is after a piece of work.
 func (m *move) tallied() {
-	m.Work, m.Got, m.Told, m.Drop, m.Awaits, m.Midway = "", false, false, nil, "", false
+m.Work, m.Got, m.Told, m.Drop, m.Midway = "", false, false, nil, false
+	m.goesOn()
 	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
 	m.SentBack, m.Unheard, m.Falters, m.Concluded, m.Summary = 0, 0, 0, 0, ""
 	if ill := m.Ill; ill != nil {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"cmux/agents/records/mail"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -52,6 +54,15 @@ func (a alone) Tell(ctx context.Context, detail string, grave bool) (first bool,
 	}
 	_, err = a.Post(ctx, mailbox.Message{From: "monitor", To: "user", Subject: subject, Body: body})
 	return first, err
+}
+
+// Settle records that a message to the person needs them no more.
+func (a alone) Settle(ctx context.Context, id string) error {
+	p, err := mail.Open(a.Plan.Root, time.Now)
+	if err != nil {
+		return err
+	}
+	return p.Box.Record(ctx, mailbox.Delivery{ID: id, To: "user", State: mailbox.Confirmed, At: time.Now().UTC()})
 }
 
 // Limit is the limit of an account as the agent's own records have it.

@@ -3647,6 +3647,7 @@ export interface components {
         Question: {
             id?: string;
             in_pane?: boolean;
+            message?: string;
             parts: components["schemas"]["QuestionPart"][];
             permission?: components["schemas"]["QuestionPermission"];
             yes_no?: boolean;
