@@ -21,7 +21,7 @@ agents/kinds/transcript 7
 agents/platform/limits 2
 agents/platform/notice 3
 agents/platform/proc 3
-agents/platform/tmux 10
+agents/platform/tmux 9
 agents/records/alert 1
 agents/records/audit 1
 agents/records/event 3

@@ -277,7 +277,7 @@ func (p *Project) mayCheck(l *task.List, verify []string) error {
 	for _, v := range verify {
 		if !known[v] {
 			return &project.Hint{Err: fmt.Errorf("the check %q is a person's to add: cmux runs checks without asking, and with permissions: ask or auto the programs do", v),
-				Try: "the task without --verify; verify: in .cmux/config.yml holds for all tasks. Or ask: cmux mailbox send user \"[QUESTION] may I add this check?\""}
+				Try: "the task without --verify; verify: in .cmux/config.yml holds for every task that changes the project. Or ask: cmux mailbox send user \"[QUESTION] may I add this check?\""}
 		}
 	}
 	return nil

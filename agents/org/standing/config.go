@@ -166,7 +166,7 @@ func (c *Config) keys() []configKey {
 					}
 				}
 			}},
-		{name: "verify", doc: "Commands that must pass before a finished task is merged, in order. Workers run them in their worktrees without a question, and the supervisor in your folder.", def: "none", example: "verify: [\"go test ./...\"]",
+		{name: "verify", doc: "Commands that must pass before a task is done that changes the project, and again before it is merged, in order. What fails goes back to the worker. Workers run them in their worktrees without a question, and the supervisor in your folder.", def: "none", example: "verify: [\"go test ./...\"]",
 			schema: map[string]any{"type": []string{"array", "string"}, "items": map[string]any{"type": "string"}}, read: func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
 		groupKey("health", "How it is told that the project is healthy, and what cmux may do when it is not: [a project that is not healthy](health.md).",
 			"health:\n  command: \"curl -fsS http://127.0.0.1:3000/health\"\n  tree: .\n  restart: \"systemctl --user restart shop\"\n  rebuild: \"make build && systemctl --user restart shop\"\n  rollback: true", healthKeys(&c.Health)),

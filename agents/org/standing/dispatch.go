@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -510,7 +511,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task, begins *start
 	m := &a.Member
 	def := &dag.Node{
 		Name: m.Name, Agent: m.Kind, Role: dag.RoleBuild, Task: strings.TrimSpace(t.Title+"\n\n"+t.Body) + begins.String(),
-		Scope: t.Scope, Verify: t.Verify, VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
+		Scope: t.Scope, Verify: k.checks(a, t), VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
 		When: dag.AllSuccess, OnLost: dag.Redo, Account: m.Account,
 	}
 	if t.Kind == task.ForAnswer && !a.Leads() {
@@ -544,6 +545,21 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task, begins *start
 	}
 	place.Commit = commit
 	return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
+}
+
+// checks are the commands that judge a task: its own, and those of the configuration
+// where it changes this project.
+func (k *Keeper) checks(a *Agent, t *task.Task) []string {
+	all := slices.Clone(t.Verify)
+	if t.Kind == task.ForAnswer || a.Leads() || a.Member.Project != "" {
+		return all
+	}
+	for _, c := range k.org.Settings.Verify {
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // question is a task that only asks for an answer, as an agent with a worktree of

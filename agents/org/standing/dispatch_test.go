@@ -78,7 +78,7 @@ func TestTasks(t *testing.T) {
 	w.mu.Lock()
 	work := w.gave["api"][0]
 	w.mu.Unlock()
-	if work.Attempt != 1 || work.Place.Branch != "task/t1-write-the-endpoint" || work.Place.Commit != "base" || work.Def.Task != "Write the endpoint" || work.Past != nil || !slices.Equal(work.Checks, []string{"make test"}) {
+	if work.Attempt != 1 || work.Place.Branch != "task/t1-write-the-endpoint" || work.Place.Commit != "base" || work.Def.Task != "Write the endpoint" || work.Past != nil || !slices.Equal(work.Checks, []string{"make test"}) || !slices.Equal(work.Def.Verify, []string{"make test"}) {
 		t.Errorf("it is given as %+v, %+v", work, work.Def)
 	}
 
