@@ -26,11 +26,11 @@ func (a *attempt) passOn(e conversation.PassOn) conversation.What {
 	if a.task != nil {
 		body = "Task " + a.task.ID + ":\n" + body
 	}
-	way := "mailbox send"
+	command := "mailbox send"
 	if to == "user" {
-		way = "workers answer"
+		command = "workers answer"
 	}
-	body += fmt.Sprintf("\n\nAnswer: cmux %s %s \"your answer\"", way, a.spec.Node)
+	body += fmt.Sprintf("\n\nAnswer: cmux %s %s \"your answer\"", command, a.spec.Node)
 	passed := conversation.Passed{PassOn: e, To: to}
 	sent, err := a.sender.post(a.ctx, mailbox.Message{From: a.spec.Node, To: to, Subject: subject, Body: body})
 	if err != nil {
