@@ -511,7 +511,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task, begins *start
 	m := &a.Member
 	def := &dag.Node{
 		Name: m.Name, Agent: m.Kind, Role: dag.RoleBuild, Task: strings.TrimSpace(t.Title+"\n\n"+t.Body) + begins.String(),
-		Scope: t.Scope, Verify: k.checks(a, t), VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
+		Scope: t.Scope, Verify: k.org.checks(a, t), VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
 		When: dag.AllSuccess, OnLost: dag.Redo, Account: m.Account,
 	}
 	if t.Kind == task.ForAnswer && !a.Leads() {
@@ -549,12 +549,12 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task, begins *start
 
 // checks are the commands that judge a task: its own, and those of the configuration
 // where it changes this project.
-func (k *Keeper) checks(a *Agent, t *task.Task) []string {
+func (o *Org) checks(a *Agent, t *task.Task) []string {
 	all := slices.Clone(t.Verify)
 	if t.Kind == task.ForAnswer || a.Leads() || a.Member.Project != "" {
 		return all
 	}
-	for _, c := range k.org.Settings.Verify {
+	for _, c := range o.Settings.Verify {
 		if !slices.Contains(all, c) {
 			all = append(all, c)
 		}
