@@ -397,7 +397,7 @@ func (m *move) workOver(c Close) {
 
 // tallied is after a piece of work.
 func (m *move) tallied() {
-m.Work, m.Got, m.Told, m.Drop, m.Midway = "", false, false, nil, false
+	m.Work, m.Got, m.Told, m.Drop, m.Midway = "", false, false, nil, false
 	m.goesOn()
 	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
 	m.SentBack, m.Unheard, m.Falters, m.Concluded, m.Summary = 0, 0, 0, 0, ""
