@@ -6,51 +6,48 @@ import "time"
 type ChangeKind uint8
 
 const (
-	// Began: the wrapper of an attempt really runs, since At.
+	// Began: the program of an attempt has started, at At.
 	Began ChangeKind = iota + 1
-	// Active: the Activity, Detail or Until of a live attempt changed.
-	// NeedsInput and AtLimit pause it, which gives its slot and its place in
-	// the pool back. Any other activity of a paused attempt changes what it is
-	// labelled as and nothing else: to go on it Wants a slot.
+	// Active: the Activity, Detail or Until of a live attempt changed. NeedsInput and
+	// AtLimit pause the attempt, which frees its slot and its place in the pool. Any other
+	// activity of a paused attempt only changes its label: to continue, the attempt needs a
+	// Wants.
 	Active
-	// Wants: a paused attempt asks for a slot to go on. It is Queued until a
-	// Grant, and comes before nodes that have not started.
+	// Wants: a paused attempt asks for a slot to continue. It is Queued until a Grant, and
+	// precedes nodes that have not started.
 	Wants
-	// Regained: a paused or queued attempt has a slot again and works. Step
-	// itself does this when it emits a Grant; the change is for the replay of
-	// what was recorded, and for an attempt that went on while no runner was
-	// there to ask.
+	// Regained: a paused or queued attempt has a slot again and works. Step makes this
+	// change itself when it emits a Grant. The Kind exists to replay records, and for an
+	// attempt that continued while no runner was there to ask.
 	Regained
-	// Published: the attempt published Value as Output, for the nodes behind its
-	// own.
+	// Published: the attempt published Value as Output, for the dependents of its node.
 	Published
-	// AttemptEnded: an attempt ended with Outcome Done, Failed or Cancelled.
-	// Cancelled, and Failed for ReasonBudget, also end a node that has not
-	// started; Failed with ReasonLost one that is held because it was lost.
+	// AttemptEnded: an attempt ended with Outcome Done, Failed or Cancelled. Cancelled, and
+	// Failed with ReasonBudget, also end a node that has not started. Failed with
+	// ReasonLost also ends a node that is held because its attempt was lost.
 	AttemptEnded
-	// Vanished: an attempt is gone and left no record of its end. While the
-	// run is stopped it is neither counted nor held: a person ended it.
+	// Vanished: an attempt is gone and left no record of its end. While the run is stopped,
+	// the loss is not counted and the node is not held: a person ended the attempt.
 	Vanished // the last change that is about one attempt
-	// Overridden: a person's word. Outcome Override (or Done, a gate's
-	// approval) is success, Failed is failure by hand, with Exit and, when it
-	// is not ReasonByHand, Reason. On a live node the attempt goes on outside
-	// the slots and its end changes nothing more.
+	// Overridden: a person decided. Outcome Override (or Done, when a person approves a
+	// gate) is success. Failed is failure by hand, with Exit and, unless it is
+	// ReasonByHand, Reason. On a live node, the attempt continues without a slot and its
+	// end changes nothing more.
 	Overridden
-	// Reset: the node begins a new life: its end, tries, losses and backoff
-	// are forgotten. On a live node it does nothing; end the attempt first.
+	// Reset: the node begins a new life and forgets its end, tries, losses and backoff. On
+	// a live node it does nothing; end the attempt first.
 	Reset
-	// AccountLimited: nodes of Account neither start nor go on before Until, or
-	// the later one that was said before; a zero Until lasts until AccountFree.
-	// After it one node at a time gets a slot, on Trial, those that met the
-	// limit before new ones, until AccountFree says that the account works.
+	// AccountLimited: nodes of Account neither start nor continue before Until. If an
+	// earlier change gave a later time, that one counts. A zero Until lasts until
+	// AccountFree. After Until, one node at a time gets a slot, on Trial, until AccountFree
+	// says that the account works. Nodes that met the limit precede new ones.
 	AccountLimited
 	AccountFree
 	// Stop: nothing starts and nothing is granted until Resume.
 	Stop
 	Resume
-	// Tick moves the State's clock on to At, never back. Nothing else moves
-	// it: the runner puts a Tick at the head of its changes, and gives one
-	// when NextWake is due.
+	// Tick moves the State's clock forward to At, never back. Nothing else moves the clock:
+	// the runner puts a Tick before its other changes, and sends one when NextWake is due.
 	Tick
 )
 
@@ -58,9 +55,9 @@ const (
 type Change struct {
 	Kind ChangeKind
 	Node int // index; unused by account and run changes
-	// Attempt is which attempt of Node, counted from 1; 0: the newest known. A
-	// change of an older one is ignored; one that no Start of this State
-	// announced (an earlier runner launched it) is taken in as running first.
+	// Attempt is the number of Node's attempt, from 1; 0: the newest known. A change of an
+	// older attempt is ignored. If no Start of this State announced the attempt (an earlier
+	// runner launched it), the State first records it as running.
 	Attempt int
 
 	Outcome Outcome // AttemptEnded, Overridden
@@ -70,7 +67,7 @@ type Change struct {
 	Activity Activity // Active
 	Detail   string   // one line for people
 	Trial    bool     // Began, Regained: as in the Effect
-	Source   string   // where it is known from: record, marker, lock, hook, runner
+	Source   string   // how cmux knows: record, marker, lock, hook, runner
 
 	Output, Value string // Published
 
@@ -79,16 +76,16 @@ type Change struct {
 	At      time.Time // when it happened
 }
 
-// EffectKind says what is to be done.
+// EffectKind is what the runner must do.
 type EffectKind uint8
 
 const (
-	Start   EffectKind = iota + 1 // launch Attempt of Node; it counts as Running from here on
-	Grant                         // tell the Queued Attempt of Node to go on
+	Start   EffectKind = iota + 1 // launch Attempt of Node, which counts as Running from now on
+	Grant                         // tell the Queued Attempt of Node to continue
 	Block                         // record 99 for Node, blocked by Cause; replaces an earlier Cause
-	Unblock                       // withdraw the 99 of Node, or that it is skipped; not given when the node got an end of its own
+	Unblock                       // withdraw the 99 or the skip of Node; not emitted when the node got an end of its own
 	Skip                          // record that Node does not start; no failure
-	Cancel                        // end Node, as another of its matrix failed: AttemptEnded with Cancelled comes of it
+	Cancel                        // end Node, because another node of its matrix failed; leads to AttemptEnded with Cancelled
 	Open                          // gate Node waits for a person from now on
 )
 
@@ -96,11 +93,11 @@ func (k EffectKind) String() string {
 	return [...]string{"none", "start", "grant", "block", "unblock", "skip", "cancel", "open"}[k]
 }
 
-// Effect is something the runner is to do.
+// Effect is something that the runner must do.
 type Effect struct {
 	Kind    EffectKind
 	Node    int
 	Attempt int  // Start, Grant: counted from 1 over all lives of the node
 	Cause   int  // Block: the first dependency, in depends_on order, that is not a success
-	Trial   bool // Start, Grant: it finds out whether its account's limit is over
+	Trial   bool // Start, Grant: the attempt finds out whether its account's limit is over
 }

@@ -16,30 +16,30 @@ import (
 
 const maxCondition = 2000 // bytes
 
-// need is what a condition sees of another node.
+// need is what a condition can read of another node.
 type need struct {
 	Result  string            `expr:"result"`
 	Outputs map[string]string `expr:"outputs"`
 }
 
-// results are how a node can have ended, in the words of conditions.
+// results are the results of nodes as conditions name them.
 func results() []string { return []string{"done", "failed", "cancelled", "blocked", "skipped"} }
 
 // condition is the if: of a node, compiled.
 type condition struct {
 	program *vm.Program
-	names   []string // of the nodes that it asks about
-	all     bool     // it asks about all that its node depends on
+	names   []string // of the nodes that it reads
+	all     bool     // it reads all dependencies of its node
 	err     error
 }
 
-// conditions are those of a graph, each compiled when it is first asked.
+// conditions holds the conditions of a graph, each compiled at its first use.
 type conditions struct {
 	mu  sync.Mutex
 	all map[int]*condition
 }
 
-// condition is that of node i, which has one.
+// condition returns the compiled condition of node i, which must have one.
 func (g *Graph) condition(i int) *condition {
 	g.conditions.mu.Lock()
 	defer g.conditions.mu.Unlock()
@@ -58,8 +58,8 @@ func (g *Graph) condition(i int) *condition {
 	return c
 }
 
-// compile compiles a condition of a node with these dependencies. It knows no
-// clock and no world: equal facts give equal answers.
+// compile compiles the condition of a node with these dependencies. Conditions see neither
+// clock nor system: equal facts give equal results.
 func compile(text string, deps []string) *condition {
 	c := new(condition)
 	tree, err := exprparser.Parse(expression(text, deps))
@@ -80,7 +80,7 @@ func compile(text string, deps []string) *condition {
 	return c
 }
 
-// scope is what a condition can name.
+// scope returns the names that a condition can use.
 func scope(needs map[string]need) map[string]any {
 	some := func(is func(string) bool) bool {
 		for _, n := range needs {
@@ -99,8 +99,8 @@ func scope(needs map[string]need) map[string]any {
 	}
 }
 
-// expression is a condition as the library reads it: without ${{ }} around it,
-// and with names in it that hold - or . in brackets.
+// expression returns the condition as the library expects it: without ${{ }} around it, and
+// with names that contain - or . in brackets.
 func expression(text string, deps []string) string {
 	text = strings.TrimSpace(text)
 	if in, ok := strings.CutPrefix(text, "${{"); ok && strings.HasSuffix(in, "}}") && strings.Count(text, "${{") == 1 {
@@ -132,22 +132,22 @@ func expression(text string, deps []string) string {
 	}
 }
 
-// plainly is a message of the library in a line.
+// plainly returns an error of the library as one line.
 func plainly(err error) error {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	if i := strings.LastIndex(line, " ("); i > 0 && strings.HasSuffix(line, ")") {
-		line = line[:i] // where it stands in the text alone
+		line = line[:i] // the position, which counts within the expression only
 	}
 	return fmt.Errorf("%s", strings.TrimPrefix(line, "reflect: "))
 }
 
-// asks is what an expression asks about.
+// asks collects what an expression reads.
 type asks struct {
 	names   []string    // of nodes
-	outputs [][2]string // of which it asks this output
-	words   []string    // that it compares results with
-	all     bool        // it calls success or failure
-	vague   bool        // it asks about nodes without naming them
+	outputs [][2]string // node and output
+	words   []string    // compared with results
+	all     bool        // calls success or failure
+	vague   bool        // reads nodes without naming them
 	bare    int
 }
 
@@ -158,7 +158,7 @@ func asksOf(root *ast.Node) *asks {
 	return a
 }
 
-// Visit implements ast.Visitor. Members are visited before what they are of.
+// Visit implements ast.Visitor. The walk visits members before the objects they belong to.
 func (a *asks) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -191,7 +191,7 @@ func (a *asks) member(n *ast.MemberNode) {
 	}
 }
 
-// named is NAME where n is needs.NAME.
+// named returns NAME if n is needs.NAME.
 func named(n ast.Node) string {
 	if m, ok := n.(*ast.MemberNode); ok {
 		if id, ok := m.Node.(*ast.IdentifierNode); ok && id.Value == "needs" {
@@ -222,16 +222,15 @@ func texts(n ast.Node) []string {
 	return nil
 }
 
-// wants evaluates the if: of node i as its dependencies stand. A condition that
-// cannot be evaluated does not keep the node from being started, where that is
-// then said.
+// wants evaluates the if: of node i with the current results of its dependencies. If the
+// condition cannot be evaluated, the node starts, and the start reports the error.
 func (s *State) wants(i int) bool {
 	ok, err := s.Condition(i)
 	return ok || err != nil
 }
 
-// Condition is what the if: of node i says as its dependencies stand; true
-// without one.
+// Condition evaluates the if: of node i with the current results of its dependencies; true
+// if the node has none.
 func (s *State) Condition(i int) (bool, error) {
 	if s.g.Nodes[i].If == "" {
 		return true, nil
@@ -259,7 +258,7 @@ func (s *State) Condition(i int) (bool, error) {
 	return ok, nil
 }
 
-// need is what a condition sees of node i.
+// need returns what a condition can read of node i.
 func (s *State) need(i int) need {
 	switch s.stands[i] {
 	case succeeded:
@@ -273,7 +272,7 @@ func (s *State) need(i int) need {
 	case skipped:
 		return need{Result: "skipped"}
 	}
-	return need{} // it has not ended
+	return need{} // the node has not ended
 }
 
 // condition checks the if: of a node.
@@ -294,7 +293,7 @@ func (p *parser) condition(g *Graph, n *Node, src source, index map[string]int, 
 		}
 	}
 	if len(n.If) > maxCondition {
-		p.fault(at, "decide it in a node before, and publish what came of it", "if has %d bytes; at most %d are read", len(n.If), maxCondition)
+		p.fault(at, "compute it in an earlier node and publish the result as an output", "if has %d bytes; at most %d are read", len(n.If), maxCondition)
 		return
 	}
 	tree, err := exprparser.Parse(expression(n.If, deps))
@@ -309,7 +308,7 @@ func (p *parser) condition(g *Graph, n *Node, src source, index map[string]int, 
 	}
 	for _, name := range asked.names {
 		if _, ok := index[name]; !ok {
-			for _, all := range slices.Sorted(maps.Keys(index)) { // needs.a-b is read as needs.a less b
+			for _, all := range slices.Sorted(maps.Keys(index)) { // needs.a-b parses as needs.a minus b
 				if strings.HasPrefix(all, name) && strings.Contains(n.If, "needs."+all+".") {
 					name = all
 				}
@@ -343,7 +342,7 @@ func (p *parser) condition(g *Graph, n *Node, src source, index map[string]int, 
 	}
 }
 
-// readCondition reads the key if, in which true and false are words.
+// readCondition reads the key if. true and false count as text.
 func readCondition(p *parser, n *yaml.Node, _ string) (string, bool) {
 	if v := behind(n); v.Kind == yaml.ScalarNode && v.ShortTag() == "!!bool" {
 		return v.Value, true

@@ -8,8 +8,8 @@ import (
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
-// FuzzCondition: whatever an if: says, it is refused or it is answered, the same
-// each time, in the form that the State asks it as well.
+// FuzzCondition: every if: is either refused or evaluated. Evaluation gives the same result
+// each time, also in the form that the State uses.
 func FuzzCondition(f *testing.F) {
 	for _, s := range []string{
 		"", "true", "success() && !failure()", "needs.a.result == 'done'", "needs.b-c.outputs.x matches '^[a-z]+$'", "${{ needs['b-c'].result in ['skipped'] }}",
@@ -44,8 +44,8 @@ func FuzzCondition(f *testing.F) {
 	})
 }
 
-// A condition that cannot be evaluated does not keep its node from the place
-// where that is said.
+// A condition that cannot be evaluated does not keep its node from starting, where the
+// error is reported.
 func TestConditionThatCannotBeEvaluated(t *testing.T) {
 	g, _, err := Parse("f.yml", []byte("session: s\nagents:\n  - {name: a, task: x, outputs: [x]}\n  - {name: b, task: x, depends_on: a, if: int(needs.a.outputs.x) > 3}\n"), ParseOptions{})
 	if err != nil {

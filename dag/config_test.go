@@ -156,7 +156,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// What defaults say of approving is for the gates, and each says better.
+// The approve of defaults applies to gates, and each gate may override it.
 func TestApprove(t *testing.T) {
 	g, warnings, err := Parse("f.yml", []byte("session: s\ndefaults: {approve: code}\nagents:\n"+
 		"  - {name: a, task: x}\n  - {name: b, role: gate}\n  - {name: c, role: gate, approve: any}\n  - {name: d, role: gate, approve: code}\n  - {name: e, role: gate, approve: }\n"), ParseOptions{})
@@ -209,8 +209,7 @@ type failer interface {
 	Fatalf(string, ...any)
 }
 
-// checkForms checks that a graph survives both of its written forms, of which
-// nothing is said that was not told of it before.
+// checkForms checks that a graph survives both written forms, without new warnings.
 func checkForms(t failer, g *Graph, told ...Warning) {
 	t.Helper()
 	frozen, err := g.Encode()

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Critical is the chain of nodes that takes longest, first to last, when each node
-// takes as long as took says, and how long it takes. Of equal ones it is the one
-// that ends in the earlier node.
+// Critical returns the chain of nodes that takes longest, first to last, and its duration,
+// if each node takes as long as took returns. Of equal chains it returns the one that ends
+// in the earlier node.
 func (g *Graph) Critical(took func(i int) time.Duration) (chain []int, whole time.Duration) {
 	if g.Len() == 0 {
 		return nil, 0
 	}
-	at := make([]time.Duration, g.Len()) // when each ends at the earliest
+	at := make([]time.Duration, g.Len()) // earliest end of each node
 	from := make([]int, g.Len())
 	last := -1
 	for _, i := range g.Order() {

@@ -39,7 +39,7 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// A name with brackets is no pattern where ./ stands for it.
+// Brackets in dir are literal where ./ stands for it.
 func TestDirInScope(t *testing.T) {
 	g, _, err := Parse("f.yml", []byte("session: s\nagents: [{name: n, task: x, dir: 'app/[id]', scope: './*.ts'}]\n"), ParseOptions{})
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package dag is the pure heart of cmux: it turns .cmux-agents.yml into a
-// Graph, decides with Step what may happen next, and says with Status how every
-// node stands, in parts that Label words.
+// Package dag is the scheduler's pure core: it parses .cmux-agents.yml into a Graph,
+// decides with Step what happens next, and reports with Status how every node stands. Label
+// turns a status into words.
 //
-// Nothing in it reads a clock, a file (but for what Parse's caller hands it)
-// or a process. Rebuild computes from recorded Facts the same State that Step
-// reaches one Change at a time. It imports no other room.
+// The package reads no clock and starts no process. It reads no file except through the
+// functions that Parse's caller passes. Rebuild computes from recorded Facts the same State
+// that Step reaches one Change at a time. It imports no other package of cmux but
+// plainjson.
 package dag

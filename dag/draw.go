@@ -14,9 +14,9 @@ import (
 // Formats are the names that Draw takes.
 var Formats = []string{"text", "dot", "mermaid"}
 
-// Draw writes the graph for people, each node before those that wait for it:
-// as text, in the language of Graphviz (dot), or in that of Mermaid. Arrows that
-// follow from others are left out, but in graphs of several thousand nodes.
+// Draw writes the graph as text, as Graphviz (dot) or as Mermaid, each node before its
+// dependents. It leaves out edges that follow from others, except in graphs of several
+// thousand nodes.
 func (g *Graph) Draw(w io.Writer, format string) error {
 	reduced, err := g.reduced()
 	if err != nil {
@@ -33,8 +33,8 @@ func (g *Graph) Draw(w io.Writer, format string) error {
 	return fmt.Errorf("unknown format %q: give one of %s", format, strings.Join(Formats, ", "))
 }
 
-// library is the graph as the library has it, with an edge from each node to
-// those that next names.
+// library returns the graph in the library's type, with an edge from each node to those
+// that next lists.
 func (g *Graph) library(next [][]int) (graph.Graph[string, string], error) {
 	d := graph.New(graph.StringHash, graph.Directed(), graph.Acyclic())
 	for i := range g.Nodes {
@@ -53,11 +53,11 @@ func (g *Graph) library(next [][]int) (graph.Graph[string, string], error) {
 	return d, nil
 }
 
-// maxReduction bounds the work of a transitive reduction, which takes time in
-// the product of edges and nodes.
+// maxReduction bounds the work of a transitive reduction, which grows with the product of
+// edges and nodes.
 const maxReduction = 5_000_000
 
-// reduced is library without the edges that follow from others.
+// reduced returns the graph without edges that follow from others.
 func (g *Graph) reduced() (graph.Graph[string, string], error) {
 	d, err := g.library(g.dependents)
 	if err != nil {
@@ -70,15 +70,13 @@ func (g *Graph) reduced() (graph.Graph[string, string], error) {
 	return graph.TransitiveReduction(d)
 }
 
-// Downstream is every node that depends on node i, directly or through
-// others, in graph order.
+// Downstream returns every node that depends on node i, directly or not, in graph order.
 func (g *Graph) Downstream(i int) ([]int, error) { return g.closure(i, g.dependents) }
 
-// Upstream is every node that node i depends on, directly or through others,
-// in graph order.
+// Upstream returns every node that node i depends on, directly or not, in graph order.
 func (g *Graph) Upstream(i int) ([]int, error) { return g.closure(i, g.deps) }
 
-// closure is every node that a way along next leads to from i.
+// closure returns every node that can be reached from i along next.
 func (g *Graph) closure(i int, next [][]int) ([]int, error) {
 	d, err := g.library(next)
 	if err != nil {
@@ -92,13 +90,13 @@ func (g *Graph) closure(i int, next [][]int) ([]int, error) {
 	return slices.DeleteFunc(slices.Clone(g.order), func(j int) bool { return j == i || !reached[g.Nodes[j].Name] }), err
 }
 
-// dot writes d as Graphviz reads it.
+// dot writes d in the language of Graphviz.
 func dot(w io.Writer, d graph.Graph[string, string]) error {
 	var b bytes.Buffer
 	if err := draw.DOT(d, &b, draw.GraphAttribute("rankdir", "LR")); err != nil {
 		return err
 	}
-	// The library walks maps: sorted, the same graph gives the same text.
+	// The library iterates over maps: sort, so that the same graph gives the same text.
 	var lines []string
 	for line := range strings.Lines(b.String()) {
 		if strings.HasPrefix(line, "\t") {
@@ -112,8 +110,8 @@ func dot(w io.Writer, d graph.Graph[string, string]) error {
 
 var shapes = map[Role]string{RoleBuild: "box", RoleReview: "ellipse", RoleMerge: "house", RoleGate: "octagon"}
 
-// arrows are, for each node, those that wait for it by an edge of d, and how
-// many of its own dependencies d still has, both in graph order.
+// arrows returns, for each node, its dependents by an edge of d, in graph order, and how
+// many of its own dependencies d still has.
 func (g *Graph) arrows(d graph.Graph[string, string]) (waiting, deps [][]int, err error) {
 	edges, err := d.PredecessorMap()
 	if err != nil {
@@ -131,8 +129,8 @@ func (g *Graph) arrows(d graph.Graph[string, string]) (waiting, deps [][]int, er
 	return waiting, deps, nil
 }
 
-// mermaid writes d as Mermaid's flowcharts, which Markdown pages show. A node is
-// called by its place, as words like "end" mean something there.
+// mermaid writes d as a Mermaid flowchart, which Markdown pages show. It calls nodes by
+// their index, because names like "end" are keywords there.
 func (g *Graph) mermaid(w io.Writer, d graph.Graph[string, string]) error {
 	waiting, _, err := g.arrows(d)
 	if err != nil {
@@ -156,12 +154,12 @@ func (g *Graph) mermaid(w io.Writer, d graph.Graph[string, string]) error {
 
 var outlines = map[Role][2]string{RoleBuild: {"[", "]"}, RoleReview: {"([", "])"}, RoleMerge: {"[[", "]]"}, RoleGate: {"{{", "}}"}}
 
-// maxDepth is how far text indents. What is deeper begins again at the margin,
-// as a long chain would else need space in the square of its length.
+// maxDepth is how far text indents. Deeper nodes begin at the margin again: otherwise a
+// long chain would need space in the square of its length.
 const maxDepth = 20
 
-// text writes d as trees. A node with several dependencies stands under the one
-// that has the longest way to it, and names the others.
+// text writes d as trees. A node with several dependencies stands below the one with the
+// longest path to it, and names the others.
 func (g *Graph) text(w io.Writer, d graph.Graph[string, string]) error {
 	f, err := g.forest(d)
 	if err != nil {
@@ -201,8 +199,8 @@ func (g *Graph) text(w io.Writer, d graph.Graph[string, string]) error {
 	return err
 }
 
-// aside is what a drawn node's place does not say: its role, the dependencies
-// that it does not stand under, and what it asks of all of them.
+// aside returns what the position of a drawn node does not show: its role, its other
+// dependencies, and its join.
 func (g *Graph) aside(i, under int, deps []int) string {
 	n := &g.Nodes[i]
 	var notes []string

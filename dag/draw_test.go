@@ -71,7 +71,7 @@ ok (gate)
 	}
 }
 
-// A graph too large to reduce still comes out whole.
+// A graph too large to reduce is still drawn whole.
 func TestDrawLarge(t *testing.T) {
 	g, _, err := Parse("f.yml", layered(3000), ParseOptions{})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestDrawLarge(t *testing.T) {
 	}
 }
 
-// As text every node stands in one line of its own, however the graph looks.
+// As text, every node has a line of its own, however the graph looks.
 func TestDrawText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, false)
@@ -116,7 +116,7 @@ func TestDrawText(t *testing.T) {
 	})
 }
 
-// A chain that is too deep begins again at the margin.
+// A chain that is too deep continues at the margin.
 func TestDrawChain(t *testing.T) {
 	src := "session: s\nagents:\n  - {name: n0, task: x}\n"
 	for i := 1; i < 3*maxDepth; i++ {
@@ -137,7 +137,7 @@ func TestDrawChain(t *testing.T) {
 	}
 }
 
-// The closures are those that following the edges one by one gives.
+// The closures equal those found by following the edges one by one.
 func TestClosures(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, false)

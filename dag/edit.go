@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Sketch is a node as a person adds it to a configuration. What is empty is left
-// out, so that the configuration's defaults hold.
+// Sketch is a node that a person adds to a configuration. Empty fields are left out, so
+// that the configuration's defaults apply.
 type Sketch struct {
 	Name      string   `yaml:"name" json:"name"`
 	Agent     string   `yaml:"agent,omitempty" json:"agent,omitempty"`
@@ -25,12 +25,11 @@ type Sketch struct {
 	Verify    []string `yaml:"verify,omitempty" json:"verify,omitempty"`
 }
 
-// errShape says that a configuration is written in a way in which nothing can be
-// added to it.
+// errShape means that AddNode finds no place for another node in the configuration.
 var errShape = errors.New("the configuration is written in a way that leaves no place for another node: add it by hand, below agents:")
 
-// AddNode adds a node at the end of agents: in a configuration, and leaves every
-// other character of it as it is. Whether the result is valid, Parse says.
+// AddNode adds a node at the end of agents: in a configuration and keeps every other
+// character. It does not validate the result; Parse does.
 func AddNode(src []byte, s Sketch) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(src, &doc); err != nil {
@@ -76,8 +75,8 @@ func AddNode(src []byte, s Sketch) ([]byte, error) {
 	return out, nil
 }
 
-// place is the line that a node is put in front of, what stands before its lines,
-// and what is to stand above it.
+// place returns the line before which a new node goes, the prefix of the node's lines, and
+// text that must precede it.
 func place(doc *yaml.Node, lines []string) (at int, indent, head string, err error) {
 	at = len(lines)
 	if len(doc.Content) == 0 {
@@ -111,17 +110,17 @@ func place(doc *yaml.Node, lines []string) (at int, indent, head string, err err
 	if !found || strings.TrimSpace(before) != "" {
 		return 0, "", "", errShape
 	}
-	// What is said above the next key, and the empty lines there, stay with it.
+	// Comments and empty lines above the next key stay with that key.
 	for at > last.Line && outside(lines[at-1]) {
 		at--
 	}
 	return at, before, "", nil
 }
 
-// outside reports whether a line at the end of a list belongs to what follows.
+// outside reports whether a line at the end of a list belongs to what follows the list.
 func outside(line string) bool { return strings.TrimSpace(line) == "" || line[0] == '#' }
 
-// appended reports whether after is before with one more item below agents.
+// appended reports whether after equals before plus one item below agents.
 func appended(before, after []byte, s Sketch) bool {
 	var x, y map[string]any
 	if yaml.Unmarshal(before, &x) != nil || yaml.Unmarshal(after, &y) != nil {
@@ -147,7 +146,7 @@ func appended(before, after []byte, s Sketch) bool {
 	return reflect.DeepEqual(got, want) && (len(old) == 0 || reflect.DeepEqual(x["agents"], y["agents"])) && same(x, y)
 }
 
-// same compares what stands beside agents.
+// same compares everything except agents.
 func same(x, y map[string]any) bool {
 	delete(x, "agents")
 	delete(y, "agents")

@@ -35,8 +35,8 @@ func TestAddNode(t *testing.T) {
 	}
 }
 
-// Whatever configuration cmux itself writes, a node can be added to it, and one that
-// was read before is read the same.
+// A node can be added to every configuration that cmux writes, and the others do not
+// change.
 func TestAddNodeProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-z#:\- "'|>]{1,12}(\n[a-z#: ]{0,8}){0,3}`)

@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// expandable is what Expand looks at: a $ with what follows it.
+// expandable matches a $ with what follows it.
 var expandable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\$|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$[{(]`)
 })
 
-// someHome is the home folder of a named user, as a shell reads it.
+// someHome matches the home folder of a named user, as a shell reads it.
 var someHome = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^~[A-Za-z_][A-Za-z0-9_-]*(?:/|$)`)
 })
 
-// Expand returns a value of env: as a shell reads it: $NAME and ${NAME} are
-// variables, ~ at the beginning or after a colon, before a slash, is HOME, and $$ is
-// a dollar. A $ before anything else stands for itself. lookup returns the value of a
-// variable. The error names what Expand does not do, and what to write.
+// Expand expands a value of env: as a shell does. $NAME and ${NAME} are variables, $$ is a
+// dollar, and ~ is HOME at the beginning or after a colon, if a slash follows. A $ before
+// anything else stands for itself. lookup returns the value of a variable. The error names
+// the unsupported form and says what to write.
 func Expand(value string, lookup func(name string) string) (string, error) {
 	var err error
 	refuse := func(format string, args ...any) string {
@@ -52,17 +52,17 @@ func Expand(value string, lookup func(name string) string) (string, error) {
 	return out, err
 }
 
-// Variables returns the names of the variables that Expand takes for value.
+// Variables returns the names of the variables that Expand replaces in value.
 func Variables(value string) (names []string) {
-	_, _ = Expand(value, func(name string) string { // Parse has refused a value with an error
+	_, _ = Expand(value, func(name string) string { // Parse has refused values with an error
 		names = append(names, name)
 		return ""
 	})
 	return names
 }
 
-// ExpandedEnv returns env with its values as Expand makes them of the variables that
-// lookup returns. A value that Expand refuses stays as it is.
+// ExpandedEnv returns env with its values expanded; lookup returns the value of a variable.
+// A value that Expand refuses stays as it is.
 func (n *Node) ExpandedEnv(lookup func(name string) string) map[string]string {
 	if n.Env == nil {
 		return nil

@@ -14,14 +14,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// SchemaPath is where the editor line of Format expects the JSON Schema,
-// relative to the configuration.
+// SchemaPath is the path of the JSON Schema, relative to the configuration, that Format
+// writes into its line for editors.
 const SchemaPath = ".cmux/schema.json"
 
-// Format writes a configuration that parses to a graph equal to g but for the
-// line numbers; what came from a matrix is written node by node. What equals a
-// default is left out. A task read from a file is
-// written as its task_file.
+// Format writes a configuration that parses to a graph equal to g, except for line numbers
+// and matrices: it writes each node of a matrix by itself. It leaves out defaults, and
+// writes a task read from a file as its task_file.
 func Format(g *Graph) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaPath)
@@ -69,7 +68,7 @@ func formatNode(b *bytes.Buffer, g *Graph, fields []field[Node], n Node) {
 	}
 }
 
-// short is the duration without the zeros that time.Duration ends in.
+// short returns the duration without the zeros at the end of time.Duration's format.
 func (d Duration) short() string {
 	s := time.Duration(d).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -83,9 +82,8 @@ func (d Duration) short() string {
 
 func renderAny[V any](v V, _ string) string { return fmt.Sprint(v) }
 
-// Text is text as the value of a key: several lines as a block with that
-// indent where YAML can hold them so, else as Scalar. A line feed ends a line
-// of s, and nothing else does.
+// Text returns s as the value of a key: text of several lines as a block with that indent
+// if YAML can hold it so, else as Scalar. Only a line feed ends a line of s.
 func Text(s, indent string) string {
 	body := strings.TrimSuffix(s, "\n")
 	plain := strings.Contains(body, "\n") && !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "\t") && !strings.HasPrefix(s, "\n") && !strings.HasSuffix(body, "\n") &&
@@ -106,7 +104,7 @@ func Text(s, indent string) string {
 	return head
 }
 
-// Scalar is text as one YAML value on one line, also inside brackets.
+// Scalar returns s as one YAML value on one line. It is valid inside brackets too.
 func Scalar(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_./-+", r)
@@ -114,8 +112,8 @@ func Scalar(s string) string {
 	if n := (&yaml.Node{Kind: yaml.ScalarNode, Value: s}); plain && n.ShortTag() == "!!str" {
 		return s
 	}
-	// Quote's text is a subset of YAML's double-quoted style, but for bytes that
-	// are no text, which YAML would take for other characters.
+	// Quote's format is a subset of YAML's double-quoted style, except for invalid UTF-8,
+	// which YAML would read as other characters.
 	return strconv.Quote(strings.ToValidUTF8(s, "\ufffd"))
 }
 
@@ -132,8 +130,8 @@ func renderList(list []string, indent string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// inBlock reports whether a block of YAML may hold r as it is. No-break spaces
-// and joiners stand in what people write; other invisible ones are escaped.
+// inBlock reports whether a YAML block may hold r unescaped. It may hold no-break spaces
+// and joiners, which people write; other invisible characters are escaped.
 func inBlock(r rune) bool {
 	return r == '\n' || r == '\t' || r == '\u00a0' || r == '\u200d' || unicode.IsPrint(r)
 }

@@ -2,16 +2,16 @@ package dag
 
 import "time"
 
-// folded is what became of a fact that met a change.
+// folded is the result of applying a change to a fact.
 type folded uint8
 
 const (
-	passed folded = iota // nothing: the change is of no node that stands so
-	noted                // it applied, and the newest thing known is still the earlier one
+	passed folded = iota // the change does not apply to the node's current state
+	noted                // it applied, but the newest recorded event stays the earlier one
 	news                 // it applied
 )
 
-// fold takes a change of a node into its fact and reports whether it applied.
+// fold applies a change of a node to its fact and reports whether it applied.
 func (s *State) fold(f *Fact, c *Change) bool {
 	if c.Attempt != 0 && c.Attempt < f.Attempts {
 		return false
@@ -39,10 +39,10 @@ func (s *State) fold(f *Fact, c *Change) bool {
 	return met || is != passed
 }
 
-// counted reports whether an attempt lives that has a slot or will want one.
+// counted reports whether a live attempt has a slot or will need one.
 func (f *Fact) counted() bool { return f.Phase == Running || f.Phase == Paused || f.Phase == Queued }
 
-// meet takes in that there is an attempt, if it is newer than those known.
+// meet records an attempt if it is newer than those known.
 func (f *Fact) meet(attempt int) bool {
 	if attempt <= f.Attempts {
 		return false
@@ -58,7 +58,7 @@ func (f *Fact) meet(attempt int) bool {
 	return true
 }
 
-// goOn takes in what a live attempt does.
+// goOn applies an event of a live attempt.
 func (f *Fact) goOn(c *Change) folded {
 	switch {
 	case c.Kind == Began && f.Live():
@@ -82,7 +82,7 @@ func (f *Fact) goOn(c *Change) folded {
 	return news
 }
 
-// over takes in that an attempt ended or is gone.
+// over records that an attempt ended or vanished.
 func (s *State) over(f *Fact, c *Change) folded {
 	switch {
 	case f.StillOpen:
@@ -103,7 +103,7 @@ func (s *State) over(f *Fact, c *Change) folded {
 	return news
 }
 
-// decide takes in a person's word.
+// decide applies a person's decision.
 func (f *Fact) decide(c *Change) folded {
 	if c.Outcome != Failed && f.Phase == Ended && f.Outcome.Success() {
 		return passed
@@ -119,14 +119,14 @@ func (f *Fact) decide(c *Change) folded {
 	return news
 }
 
-// endsUnstarted reports whether an AttemptEnded also ends a node without an
-// attempt, whose fact is f.
+// endsUnstarted reports whether an AttemptEnded also ends a node with fact f that has no
+// attempt.
 func (c *Change) endsUnstarted(f *Fact) bool {
 	return c.Outcome == Cancelled ||
 		c.Outcome == Failed && (c.Reason == ReasonBudget || c.Reason == ReasonLost && f.Held)
 }
 
-// endAttempt takes in how the attempt that held (or waits for) a slot ended.
+// endAttempt records how an attempt ended that holds or waits for a slot.
 func (s *State) endAttempt(f *Fact, c *Change) {
 	n := &s.g.Nodes[c.Node]
 	retry := n.WillRetry(c.Outcome, c.Reason, f.Tries)
@@ -137,14 +137,14 @@ func (s *State) endAttempt(f *Fact, c *Change) {
 	}
 	if retry {
 		f.Doomed = doomed
-		f.Phase, f.Outcome = Idle, NoOutcome // Exit, Reason and Detail stay: why it is tried again
+		f.Phase, f.Outcome = Idle, NoOutcome // Exit, Reason and Detail stay: why cmux retries it
 		if b := time.Duration(n.Retries.Backoff); b > 0 {
 			f.NotBefore = c.At.Add(b)
 		}
 	}
 }
 
-// end makes f say that the node ended.
+// end records in f that the node ended.
 func (f *Fact) end(o Outcome, c *Change) {
 	f.Phase, f.Outcome = Ended, o
 	f.Exit, f.Reason, f.Detail, f.EndedAt = 0, ReasonExit, c.Detail, c.At
@@ -161,13 +161,12 @@ func (f *Fact) end(o Outcome, c *Change) {
 	}
 }
 
-// start makes f say that an attempt runs.
+// start records in f that an attempt runs.
 func (f *Fact) start(attempt int) {
 	*f = Fact{Phase: Running, Attempts: attempt, Tries: f.Tries, Losses: f.Losses, Outputs: f.Outputs}
 }
 
-// doom says that the nodes that came with node i of a matrix, which has just
-// failed, are to be cancelled.
+// doom marks the other nodes of node i's matrix to be cancelled; node i has just failed.
 func (s *State) doom(i int) {
 	m := s.g.Nodes[i].Matrix
 	if m == nil || !m.FailFast || s.facts[i].Phase != Ended || s.facts[i].Outcome != Failed {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Role says what a node is for; it decides whether the node gets a worktree.
+// Role is what a node is for; it decides whether the node gets a worktree.
 type Role string
 
 const (
@@ -20,17 +20,17 @@ const (
 	RoleGate   Role = "gate"   // waits for a person
 )
 
-// Join says what a node asks of its dependencies before it may start.
+// Join is the condition on a node's dependencies before it may start.
 type Join string
 
 const (
 	AllSuccess Join = "all_success"
 	AllDone    Join = "all_done"
 	OneSuccess Join = "one_success"
-	Always     Join = "always" // as AllDone
+	Always     Join = "always" // same as AllDone
 )
 
-// Reviewing says whether a person looks at a node's work before it is merged.
+// Reviewing is whether a person must review a node's work before it is merged.
 type Reviewing string
 
 const (
@@ -38,7 +38,7 @@ const (
 	ReviewRequired Reviewing = "required"
 )
 
-// OnLost says what happens to an attempt that vanished without a record.
+// OnLost is what happens to an attempt that vanished without a record.
 type OnLost string
 
 const (
@@ -46,23 +46,23 @@ const (
 	Ask  OnLost = "ask"
 )
 
-// OnLimit says what an agent does that met the limit of its account.
+// OnLimit is what an agent does when it meets the limit of its account.
 type OnLimit string
 
 const (
-	Wake      OnLimit = "wake" // it goes on when the limit is over
-	AskToGoOn OnLimit = "ask"  // a person says first that it may
+	Wake      OnLimit = "wake" // it continues when the limit is over
+	AskToGoOn OnLimit = "ask"  // a person must allow it first
 )
 
-// Approval says what a gate asks of the person who opens it.
+// Approval is what opens a gate.
 type Approval string
 
 const (
 	ApproveAny  Approval = "any"  // a command or a marker
-	ApproveCode Approval = "code" // a code, shown and typed in a terminal of the person's
+	ApproveCode Approval = "code" // a code, shown and typed in the person's own terminal
 )
 
-// KindACP is the agent kind whose nodes say themselves what to run, in Command.
+// KindACP is the agent kind whose nodes name their program in Command.
 const KindACP = "acp"
 
 // KindCommand is the agent kind that runs the task with sh -c.
@@ -86,19 +86,19 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Retries bounds how often a failed node is tried again.
+// Retries bounds how often cmux retries a failed node.
 type Retries struct {
 	Max     int      `json:"max"`
 	Backoff Duration `json:"backoff,omitempty"`
 }
 
-// Notify says how a person is told that a run wants them or has ended.
+// Notify is how cmux notifies a person that a run needs them or has ended.
 type Notify struct {
 	Bell    bool   `json:"bell,omitempty"`
 	Desktop bool   `json:"desktop,omitempty"`
 	Webhook string `json:"webhook,omitempty"`
-	Format  string `json:"format,omitempty"`  // what the webhook understands: json, slack, discord; empty: its address tells
-	Command string `json:"command,omitempty"` // a command of the person's own, for sh -c
+	Format  string `json:"format,omitempty"`  // what the webhook understands: json, slack, discord; empty: derived from its address
+	Command string `json:"command,omitempty"` // the person's command, for sh -c
 }
 
 // NotifyFormats are the values of Notify.Format.
@@ -110,15 +110,15 @@ type Node struct {
 	Branch         string            `json:"branch,omitempty"` // empty for review and gate
 	Agent          string            `json:"agent"`            // kind, such as command or claude
 	Role           Role              `json:"role"`
-	Task           string            `json:"task,omitempty"` // task_file is read into it
+	Task           string            `json:"task,omitempty"` // task_file's content is read into it
 	TaskFile       string            `json:"task_file,omitempty"`
-	Dir            string            `json:"dir,omitempty"` // where its program and its checks run, below the root of its worktree; empty: there
+	Dir            string            `json:"dir,omitempty"` // folder of its program and checks, relative to the root of its worktree; empty: the root
 	Scope          []string          `json:"scope,omitempty"`
 	Context        []string          `json:"context,omitempty"`
 	DependsOn      []string          `json:"depends_on,omitempty"`
 	When           Join              `json:"when"`
-	If             string            `json:"if,omitempty"`      // without it, or where it is true, the node starts
-	Outputs        []string          `json:"outputs,omitempty"` // that it publishes before it is done
+	If             string            `json:"if,omitempty"`      // condition; empty or true: the node starts
+	Outputs        []string          `json:"outputs,omitempty"` // names of values that it must publish before it is done
 	Pool           string            `json:"pool,omitempty"`
 	Verify         []string          `json:"verify,omitempty"`
 	VerifyTimeout  Duration          `json:"verify_timeout"`
@@ -130,7 +130,7 @@ type Node struct {
 	OnLost         OnLost            `json:"on_lost"`
 	OnLimit        OnLimit           `json:"on_limit"`
 	AutoAccept     bool              `json:"auto_accept,omitempty"`
-	Account        string            `json:"account"` // what a usage limit pauses
+	Account        string            `json:"account"` // the unit that a usage limit pauses
 	Model          string            `json:"model,omitempty"`
 	Command        []string          `json:"command,omitempty"` // of agent: acp
 	Env            map[string]string `json:"env,omitempty"`
@@ -138,13 +138,13 @@ type Node struct {
 	Budget         Budget            `json:"budget,omitzero"`
 	Checkout       bool              `json:"checkout,omitempty"` // review: a detached worktree of what it reviews
 	Approve        Approval          `json:"approve,omitempty"`  // gate: code; empty is any
-	Matrix         *Matrix           `json:"matrix,omitempty"`   // that the node comes from; nil: none
-	Finally        bool              `json:"finally,omitempty"`  // starts when all nodes that are not of this kind have ended
-	Line           int               `json:"line,omitempty"`     // where the node stands in the configuration
-	File           string            `json:"file,omitempty"`     // the included file in which it stands; empty: none
+	Matrix         *Matrix           `json:"matrix,omitempty"`   // the matrix that the node comes from; nil: none
+	Finally        bool              `json:"finally,omitempty"`  // starts when all nodes that are not under finally have ended
+	Line           int               `json:"line,omitempty"`     // line of the node in the configuration
+	File           string            `json:"file,omitempty"`     // included file that defines it; empty: none
 }
 
-// TreePath is where the worktree of a node is, of a project at root.
+// TreePath returns the path of a node's worktree, for a project at root.
 func (g *Graph) TreePath(root string, n *Node) string {
 	base := g.WorktreeBase
 	if !filepath.IsAbs(base) {
@@ -164,14 +164,14 @@ func (n *Node) HasTree() bool {
 	return false
 }
 
-// HasBranch reports whether the node leaves a branch behind.
+// HasBranch reports whether the node produces a branch.
 func (n *Node) HasBranch() bool { return n.Role == RoleBuild || n.Role == RoleMerge }
 
-// AsksCode reports whether the node is a gate that nothing opens but a code
-// which a person types in a terminal.
+// AsksCode reports whether the node is a gate that only a code opens, which a person types
+// in a terminal.
 func (n *Node) AsksCode() bool { return n.Role == RoleGate && n.Approve == ApproveCode }
 
-// UsesModel reports whether an agent works on the node that uses a model.
+// UsesModel reports whether the node's agent uses a model.
 func (n *Node) UsesModel() bool {
 	return n.Agent != KindCommand && n.Role != RoleGate && (n.Role != RoleMerge || n.Task != "")
 }
@@ -182,7 +182,7 @@ type Graph struct {
 	Session      string         `json:"session"`
 	Base         string         `json:"base,omitempty"`
 	WorktreeBase string         `json:"worktree_base"`
-	Folders      string         `json:"folders,omitempty"` // what the worktrees' names begin with, if another project has the session's; empty: Session
+	Folders      string         `json:"folders,omitempty"` // prefix of the worktrees' names if another project uses the session's name; empty: Session
 	MainPane     bool           `json:"main_pane"`
 	MaxParallel  int            `json:"max_parallel"`
 	Pools        map[string]int `json:"pools,omitempty"`
@@ -202,11 +202,11 @@ type Graph struct {
 	conditions *conditions
 }
 
-// Sources are the indices of the nodes whose work node i starts from: those
-// that it names in depends_on. Not to be changed.
+// Sources returns the indices of the nodes that i names in depends_on: i starts from their
+// work. Callers must not change the slice.
 func (g *Graph) Sources(i int) []int { return g.deps[i][:len(g.Nodes[i].DependsOn)] }
 
-// Len is the number of nodes.
+// Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.Nodes) }
 
 // Index returns the index of the named node, or -1.
@@ -217,7 +217,7 @@ func (g *Graph) Index(name string) int {
 	return -1
 }
 
-// Names are the nodes' names, by index.
+// Names returns the nodes' names, by index.
 func (g *Graph) Names() []string {
 	names := make([]string, len(g.Nodes))
 	for i := range g.Nodes {
@@ -226,25 +226,26 @@ func (g *Graph) Names() []string {
 	return names
 }
 
-// Deps are the indices of the nodes that i waits for: those that it names, and
-// then what else a node under finally waits for. Not to be changed.
+// Deps returns the indices of the nodes that i waits for: those in its depends_on, then
+// those that finally adds. Callers must not change the slice.
 func (g *Graph) Deps(i int) []int { return g.deps[i] }
 
-// Dependents are the indices of the nodes that depend on i. Not to be changed.
+// Dependents returns the indices of the nodes that depend on i. Callers must not change the
+// slice.
 func (g *Graph) Dependents(i int) []int { return g.dependents[i] }
 
-// Order is the graph order: topological, ties in configuration order.
-// Not to be changed.
+// Order returns the node indices in graph order: topological, ties in configuration order.
+// Callers must not change the slice.
 func (g *Graph) Order() []int { return g.order }
 
-// Same reports whether both configurations ask for the same, wherever it stands.
+// Same reports whether both graphs are equal, except for positions in files.
 func (g *Graph) Same(o *Graph) bool {
 	a, err := g.unplaced().Encode()
 	b, err2 := o.unplaced().Encode()
 	return err == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-// unplaced is g without where its parts stand.
+// unplaced returns g without positions in files.
 func (g *Graph) unplaced() *Graph {
 	u := *g
 	u.Folders, u.Included, u.Nodes = "", nil, slices.Clone(g.Nodes)
@@ -254,12 +255,12 @@ func (g *Graph) unplaced() *Graph {
 	return &u
 }
 
-// Encode is the frozen form of the graph, read back by Decode.
+// Encode returns the frozen form of the graph, for Decode.
 func (g *Graph) Encode() ([]byte, error) { return json.Marshal(g) }
 
-// Decode reads what Encode wrote. It trusts the content: what it reads was
-// validated by Parse before it was frozen. A dependency that is missing or a
-// cycle is still an error, so that a damaged file cannot hang the scheduler.
+// Decode reads what Encode wrote. It does not validate the content: Parse did so before. A
+// missing dependency or a cycle is still an error, so that a damaged file cannot hang the
+// scheduler.
 func Decode(b []byte) (*Graph, error) {
 	g := new(Graph)
 	if !g.quick(b) {
@@ -305,7 +306,7 @@ func (g *Graph) link() error {
 	return nil
 }
 
-// Unconditional is g with no if: at any node.
+// Unconditional returns g with no if: at any node.
 func (g *Graph) Unconditional() *Graph {
 	u := *g
 	u.Nodes = slices.Clone(g.Nodes)
@@ -315,8 +316,7 @@ func (g *Graph) Unconditional() *Graph {
 	return &u
 }
 
-// awaitAll makes node i, which stands under finally, wait for every node that
-// does not.
+// awaitAll makes node i, which is under finally, wait for every node that is not.
 func (g *Graph) awaitAll(i int) {
 	named := make(map[int]bool, len(g.deps[i]))
 	for _, j := range g.deps[i] {
@@ -330,8 +330,8 @@ func (g *Graph) awaitAll(i int) {
 	}
 }
 
-// topological is Kahn's algorithm with a queue seeded in index order. Nodes on
-// or behind a cycle are left out.
+// topological is Kahn's algorithm with a queue seeded in index order. It leaves out nodes
+// on or after a cycle.
 func topological(deps, dependents [][]int) []int {
 	open := make([]int, len(deps))
 	order := make([]int, 0, len(deps))

@@ -17,11 +17,11 @@ const maxIncluded = 200 // files
 // Included is a file that a configuration takes agents from.
 type Included struct {
 	Path string `json:"path"` // relative to the folder of the configuration
-	Sum  string `json:"sum"`  // sha256 of what it held
+	Sum  string `json:"sum"`  // sha256 of its content
 }
 
-// readInclude takes in the agents of other files, each before the agents that
-// stand in the file that includes it.
+// readInclude reads the agents of other files and puts them before the agents of the file
+// that includes them.
 func (p *parser) readInclude(g *Graph, n *yaml.Node) {
 	p.texts("include", n, false, func(_ *parser, _ string, at *yaml.Node, s string) bool {
 		if !oneLine(p, "include", at, s) {
@@ -35,8 +35,8 @@ func (p *parser) readInclude(g *Graph, n *yaml.Node) {
 	})
 }
 
-// include takes in the file that at names, which stands at name seen from the
-// folder of the configuration.
+// include reads the file that at names; name is its path relative to the folder of the
+// configuration.
 func (p *parser) include(g *Graph, at *yaml.Node, name string) bool {
 	if i := slices.Index(p.within, name); i >= 0 {
 		p.fault(at, "remove one of them", "cycle: %s -> %s", strings.Join(p.within[i:], " -> "), name)
@@ -73,8 +73,7 @@ func (p *parser) include(g *Graph, at *yaml.Node, name string) bool {
 	return len(p.faults) == good
 }
 
-// readIncluded reads the keys of an included file: those of the configuration
-// that are about its agents.
+// readIncluded reads the keys of an included file: those about agents.
 func (p *parser) readIncluded(g *Graph, root *yaml.Node) {
 	var fields []field[Graph]
 	var names []string
@@ -92,7 +91,7 @@ func (p *parser) readIncluded(g *Graph, root *yaml.Node) {
 	})
 }
 
-// inFile remembers of everything below n in which file it stands.
+// inFile records the current file for n and everything below it.
 func (p *parser) inFile(n *yaml.Node) {
 	p.fileOf[n] = p.file
 	for _, c := range n.Content {
@@ -100,7 +99,7 @@ func (p *parser) inFile(n *yaml.Node) {
 	}
 }
 
-// fileAt is the file in which a value stands.
+// fileAt returns the file of a value.
 func (p *parser) fileAt(n *yaml.Node) string {
 	if file, ok := p.fileOf[n]; ok {
 		return file
@@ -108,7 +107,7 @@ func (p *parser) fileAt(n *yaml.Node) string {
 	return p.files[0]
 }
 
-// firstAt says where something stands that is there again elsewhere.
+// firstAt returns a hint with the position of the first of two equal things.
 func (p *parser) firstAt(first, again *yaml.Node) string {
 	hint := fmt.Sprintf("first on line %d", first.Line)
 	if file := p.fileAt(first); file != p.fileAt(again) {
@@ -117,7 +116,7 @@ func (p *parser) firstAt(first, again *yaml.Node) string {
 	return hint
 }
 
-// byPosition orders faults: by file as they were read, and by where they stand.
+// byPosition orders faults by file, in the order of reading, then by position.
 func (p *parser) byPosition(a, b Fault) int {
 	return cmp.Or(slices.Index(p.files, a.File)-slices.Index(p.files, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Message, b.Message))
 }

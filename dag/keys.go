@@ -32,19 +32,19 @@ const (
 	shapeMatrix    shape = "keys, each with a list of text"
 )
 
-// key is all there is to say about one key of the configuration. The parser,
-// Format, the JSON Schema and the reference are all made from it.
+// key is the full description of a key of the configuration. The parser, Format, the JSON
+// Schema and the reference all use it.
 type key struct {
 	name     string
 	doc      string // one or two sentences
 	def      string // the default, for people; empty: none
-	example  string // how it is written, YAML
-	pattern  string // that a text must match, a regular expression
+	example  string // an example, in YAML
+	pattern  string // regular expression that a text must match
 	allowed  []string
 	least    int64  // of a count
 	required bool   // by the parser and the schema
-	included bool   // a key of the file that an included file may have
-	own      string // why it cannot stand under defaults; empty: it can
+	included bool   // allowed in an included file
+	own      string // why defaults cannot hold it; empty: it can
 
 	shape shape
 	sub   []key // of a group
@@ -59,8 +59,8 @@ type field[T any] struct {
 	render func(t *T, indent string) string
 }
 
-// newField makes a field from where the value lives and how it is read and
-// written. A read that returns false has recorded a fault.
+// newField makes a field from the value's location, a reader and a writer. A read that
+// returns false has recorded a fault.
 func newField[T, V any](k key, s shape, ptr func(*T) *V, read func(*parser, *yaml.Node, V) (V, bool), render func(V, string) string) field[T] {
 	k.shape = s
 	return field[T]{
@@ -123,7 +123,7 @@ func listField[T any](k key, ptr func(*T) *[]string, check textCheck) field[T] {
 func namesField[T any](k key, ptr func(*T) *[]string) field[T] {
 	f := newField(k, shapeNames, ptr, func(p *parser, n *yaml.Node, _ []string) ([]string, bool) {
 		if v := behind(n); v.Kind == yaml.ScalarNode && v.Value == "" {
-			return nil, true // depends_on: "" is how a form says nothing
+			return nil, true // depends_on: "" is how a form leaves it empty
 		}
 		return p.texts(k.name, n, true, nil)
 	}, renderList)
@@ -183,7 +183,7 @@ func indexFields[T any](fields []field[T]) *fieldIndex[T] {
 	return x
 }
 
-// newNode is a node about which nothing is said.
+// newNode returns a node with default values.
 func newNode() Node {
 	return Node{
 		Agent: "claude", Role: RoleBuild, When: AllSuccess, OnLost: Redo, OnLimit: Wake,
@@ -197,8 +197,8 @@ const (
 	envPattern     = `^[A-Za-z_][A-Za-z0-9_]*$`
 )
 
-// agentFields are the keys of an agent, in the order in which they are
-// documented and written.
+// agentFields returns the keys of an agent, in the order of the documentation and of
+// Format.
 func agentFields(kinds []string) []field[Node] {
 	return []field[Node]{
 		textField(key{name: "name", example: "name: auth", required: true, own: "names are unique", pattern: namePattern,
@@ -315,7 +315,7 @@ func agentFields(kinds []string) []field[Node] {
 	}
 }
 
-// readApproval reads the key approve. What says any is as if nothing was said.
+// readApproval reads the key approve. any is the same as no key.
 func readApproval(p *parser, n *yaml.Node, _ Approval) (Approval, bool) {
 	s, ok := p.text("approve", n)
 	if !ok || !oneOf([]string{string(ApproveAny), string(ApproveCode)})(p, "approve", n, s) {
@@ -327,7 +327,7 @@ func readApproval(p *parser, n *yaml.Node, _ Approval) (Approval, bool) {
 	return Approval(s), true
 }
 
-// readDir reads the key dir. The root is as if nothing was said.
+// readDir reads the key dir. The root is the same as no key.
 func readDir(p *parser, n *yaml.Node, _ string) (string, bool) {
 	s, ok := p.text("dir", n)
 	if !ok || !insideTree(p, "dir", n, s) {
@@ -339,8 +339,8 @@ func readDir(p *parser, n *yaml.Node, _ string) (string, bool) {
 	return s, true
 }
 
-// fromDir returns the patterns with those that begin with ./ made relative to the
-// root. Each character of dir stands for itself.
+// fromDir returns the patterns with those that begin with ./ made relative to the root.
+// Wildcard characters in dir are literal.
 func fromDir(dir string, patterns []string) []string {
 	if dir == "" || len(patterns) == 0 {
 		return patterns
@@ -358,7 +358,7 @@ func fromDir(dir string, patterns []string) []string {
 	return out
 }
 
-// readReview reads the key review. What says optional is as if nothing was said.
+// readReview reads the key review. optional is the same as no key.
 func readReview(p *parser, n *yaml.Node, _ Reviewing) (Reviewing, bool) {
 	s, ok := p.text("review", n)
 	if !ok || !oneOf([]string{string(ReviewOptional), string(ReviewRequired)})(p, "review", n, s) {
@@ -370,7 +370,7 @@ func readReview(p *parser, n *yaml.Node, _ Reviewing) (Reviewing, bool) {
 	return Reviewing(s), true
 }
 
-// budgetField is the key of a budget, which means the same wherever it stands.
+// budgetField returns the key of a budget, for agents and for the file.
 func budgetField[T any](doc string, ptr func(*T) *Budget) field[T] {
 	return groupField(key{name: "budget", example: "budget: {tokens: 2000000}", doc: doc},
 		shapeGroup, ptr, []field[Budget]{
@@ -380,7 +380,7 @@ func budgetField[T any](doc string, ptr func(*T) *Budget) field[T] {
 		}, nil)
 }
 
-// rootFields are the keys of the file.
+// rootFields returns the keys of the file.
 func (p *parser) rootFields() []field[Graph] {
 	fields := []field[Graph]{
 		textField(key{name: "session", example: "session: shop", required: true, pattern: sessionPattern,
@@ -438,8 +438,8 @@ func (p *parser) rootFields() []field[Graph] {
 	return fields
 }
 
-// noEffect are the keys that mean nothing for a role. They are dropped, with
-// a warning where an agent itself gives one.
+// noEffect returns the keys that a role ignores. The parser drops them, and warns if the
+// agent itself sets one.
 func noEffect(r Role) []string {
 	switch r {
 	case RoleReview:
@@ -525,8 +525,8 @@ func (p *parser) readAgent(g *Graph, src source) {
 		p.agentKey.byName[name].set(&node, &base)
 	}
 	if node.Role != RoleGate {
-		// No warning, as where a key has no effect: whoever asks for a code must
-		// not believe that one is asked for.
+		// A fault and not a warning: the person must not believe that the node asks for a
+		// code.
 		if src.has("approve") {
 			p.fault(src.where("approve"), "remove it, or put a gate before the agent", "approve is for a gate, and this is a %s", node.Role)
 		}
@@ -548,7 +548,8 @@ func readFailFast(p *parser, node *Node, n *yaml.Node) {
 	}
 }
 
-// checkCommand looks whether the node has a command of its program, and may.
+// checkCommand checks that the node has a command if its kind needs one, and none
+// otherwise.
 func (p *parser) checkCommand(node *Node, src source) {
 	switch {
 	case node.Agent == KindACP && node.UsesModel() && len(node.Command) == 0 && !src.unread("command"):

@@ -7,47 +7,46 @@ import (
 	"time"
 )
 
-// NodeState is the state of a node as people are told of it. The scheduler's
-// own eye is finer; see State.
+// NodeState is the state of a node as people see it. The scheduler's own states are finer;
+// see State.
 type NodeState string
 
 const (
-	NodeWaiting    NodeState = "waiting"     // for nodes before it
-	NodeBlocked    NodeState = "blocked"     // by one of them, for good
+	NodeWaiting    NodeState = "waiting"     // for its dependencies
+	NodeBlocked    NodeState = "blocked"     // by a dependency that did not succeed
 	NodeReady      NodeState = "ready"       // for a slot
 	NodeRunning    NodeState = "running"     // its agent works
-	NodeChecking   NodeState = "checking"    // what its agent reported
-	NodeTakenOver  NodeState = "taken over"  // by a person who types
-	NodeNeedsInput NodeState = "needs input" // of a person
+	NodeChecking   NodeState = "checking"    // cmux checks what its agent reported
+	NodeTakenOver  NodeState = "taken over"  // a person types in its pane
+	NodeNeedsInput NodeState = "needs input" // from a person
 	NodeLimited    NodeState = "limited"     // until its account's limit is over
-	NodeLost       NodeState = "lost"        // its attempt is gone without a word
+	NodeLost       NodeState = "lost"        // its attempt vanished without a record
 	NodeDone       NodeState = "done"
 	NodeFailed     NodeState = "failed"
-	NodeSkipped    NodeState = "skipped" // its if: is false, or what it waits for was skipped
+	NodeSkipped    NodeState = "skipped" // its if: is false, or its dependencies were skipped
 )
 
-// Reasons that labels have and records do not.
+// Reasons that only labels have, not records.
 const (
-	ReasonOverride  Reason = "override"  // done: a person said so
-	ReasonCancelled Reason = "cancelled" // failed: by stop NAME; blocked: its cause was
-	ReasonFailed    Reason = "failed"    // blocked: how its cause ended
-	ReasonBlocked   Reason = "blocked"   // likewise
+	ReasonOverride  Reason = "override"  // done: a person decided so
+	ReasonCancelled Reason = "cancelled" // failed: by stop NAME; blocked: its cause was cancelled
+	ReasonFailed    Reason = "failed"    // blocked: its cause failed
+	ReasonBlocked   Reason = "blocked"   // blocked: its cause is blocked
 )
 
-// Label is what a person is told of a node in a word or two, in its parts.
-// String words it and nothing else does. Whoever decides by a label looks at
-// its parts.
+// Label is the state of a node as people see it, in parts. Only String turns it into words;
+// code decides by the parts.
 type Label struct {
 	State  NodeState
-	Reason Reason    // of done, failed and blocked: why
-	Code   int       // the exit code, where that is why it failed
-	Until  time.Time // of limited: when it goes on, in the location of who asked; zero: not stated
+	Reason Reason    // of done, failed and blocked
+	Code   int       // exit code, if it is why the node failed
+	Until  time.Time // of limited: when the node continues, in the caller's location; zero: unknown
 	By     string    // of blocked: the dependency; of limited: the account; empty: none
-	Detail string    // one line for people, as it was recorded: what is asked, which check failed
-	Open   bool      // an attempt that counts no more still runs
+	Detail string    // one line for people, as recorded: the question, or which check failed
+	Open   bool      // an attempt that no longer counts still runs
 }
 
-// String is the label in words, as in the table of markers: "done",
+// String returns the label in words, as in the table of markers: "done",
 // "failed (checks)", "blocked (auth failed)".
 func (l Label) String() string {
 	switch l.State {
@@ -78,13 +77,13 @@ func (l Label) String() string {
 	return string(l.State)
 }
 
-// Same reports whether two labels say the same, whatever their details are.
+// Same reports whether two labels are equal, except for Detail.
 func (l Label) Same(o Label) bool {
 	return l.State == o.State && l.Reason == o.Reason && l.Code == o.Code && l.Until.Equal(o.Until) && l.By == o.By && l.Open == o.Open
 }
 
-// EndLabel is the label of an end: of a node, and of an attempt for itself.
-// exit is the program's own exit code.
+// EndLabel returns the label of an end, of a node or of an attempt. exit is the program's
+// own exit code.
 func EndLabel(o Outcome, r Reason, exit int) Label {
 	switch {
 	case o == Done:
@@ -99,7 +98,7 @@ func EndLabel(o Outcome, r Reason, exit int) Label {
 	return Label{State: NodeFailed, Reason: r}
 }
 
-// LiveLabel is the label of a live attempt that does a.
+// LiveLabel returns the label of a live attempt with activity a.
 func LiveLabel(a Activity, until time.Time) Label {
 	switch a {
 	case Checking:
@@ -114,7 +113,7 @@ func LiveLabel(a Activity, until time.Time) Label {
 	return Label{State: NodeRunning}
 }
 
-// labelJSON is a Label on disk and in what is read by programs.
+// labelJSON is the format of a Label on disk and in the API.
 type labelJSON struct {
 	State  NodeState  `json:"state"`
 	Reason Reason     `json:"reason"`
@@ -125,8 +124,7 @@ type labelJSON struct {
 	Open   bool       `json:"open"`
 }
 
-// MarshalJSON writes the parts, every one of them. The code and the moment are
-// null where they are not part of it.
+// MarshalJSON writes every part. The code and the time are null if the label has none.
 func (l Label) MarshalJSON() ([]byte, error) {
 	j := labelJSON{State: l.State, Reason: l.Reason, By: l.By, Detail: l.Detail, Open: l.Open}
 	if l.State == NodeFailed && l.Reason == ReasonExit || l.Code != 0 {
@@ -138,8 +136,7 @@ func (l Label) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON also reads the words, which is what cmux wrote before labels
-// had parts.
+// UnmarshalJSON also reads labels in words, which earlier versions of cmux wrote.
 func (l *Label) UnmarshalJSON(b []byte) error {
 	var words string
 	if json.Unmarshal(b, &words) == nil {
@@ -160,7 +157,7 @@ func (l *Label) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// parseLabel reads words back, as far as they tell: no day is in them.
+// parseLabel parses a label in words. A time in it has no date, so Until stays zero.
 func parseLabel(words string) (l Label) {
 	words, l.Open = strings.CutSuffix(words, ", still open")
 	state, _, until := strings.Cut(words, " until ")

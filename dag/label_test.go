@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyLabel is one that a node can have: its parts go together.
+// anyLabel draws a label that a node can have: its parts fit together.
 func anyLabel(t *rapid.T) Label {
 	text := rapid.StringMatching(`[a-z ]{0,8}`)
 	l := Label{Detail: text.Draw(t, "detail"), Open: rapid.Bool().Draw(t, "open")}
@@ -34,8 +34,8 @@ func anyLabel(t *rapid.T) Label {
 	return l
 }
 
-// A label that is written down is read back whole, and one that an older cmux
-// wrote, in words, says in words the same.
+// A label that is written is read back whole. One that an older cmux wrote in words gives
+// the same words.
 func TestLabelsOnDisk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := anyLabel(t)
@@ -62,7 +62,7 @@ func TestLabelsOnDisk(t *testing.T) {
 	})
 }
 
-// How an attempt ended and what a live one does are worded as its node is.
+// The labels of an attempt's end and of a live attempt equal those of its node.
 func TestLabelsOfAttempts(t *testing.T) {
 	for _, tt := range []struct {
 		label Label

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// limit is what is known of the limit of an account.
+// limit is the usage limit of an account.
 type limit struct {
-	known bool // it was met, and not said to be over
+	known bool // the account met the limit, and no AccountFree followed
 	on    bool // known, and until is not past
 	until time.Time
 	name  string
 	lanes []int32 // of both queues
-	trial int32   // node that finds out whether it is over, -1: none
-	met   int     // nodes that wait for its end, or for a slot to go on
+	trial int32   // node that tries whether it is over; -1: none
+	met   int     // number of nodes that wait for its end, or for a slot to continue
 }
 
-// bars reports whether nodes of the account get no slot now: those that have
-// not started, and those that go on.
+// bars reports whether nodes of the account get no slot now: nodes that have not started,
+// and nodes that would continue.
 func (l *limit) bars() (start, goOn bool) {
 	goOn = l.on || l.trial >= 0
 	return goOn || l.known && l.met > 0, goOn
@@ -40,7 +40,7 @@ func (s *State) tick(at time.Time) {
 	}
 }
 
-// LaterEnd is the end of a limit of which two are told; zero: none is known.
+// LaterEnd returns the later of two ends of a limit; zero if one is unknown.
 func LaterEnd(was, is time.Time) time.Time {
 	if !is.IsZero() && !was.IsZero() && was.After(is) {
 		return was
@@ -48,7 +48,7 @@ func LaterEnd(was, is time.Time) time.Time {
 	return is
 }
 
-// setLimit says until when account a is limited, which may be past.
+// setLimit records until when account a is limited; the time may be past.
 func (s *State) setLimit(a int32, until time.Time) {
 	l := &s.limits[a]
 	l.known, l.on, l.until = true, until.IsZero() || until.After(s.now), until
@@ -59,8 +59,8 @@ func (s *State) setLimit(a int32, until time.Time) {
 	s.bar(a)
 }
 
-// endTrials makes the nodes of account a that are on trial ones like the others:
-// something was learnt of the account.
+// endTrials ends the trial of all nodes of account a, because the account's state is now
+// known.
 func (s *State) endTrials(a int32) {
 	for _, i := range s.trying {
 		if s.account[i] == a {
@@ -70,9 +70,9 @@ func (s *State) endTrials(a int32) {
 	s.findTrial(a)
 }
 
-// findTrial finds the node that is on trial for account a. There is one at most
-// but for records that no runner wrote: then it is the last in graph order, as
-// Rebuild finds it.
+// findTrial finds the node that is on trial for account a. There is at most one, unless a
+// program other than the runner wrote records: then the last in graph order counts, as in
+// Rebuild.
 func (s *State) findTrial(a int32) {
 	l := &s.limits[a]
 	l.trial = -1
@@ -94,7 +94,7 @@ func (s *State) bar(a int32) {
 	}
 }
 
-// tally tells the account of node i where the node stands now.
+// tally updates the account of node i with the node's current state.
 func (s *State) tally(i int, was, is standing) {
 	a := s.account[i]
 	if a < 0 {

@@ -17,22 +17,22 @@ const (
 	axisPattern     = `^[A-Za-z_][A-Za-z0-9_]*$`
 )
 
-// Matrix says from which definition of a matrix a node comes.
+// Matrix is the matrix that a node comes from.
 type Matrix struct {
-	Name     string `json:"name"`                // what depends_on may call all of its nodes
-	FailFast bool   `json:"fail_fast,omitempty"` // a node that fails cancels the others
+	Name     string `json:"name"`                // the name that stands for all of its nodes in depends_on
+	FailFast bool   `json:"fail_fast,omitempty"` // a failed node cancels the others
 }
 
-// combination is what one node of a matrix has for each axis.
+// combination holds the value of each axis for one node of a matrix.
 type combination struct {
 	axes   []string
 	values map[string]string
-	group  string // what all nodes of the matrix together are called
-	ruled  bool   // the name is made by a rule that is written in it
-	free   string // an axis that the rule leaves out, where there is one
+	group  string // name of the matrix
+	ruled  bool   // the name holds templates
+	free   string // an axis that no template of the name uses; empty: none
 }
 
-// name is how a node is called that gives no rule for it.
+// name returns the name of a node whose agent's name has no template.
 func (c *combination) name(base string) string {
 	for _, a := range c.axes {
 		if part := c.inName(a); part != "" {
@@ -42,7 +42,7 @@ func (c *combination) name(base string) string {
 	return base
 }
 
-// inName is the value for an axis as it stands in names.
+// inName returns the value of an axis as it appears in names.
 func (c *combination) inName(axis string) string {
 	return strings.Trim(notInName().ReplaceAllString(c.values[axis], "-"), "-")
 }
@@ -52,12 +52,12 @@ var (
 	axisName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(axisPattern) })
 )
 
-// blank is what ${{ matrix.KEY }} stands for where the matrix has a fault, so
-// that what is said of it is said once.
+// blank replaces ${{ matrix.KEY }} if the matrix has a fault, so that the fault is reported
+// only once.
 const blank = "x"
 
-// expand turns the entries of an agent into those of each of its nodes: one,
-// and of an agent with a matrix one for each combination of its axes.
+// expand returns the entries of each node of an agent: one node, or one for each
+// combination of the axes of its matrix.
 func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 	plain := source{at: item, entries: entries}
 	at := plain.where("matrix")
@@ -68,12 +68,12 @@ func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 		return []source{plain}
 	}
 	own := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.name == "matrix" })
-	written := behind(plain.where("name")).Value // of what is no text: none
+	written := behind(plain.where("name")).Value // empty if the name is not text
 	combinations, ok := p.combinations(at)
 	if !ok {
 		combinations = []combination{{}}
 	}
-	// What aliases stand for is bounded once; each node reads all of it again.
+	// aliases bounds alias expansion once, but each node reads all of it again.
 	if p.multiplied += weight(item) * len(combinations); p.multiplied > maxExpanded {
 		p.fault(at, "use fewer values, aliases or shorter texts", "the matrices make more than %d values", maxExpanded)
 		combinations = combinations[:1]
@@ -92,7 +92,8 @@ func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 	return out
 }
 
-// weight is what reading a value costs: the values below it, and its text.
+// weight returns the cost of reading a value: the number of values below it, and the bytes
+// of its text.
 func weight(n *yaml.Node) int {
 	n = behind(n)
 	w := 1 + len(n.Value)/100
@@ -102,7 +103,7 @@ func weight(n *yaml.Node) int {
 	return w
 }
 
-// combinations are those of a matrix, in the order of its axes and values.
+// combinations returns the combinations of a matrix, in the order of its axes and values.
 func (p *parser) combinations(n *yaml.Node) ([]combination, bool) {
 	good := len(p.faults)
 	var axes []string
@@ -158,7 +159,7 @@ func (p *parser) combinations(n *yaml.Node) ([]combination, bool) {
 	return out, len(p.faults) == good
 }
 
-// unlike refuses a value that an axis has already.
+// unlike refuses a value that an axis already has.
 func (p *parser) unlike(axis string) textCheck {
 	seen := make(map[string]bool)
 	return func(p *parser, key string, at *yaml.Node, s string) bool {
@@ -171,8 +172,8 @@ func (p *parser) unlike(axis string) textCheck {
 	}
 }
 
-// exclude takes out the combinations that a matrix excludes: each entry names
-// values of some axes, and goes with whatever the others are.
+// exclude removes the combinations that a matrix excludes. Each entry names values of some
+// axes and matches any value of the others.
 func (p *parser) exclude(n *yaml.Node, values map[string][]string, all []combination) []combination {
 	if n == nil || isNull(n) {
 		return all
@@ -212,8 +213,8 @@ func (p *parser) exclude(n *yaml.Node, values map[string][]string, all []combina
 	return all
 }
 
-// substituted are the entries with every ${{ matrix.KEY }} in their values
-// replaced. What holds none is shared.
+// substituted returns the entries with every ${{ matrix.KEY }} in their values replaced.
+// Entries without one are shared.
 func (p *parser) substituted(entries []entry, c *combination) []entry {
 	out := slices.Clone(entries)
 	for i := range out {
@@ -222,8 +223,8 @@ func (p *parser) substituted(entries []entry, c *combination) []entry {
 	return out
 }
 
-// clone is a value with what stands for values of the matrix replaced; names says
-// that it is one of names.
+// clone returns a copy of a value with its templates replaced; names: the value is one or
+// more names.
 func (p *parser) clone(n *yaml.Node, c *combination, names bool) *yaml.Node {
 	copied := func() *yaml.Node {
 		d := *n
@@ -244,7 +245,7 @@ func (p *parser) clone(n *yaml.Node, c *combination, names bool) *yaml.Node {
 			d := copied()
 			d.Value = s
 			if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-				d.Tag = "" // a number or a flag, where it looks like one
+				d.Tag = "" // may become a number or a flag
 			}
 			return d
 		}
@@ -268,7 +269,7 @@ func (p *parser) clone(n *yaml.Node, c *combination, names bool) *yaml.Node {
 	return n
 }
 
-// inMatrix is a text of a node of a matrix with the node's values in it.
+// inMatrix replaces the templates of a text by the node's values.
 func (p *parser) inMatrix(at *yaml.Node, s string, c *combination, names bool) string {
 	return replaceTemplates(s, func(t template) (string, bool) {
 		key, ours := strings.CutPrefix(t.inner, "matrix.")
@@ -298,8 +299,8 @@ func (p *parser) inMatrix(at *yaml.Node, s string, c *combination, names bool) s
 	})
 }
 
-// matrixName is what all nodes of a matrix together are called: the name as it
-// is written, up to where its rule begins.
+// matrixName returns the name that stands for all nodes of a matrix: the agent's name up to
+// its first template.
 func matrixName(written string) string {
 	if rule := templates(written); rule != nil && rule[0].start > 0 {
 		written = written[:rule[0].start]
@@ -309,11 +310,11 @@ func matrixName(written string) string {
 
 // template is one ${{ ... }} of a text.
 type template struct {
-	start, end int    // where it stands, in bytes
-	inner      string // what it asks for, without blanks around it
+	start, end int    // position, in bytes
+	inner      string // content, without blanks around it
 }
 
-// templates are those of a text. $${{ begins none: it stands for ${{ itself.
+// templates returns the templates of a text. $${{ begins none: it is an escaped ${{.
 func templates(s string) (out []template) {
 	for at := 0; ; {
 		open := strings.Index(s[at:], "${{")
@@ -334,7 +335,7 @@ func templates(s string) (out []template) {
 	}
 }
 
-// replaceTemplates replaces the templates of a text that by knows.
+// replaceTemplates replaces the templates of a text for which by returns a value.
 func replaceTemplates(s string, by func(template) (string, bool)) string {
 	var b strings.Builder
 	at := 0
@@ -351,7 +352,7 @@ func replaceTemplates(s string, by func(template) (string, bool)) string {
 	return b.String() + s[at:]
 }
 
-// noMatrix refuses what stands for a value of a matrix where there is none.
+// noMatrix refuses templates of matrix values in an agent without a matrix.
 func (p *parser) noMatrix(at *yaml.Node, s string) {
 	for _, t := range templates(s) {
 		if strings.HasPrefix(t.inner, "matrix.") {
@@ -361,8 +362,8 @@ func (p *parser) noMatrix(at *yaml.Node, s string) {
 	}
 }
 
-// grouped fills in what depends_on says of a whole matrix: its nodes. It returns
-// the nodes of each matrix.
+// grouped replaces the names of matrices in depends_on by their nodes. It returns the nodes
+// of each matrix.
 func (p *parser) grouped(g *Graph, index map[string]int) map[string][]string {
 	groups := make(map[string][]string)
 	for i := range g.Nodes {

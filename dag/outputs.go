@@ -11,53 +11,52 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// OutputPattern is what names of outputs look like.
+// OutputPattern is the pattern of output names.
 const OutputPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 
 const maxOutputName = 64
 
 var outputName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(OutputPattern) })
 
-// Outputs are the values that a node has published, as one text that equal
-// values make equal; empty: none.
+// Outputs holds the values that a node has published, as one text; equal values give equal
+// texts. Empty: none.
 type Outputs string
 
-// Values are the outputs by their names. The map is the caller's.
+// Values returns the outputs by name. The caller owns the map.
 func (o Outputs) Values() map[string]string {
 	if o == "" {
 		return nil
 	}
 	var m map[string]string
 	if err := json.Unmarshal([]byte(o), &m); err != nil {
-		return nil // With has made it
+		return nil // With made it, so it is valid
 	}
 	return m
 }
 
-// With is o with one value more, or another.
+// With returns o with one more value.
 func (o Outputs) With(name, value string) Outputs {
 	m := o.Values()
 	if m == nil {
 		m = make(map[string]string)
 	}
 	m[name] = value
-	b, err := json.Marshal(m) // in order of the names
+	b, err := json.Marshal(m) // sorted by name
 	if err != nil {
 		panic(err) // texts can be written
 	}
 	return Outputs(b)
 }
 
-// OutputVar is the environment variable in which nodes behind the named one
-// find its output.
+// OutputVar returns the environment variable that passes an output of the named node to its
+// dependents.
 func OutputVar(node, output string) string {
 	return "CMUX_NEEDS_" + strings.ToUpper(notInVar().ReplaceAllString(node, "_")) + "_" + output
 }
 
 var notInVar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9]`) })
 
-// Need is what ${{ needs.NODE.outputs.OUTPUT }} or ${{ needs.NODE.result }}
-// stands for.
+// Need is a template ${{ needs.NODE.outputs.OUTPUT }} or ${{ needs.NODE.result }}.
 type Need struct {
 	Node   string
 	Output string // empty: the result
@@ -67,8 +66,8 @@ var needForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^needs\.([a-zA-Z0-9][a-zA-Z0-9._-]*)\.(result|outputs\.([A-Za-z_][A-Za-z0-9_]*))$`)
 })
 
-// FillTask is the task of an agent with what its templates stand for, and with
-// ${{ for $${{. What value does not know stays as it is written.
+// FillTask returns the task of an agent with its templates replaced by value, and $${{ by
+// ${{. Templates for which value returns nothing stay as they are.
 func FillTask(task string, value func(Need) (string, bool)) string {
 	var b strings.Builder
 	at := 0
@@ -88,8 +87,7 @@ func FillTask(task string, value func(Need) (string, bool)) string {
 
 func unescaped(s string) string { return strings.ReplaceAll(s, "$${{", "${{") }
 
-// Result is the label in the words of expressions; empty: the node has not
-// ended.
+// Result returns the label as conditions name it; empty: the node has not ended.
 func (l Label) Result() string {
 	switch {
 	case l.State == NodeFailed && l.Reason == ReasonCancelled:
@@ -100,7 +98,7 @@ func (l Label) Result() string {
 	return ""
 }
 
-// outputNames checks the names of outputs that a node declares.
+// outputNames checks the names of the outputs that a node declares.
 func outputNames(p *parser, key string, at *yaml.Node, s string) bool {
 	if !outputName().MatchString(s) || len(s) > maxOutputName {
 		p.fault(at, fmt.Sprintf("letters, digits and underscores, not beginning with a digit, at most %d", maxOutputName), "%s: %q is not a name of an output", key, shorten(s))
@@ -109,7 +107,7 @@ func outputNames(p *parser, key string, at *yaml.Node, s string) bool {
 	return true
 }
 
-// needs checks what nodes say of others by ${{ needs.... }}.
+// needs checks the ${{ needs.... }} templates of nodes.
 func (p *parser) needs(g *Graph, index map[string]int, groups map[string][]string) {
 	for i := range g.Nodes {
 		n, src := &g.Nodes[i], p.sources[i]
@@ -140,7 +138,7 @@ func needTemplates(s string) []template {
 	return slices.DeleteFunc(templates(s), func(t template) bool { return !strings.HasPrefix(t.inner, "needs.") })
 }
 
-// need is what inner asks of another node, if it may.
+// need parses inner, a reference to another node, and checks that the node may use it.
 func (p *parser) need(g *Graph, n *Node, at *yaml.Node, inner string, index map[string]int, groups map[string][]string) (Need, bool) {
 	m := needForm().FindStringSubmatch(inner)
 	if m == nil {
@@ -150,8 +148,7 @@ func (p *parser) need(g *Graph, n *Node, at *yaml.Node, inner string, index map[
 	return Need{m[1], m[3]}, p.needed(g, n, at, m[1], m[3], index, groups)
 }
 
-// needed reports whether node n may ask for the output, or the result if that is
-// empty, of the named node.
+// needed reports whether node n may read the output (empty: the result) of the named node.
 func (p *parser) needed(g *Graph, n *Node, at *yaml.Node, name, output string, index map[string]int, groups map[string][]string) bool {
 	j, ok := index[name]
 	switch {
@@ -173,11 +170,11 @@ func (p *parser) needed(g *Graph, n *Node, at *yaml.Node, name, output string, i
 	return false
 }
 
-// noNeeds refuses templates where none are filled in.
+// noNeeds refuses templates in keys where cmux does not replace them.
 func (p *parser) noNeeds(key string, n *yaml.Node) {
 	n = behind(n)
 	for _, t := range needTemplates(n.Value) {
-		hint := "it is filled in in the task of an agent alone"
+		hint := "cmux replaces it only in the task of an agent"
 		if m := needForm().FindStringSubmatch(t.inner); m != nil && m[3] != "" && key == "verify" {
 			hint = fmt.Sprintf(`write "$%s"`, OutputVar(m[1], m[3]))
 		}
@@ -188,7 +185,7 @@ func (p *parser) noNeeds(key string, n *yaml.Node) {
 	}
 }
 
-// sameVars refuses two outputs that a node would find in one variable.
+// sameVars refuses two outputs that a node would get in the same variable.
 func (p *parser) sameVars(g *Graph, n *Node, src source, index map[string]int) {
 	var whose map[string]string
 	for _, d := range n.DependsOn {
@@ -209,8 +206,7 @@ func (p *parser) sameVars(g *Graph, n *Node, src source, index map[string]int) {
 	}
 }
 
-// published takes an output in. After the node's end nothing changes what it
-// has published.
+// published records an output. Outputs do not change after the node's end.
 func (f *Fact) published(c *Change) folded {
 	if f.Phase == Ended || f.StillOpen {
 		return passed

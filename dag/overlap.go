@@ -9,15 +9,13 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// InScope reports whether a path, relative to the repository and with slashes,
-// is covered by one of the patterns. A pattern without wildcards covers the
-// file or directory of that name and everything below it; a glob covers what
-// it matches, and with a slash at its end everything below that as well. What
-// has the very name of a glob is covered too, such as app/[id]/page.tsx by
-// app/[id]/*.tsx; Literal settles which of the two is meant.
+// InScope reports whether one of the patterns covers a path, relative to the repository and
+// with slashes. A pattern without wildcards covers the file or directory of that name and
+// everything below it. A glob covers what it matches; if it ends in a slash, also
+// everything below that. A path with the very name of a glob is covered too, such as
+// app/[id]/page.tsx by app/[id]/*.tsx; Literal removes that ambiguity.
 //
-// No patterns cover nothing: whether a node is limited at all is for the
-// caller to ask.
+// No patterns cover nothing: the caller decides what an empty scope means.
 func InScope(patterns []string, name string) bool {
 	name = path.Clean(name)
 	for _, p := range patterns {
@@ -32,7 +30,7 @@ func InScope(patterns []string, name string) bool {
 	return false
 }
 
-// covers is InScope for one pattern that has one reading.
+// covers is InScope for one pattern with only one reading.
 func covers(pattern, name string) bool {
 	if lit, ok := literal(path.Clean(pattern)); ok {
 		return below(name, lit)
@@ -42,10 +40,10 @@ func covers(pattern, name string) bool {
 
 func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// Literal returns the patterns with every file or folder that exists taken by its
-// name: with a folder app/[id], the pattern app/[id]/ covers that folder and not
-// app/i/. exists tells of a path relative to the repository, with slashes. What
-// does not exist keeps both readings, since the work may make it.
+// Literal returns the patterns with every existing file or folder taken by its name: if a
+// folder app/[id] exists, the pattern app/[id]/ covers that folder and not app/i/. exists
+// reports whether a path exists, relative to the repository and with slashes. A pattern for
+// what does not exist keeps both readings, because the work may create it.
 func Literal(patterns []string, exists func(path string) bool) []string {
 	out := make([]string, len(patterns))
 	for i, p := range patterns {
@@ -54,8 +52,7 @@ func Literal(patterns []string, exists func(path string) bool) []string {
 	return out
 }
 
-// Unescaped returns the patterns as a person writes them, without the escapes that
-// Literal puts in.
+// Unescaped returns the patterns as a person writes them, without the escapes of Literal.
 func Unescaped(patterns []string) []string {
 	out := make([]string, len(patterns))
 	for i, p := range patterns {
@@ -70,13 +67,13 @@ func Unescaped(patterns []string) []string {
 	return out
 }
 
-// escapeOwn is the pattern with every part that may be a name taken as one.
+// escapeOwn returns the pattern with every part that may be a name escaped.
 func escapeOwn(pattern string) string {
 	return escapeNames(pattern, func(_, part string) bool { return !strings.Contains(part, ",") })
 }
 
-// escapeNames escapes the parts of a pattern that are names. at is the folder that the
-// parts before lead to; it is a glob where one of them is.
+// escapeNames escapes the parts of a pattern that are names. at is the folder of the parts
+// before; it is a glob if one of them is.
 func escapeNames(pattern string, name func(at, part string) bool) string {
 	if !strings.ContainsAny(pattern, "[{") {
 		return pattern
@@ -96,8 +93,8 @@ func escapeNames(pattern string, name func(at, part string) bool) string {
 	return strings.Join(parts, "/")
 }
 
-// bracketed reports whether a part of a pattern may be the name of a file as it
-// stands: nobody calls one a*, and every bracket in it is closed in it.
+// bracketed reports whether a part of a pattern may be a file's name: it has no * or ?, and
+// its brackets are balanced.
 func bracketed(part string) bool {
 	return strings.ContainsAny(part, "[{") && !strings.ContainsAny(part, `*?\`) && doublestar.ValidatePattern(part)
 }
@@ -106,8 +103,8 @@ var escapes = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
 })
 
-// literal is the one path that a pattern covers with what is below; ok is false
-// where it is a glob.
+// literal returns the one path that a pattern covers with everything below; ok is false for
+// a glob.
 func literal(pattern string) (lit string, ok bool) {
 	if !isGlob(pattern) {
 		return pattern, true
@@ -132,7 +129,7 @@ func literal(pattern string) (lit string, ok bool) {
 
 func isGlob(pattern string) bool { return strings.ContainsAny(pattern, `*?[{\`) }
 
-// glob is the pattern as one glob, for doublestar.
+// glob returns the pattern as one glob for doublestar.
 func glob(pattern string) string {
 	clean := path.Clean(pattern)
 	if clean == "." {
@@ -147,7 +144,7 @@ func glob(pattern string) string {
 // Overlap is a pair of nodes that may run at the same time and may write the
 // same files.
 type Overlap struct {
-	A, B               int    // node indices, A before B
+	A, B               int    // indices, A before B
 	PatternA, PatternB string // a pattern of each scope that meet
 }
 
@@ -156,13 +153,11 @@ const (
 	maxOverlaps = 1000 // pairs reported
 )
 
-// Overlaps are the pairs of nodes with a branch of their own of which neither
-// waits for the other and whose scopes may meet, in configuration order. A
-// node without a scope is in no pair. Two globs count as meeting unless it is
-// plain that they cannot; a name with an extension is taken for a file. Of a
-// very large graph the first 2,048 nodes with a scope are looked at, and at most
-// 1,000 pairs returned. What exists is meant by its name, as Literal says; with
-// exists nil nothing does.
+// Overlaps returns, in configuration order, the pairs of nodes with own branches that do
+// not wait for each other and whose scopes may overlap. A node without a scope is in no
+// pair. Two globs count as overlapping unless they clearly cannot; a name with an extension
+// counts as a file. Overlaps looks at the first 2,048 nodes with a scope and returns at
+// most 1,000 pairs. exists is as for Literal; nil: nothing exists.
 func Overlaps(g *Graph, exists func(path string) bool) []Overlap {
 	if exists == nil {
 		exists = func(string) bool { return false }
@@ -234,8 +229,8 @@ func Overlaps(g *Graph, exists func(path string) bool) []Overlap {
 	return out
 }
 
-// tree holds scopes by the plain parts that their globs begin with. Two globs
-// can meet only where one stands on the way to the other.
+// tree holds scopes by the literal parts at the beginning of their globs. Two globs can
+// overlap only if one's parts are a prefix of the other's.
 type tree struct {
 	below map[string]*tree
 	here  []int
@@ -254,7 +249,7 @@ func (t *tree) add(parts []string, value int) {
 	t.here = append(t.here, value)
 }
 
-// near appends what stands on the way to parts, there or below.
+// near appends the scopes at, above and below parts.
 func (t *tree) near(out []int, parts []string) []int {
 	for _, part := range parts {
 		out = append(out, t.here...)
@@ -273,7 +268,7 @@ func (t *tree) all(out []int) []int {
 	return out
 }
 
-// plainParts are those before the first with a wildcard, in lower case.
+// plainParts returns the parts before the first wildcard, in lower case.
 func plainParts(glob []string) []string {
 	var out []string
 	for _, part := range glob {
@@ -292,11 +287,11 @@ func byNodes(x, y Overlap) int {
 	return x.B - y.B
 }
 
-// area is what a pattern covers, as globs without braces, each in parts.
+// area is what a pattern covers, as globs without braces, split into parts.
 type area struct {
 	globs   [][]string
 	literal bool
-	file    bool // by its name, and not a directory
+	file    bool // a file, judged by its name
 }
 
 func newArea(pattern string) area {
@@ -323,7 +318,7 @@ func newArea(pattern string) area {
 	return a
 }
 
-// inParts takes a glob without braces apart, with its names verbatim.
+// inParts splits a glob without braces; its names are literal.
 func inParts(glob string) []string {
 	parts := strings.Split(glob, "/")
 	for i, part := range parts {
@@ -336,17 +331,16 @@ func inParts(glob string) []string {
 	return parts
 }
 
-// verbatim begins a part of a glob that stands for a file of that very name.
+// verbatim marks a part of a glob that is a literal name.
 const verbatim = "\x00"
 
-// hasBraces reports whether a part stands for several, or for what is not easily
-// spelled out.
+// hasBraces reports whether a part has alternatives, or a form that is not easily expanded.
 func hasBraces(part string) bool {
 	return !strings.HasPrefix(part, verbatim) && strings.ContainsAny(part, `{\`)
 }
 
-// ownName is what escapeOwn made of a pattern, in parts. What follows the first
-// {a,b} is widened to everything there.
+// ownName returns the parts of a pattern from escapeOwn. It widens everything from the
+// first {a,b} on.
 func ownName(own string) []string {
 	if lit, ok := literal(path.Clean(own)); ok {
 		parts := inParts(path.Clean(own))
@@ -362,8 +356,8 @@ func ownName(own string) []string {
 	return parts
 }
 
-// isFile reports whether a path has an extension, as files have. The dots of
-// [...slug] and {{cookiecutter.slug}} begin none.
+// isFile reports whether a path has an extension, as files have. The dots of [...slug] and
+// {{cookiecutter.slug}} do not count.
 func isFile(name string) bool {
 	base := path.Base(name)
 	return hasExtension(base) && strings.LastIndexByte(base, '.') > strings.LastIndexAny(base, "]}")
@@ -371,14 +365,14 @@ func isFile(name string) bool {
 
 func hasExtension(name string) bool { return strings.LastIndexByte(path.Base(name), '.') > 0 }
 
-// firstMeeting finds a pattern of each scope that meet.
+// firstMeeting returns the first pattern of each scope that overlap.
 func firstMeeting(as, bs []area) (x, y int, ok bool) {
 	for x, a := range as {
 		for y, b := range bs {
 			for _, p := range a.globs {
 				for _, q := range b.globs {
-					// Any file could be a directory with something below it
-					// that a glob matches. Warning of that would be silly.
+					// Any file could be a directory with something below it that a glob
+					// matches, but a warning about that would not help.
 					if a.file && !b.literal {
 						p = p[:len(p)-1]
 					}
@@ -397,14 +391,14 @@ func firstMeeting(as, bs []area) (x, y int, ok bool) {
 
 // meet reports whether some path may match both patterns, given in parts.
 func meet(a, b []string) bool {
-	// What both begin with decides nearly always.
+	// The common prefix nearly always decides.
 	for len(a) > 0 && len(b) > 0 && a[0] != "**" && b[0] != "**" {
 		if !partsMeet(a[0], b[0]) {
 			return false
 		}
 		a, b = a[1:], b[1:]
 	}
-	// reach[i][j]: some beginning of a path is matched by i parts of a and j of b.
+	// reach[i][j]: some prefix of a path matches i parts of a and j parts of b.
 	reach := make([][]bool, len(a)+1)
 	for i := range reach {
 		reach[i] = make([]bool, len(b)+1)
@@ -416,7 +410,7 @@ func meet(a, b []string) bool {
 				continue
 			}
 			manyA, manyB := i < len(a) && a[i] == "**", j < len(b) && b[j] == "**"
-			// ** stands for nothing, or takes in what the other stands for.
+			// ** matches nothing, or one more part of the other pattern.
 			if i < len(a) && (manyA || manyB) {
 				reach[i+1][j] = true
 			}
@@ -431,8 +425,8 @@ func meet(a, b []string) bool {
 	return reach[len(a)][len(b)]
 }
 
-// partsMeet reports whether some name may match both parts of a path. Names that
-// differ only in case are one file on some systems.
+// partsMeet reports whether some name may match both parts. Names that differ only in case
+// are one file on some systems.
 func partsMeet(a, b string) bool {
 	if strings.EqualFold(a, b) {
 		return true
@@ -453,7 +447,7 @@ func partsMeet(a, b string) bool {
 		(strings.HasSuffix(tailA, tailB) || strings.HasSuffix(tailB, tailA))
 }
 
-// plain is the name that a part of a path stands for, unless it is a glob.
+// plain returns the name that a part stands for; ok is false for a glob.
 func plain(part string) (name string, is bool) {
 	if name, is = strings.CutPrefix(part, verbatim); is {
 		return name, true
@@ -461,13 +455,13 @@ func plain(part string) (name string, is bool) {
 	return part, !isGlob(part)
 }
 
-// matches reports whether a glob may match name, in whatever case: [^A] has an a
-// that its lower case has not.
+// matches reports whether a glob may match name in any case: [^A] matches A but not in
+// lower case.
 func matches(glob, name string) bool {
 	return doublestar.MatchUnvalidated(glob, name) || doublestar.MatchUnvalidated(strings.ToLower(glob), strings.ToLower(name))
 }
 
-// ends are the plain texts that a glob begins and ends with.
+// ends returns the literal prefix and suffix of a glob.
 func ends(glob string) (head, tail string) {
 	head = glob[:strings.IndexAny(glob, `*?[{\`)]
 	if !strings.Contains(glob, `\`) {
@@ -476,9 +470,9 @@ func ends(glob string) (head, tail string) {
 	return head, tail
 }
 
-// braces spells out {a,b}, so that what remains can be taken apart at its
-// slashes. A pattern with too many alternatives, or with what is not easily
-// spelled out, is widened to what its beginning covers.
+// braces expands {a,b}, so that the result can be split at slashes. It widens a pattern
+// with too many alternatives, or with a form that is not easily expanded, to everything
+// below its literal prefix.
 func braces(pattern string) []string {
 	if out, ok := spelled(pattern); ok {
 		return out
@@ -534,7 +528,7 @@ func spelled(pattern string) (out []string, ok bool) {
 	return out, true
 }
 
-// widen covers everything below the directory that a glob begins with.
+// widen covers everything below the literal directory at the beginning of a glob.
 func widen(pattern string) string {
 	base, _ := doublestar.SplitPattern(pattern)
 	if base == "." || isGlob(base) {

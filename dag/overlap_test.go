@@ -64,7 +64,7 @@ func TestInScope(t *testing.T) {
 	}
 }
 
-// What exists is meant by its name, and by nothing else.
+// An existing path is taken by its name, and by nothing else.
 func TestLiteral(t *testing.T) {
 	there := func(path string) bool {
 		return slices.Contains([]string{"app", "app/[id]", "app/[id]/[...slug]", "{x}", "{{a}}", "(group)", "(group)/[[...all]]", "a[b]", "src", "src/i", "we,ird", "{a,b}"}, path)
@@ -102,7 +102,7 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// Warnings take what exists by its name as well.
+// Warnings also take existing paths by their names.
 func TestOverlapsOfWhatExists(t *testing.T) {
 	there := func(path string) bool { return path == "app/[id]" || path == "app/{x}" }
 	for _, c := range []struct {
@@ -236,7 +236,7 @@ func TestOverlapsBounded(t *testing.T) {
 	}
 }
 
-// No path may be in two scopes that are said not to meet.
+// No path may be in two scopes that do not overlap.
 func TestMeetCoversInScope(t *testing.T) {
 	many := "{a/a,a" + strings.Repeat(",c", 100) + "}" // more than is spelled out
 	part := rapid.SampledFrom([]string{"a", "b", "ab", "*", "a*", "*b", "?", "[ab]", "**", "{a,b}", "{a,b/ab}", "{a*,**}", `\a`, `\*`, `{\a,b}`, "a[b]", "A", "[^A]", "[A-b]", "{a}", "{{a}}", many, many + "b"})

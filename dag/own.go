@@ -1,9 +1,8 @@
 package dag
 
-// WithOwn is g with the named nodes as they are in from, but for what ties them
-// into the graph: name, dependencies and when they start, role, branch, kind of
-// agent, outputs, and where they stand in the configuration. A name that one of
-// the two does not have is passed over.
+// WithOwn returns g with the named nodes taken from from. Each keeps what ties it into the
+// graph: name, dependencies, join, condition, role, branch, kind of agent, outputs, and
+// position in the configuration. It skips a name that one of the graphs does not have.
 func (g *Graph) WithOwn(from *Graph, names ...string) (*Graph, error) {
 	b, err := g.Encode()
 	if err != nil {

@@ -20,25 +20,25 @@ const (
 	maxExpanded = 2_000_000 // YAML nodes that aliases may stand for altogether
 )
 
-// ParseOptions is what Parse needs to know of the world.
+// ParseOptions is what Parse needs from outside the configuration.
 type ParseOptions struct {
-	// Kinds are the agent kinds there are; nil: those of a released binary.
+	// Kinds are the known agent kinds; nil: those of a released binary.
 	Kinds []string
-	// ReadFile reads a task_file or an included file by its path, relative to the
-	// folder of the configuration; nil refuses both.
+	// ReadFile reads a task_file or an included file by its path, relative to the folder of
+	// the configuration; nil refuses both.
 	ReadFile func(path string) ([]byte, error)
-	// Account names the account of a node, which has the one that the
-	// configuration gives it or none; nil: that one, else its kind.
+	// Account returns the account of a node; the configuration may have set one. nil: the
+	// configured one, else the node's kind.
 	Account func(n *Node) string
 }
 
-// Kinds are the agent kinds of a released binary.
+// Kinds returns the agent kinds of a released binary.
 func Kinds() []string {
 	return []string{"claude", "codex", "kimi", "qwen", "opencode", "gemini", KindACP, KindCommand}
 }
 
-// Fault is one thing wrong with a configuration: where it stands (1-based, in
-// characters), what it is, and what to do about it (may be empty).
+// Fault is one problem of a configuration: its position (1-based, in characters), the
+// problem, and a hint, which may be empty.
 type Fault struct {
 	File         string
 	Line, Column int
@@ -46,7 +46,7 @@ type Fault struct {
 	Hint         string
 }
 
-// Error is the fault as "file:line:column: message (hint)".
+// Error returns the fault as "file:line:column: message (hint)".
 func (f Fault) Error() string {
 	s := fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
 	if f.Hint != "" {
@@ -55,13 +55,13 @@ func (f Fault) Error() string {
 	return s
 }
 
-// Warning is a Fault that does not keep the configuration from being used.
+// Warning is a Fault with which the configuration can still be used.
 type Warning = Fault
 
-// Faults is everything wrong with a configuration, in order of position.
+// Faults is every problem of a configuration, in order of position.
 type Faults []Fault
 
-// Error holds one line for each fault.
+// Error returns one line for each fault.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -70,10 +70,9 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Parse reads and validates a configuration in one pass. name is what faults
-// call the file. The error is of type Faults and holds all there is to say at
-// once; the warnings are valid with and without an error. The time it takes
-// is linear in the size of src.
+// Parse reads and validates a configuration in one pass. name is the name of the file in
+// faults. The error is of type Faults and holds all problems at once; the warnings are
+// valid with and without an error. The time is linear in the size of src.
 func Parse(name string, src []byte, opts ParseOptions) (*Graph, []Warning, error) {
 	if opts.Kinds == nil {
 		opts.Kinds = Kinds()
@@ -96,15 +95,15 @@ func Parse(name string, src []byte, opts ParseOptions) (*Graph, []Warning, error
 }
 
 type parser struct {
-	file       string                // what is being read, as faults call it
-	reading    string                // the same, relative to the folder of the configuration
-	files      []string              // all that were read, the configuration first
-	within     []string              // what is being read and what includes it
-	fileOf     map[*yaml.Node]string // of what stands in included files
+	file       string                // the current file, as faults name it
+	reading    string                // the current file, relative to the folder of the configuration
+	files      []string              // all files, the configuration first
+	within     []string              // the current file and the files that include it
+	fileOf     map[*yaml.Node]string // file of each value of an included file
 	opts       ParseOptions
 	faults     Faults
 	warnings   []Warning
-	seen       map[Fault]bool    // what stands behind an anchor is read once per use
+	seen       map[Fault]bool    // faults already recorded: the text of an anchor is read once per use
 	tasks      map[string]string // task files read so far
 	agentKey   *fieldIndex[Node]
 	defaults   Node
@@ -114,15 +113,15 @@ type parser struct {
 	multiplied int // values that they have made
 }
 
-// source is where a node comes from, for faults found after it was read.
+// source is the origin of a node, for faults found after it was read.
 type source struct {
 	at          *yaml.Node
 	entries     []entry
 	combination *combination // of a node of a matrix
-	finally     bool         // it stands under finally
+	finally     bool         // it is under finally
 }
 
-// where is the value of the named key, or where the node itself stands.
+// where returns the value of the named key, or the node itself if the key is missing.
 func (s source) where(key string) *yaml.Node {
 	if i := slices.IndexFunc(s.entries, func(e entry) bool { return e.name == key }); i >= 0 {
 		return s.entries[i].val
@@ -130,17 +129,17 @@ func (s source) where(key string) *yaml.Node {
 	return s.at
 }
 
-// has reports whether the node itself says something about the key.
+// has reports whether the node itself sets the key.
 func (s source) has(key string) bool { return s.where(key) != s.at }
 
-// unread reports whether the key has a value that was refused, given that
-// nothing came of it.
+// unread reports whether the key has a value that the parser refused. The caller knows that
+// the field is empty.
 func (s source) unread(key string) bool {
 	v := behind(s.where(key))
 	return s.has(key) && (len(v.Content) > 0 || v.Kind == yaml.ScalarNode && strings.TrimSpace(v.Value) != "")
 }
 
-// elements are where the elements of the named list stand, by their text.
+// elements returns the elements of the named list, by their text.
 func (s source) elements(key string) map[string]*yaml.Node {
 	at := make(map[string]*yaml.Node)
 	if v := behind(s.where(key)); v.Kind == yaml.SequenceNode {
@@ -175,7 +174,7 @@ func (p *parser) warn(at *yaml.Node, hint, format string, args ...any) {
 	}
 }
 
-// parse returns a graph that is complete only when no fault was recorded.
+// parse returns a graph that is complete only if it recorded no fault.
 func (p *parser) parse(src []byte) *Graph {
 	root := p.root(src)
 	if root == nil {
@@ -208,7 +207,7 @@ func (p *parser) parse(src []byte) *Graph {
 	return g
 }
 
-// root is what a file holds, or nil after a fault.
+// root returns the top-level mapping of a file, or nil after a fault.
 func (p *parser) root(src []byte) *yaml.Node {
 	if len(src) > maxSource {
 		p.faultAt(1, 1, "move long tasks to files and name them with task_file",
@@ -229,8 +228,8 @@ func (p *parser) root(src []byte) *yaml.Node {
 	return root
 }
 
-// readKeys reads the keys of a file and returns which have a value. unknown is
-// a hint for one that the file cannot have.
+// readKeys reads the keys of a file and returns those that have a value. unknown returns a
+// hint for an unknown key.
 func (p *parser) readKeys(g *Graph, root *yaml.Node, top *fieldIndex[Graph], unknown func(entry) string) map[string]bool {
 	var known []entry
 	for _, e := range p.entries(root, "the file") {
@@ -254,7 +253,7 @@ func (p *parser) readKeys(g *Graph, root *yaml.Node, top *fieldIndex[Graph], unk
 	return have
 }
 
-// readable refuses what is not text, which YAML would refuse without saying where.
+// readable refuses invalid text, for which YAML would give no position.
 func (p *parser) readable(src []byte) bool {
 	line, column := 1, 1
 	for i := 0; i < len(src); {
@@ -275,7 +274,7 @@ func (p *parser) readable(src []byte) bool {
 	return true
 }
 
-// document is the root of the one document of src, or nil after a fault.
+// document returns the root of the only document of src, or nil after a fault.
 func (p *parser) document(src []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(src))
 	var docs [2]yaml.Node
@@ -304,9 +303,9 @@ func (p *parser) document(src []byte) *yaml.Node {
 	return root
 }
 
-// aliases counts what the aliases below root stand for and refuses an anchor
-// that contains itself and an alias bomb. Anchors come before their aliases,
-// so that one walk in document order knows every size it needs.
+// aliases counts the values that the aliases below root stand for. It refuses an anchor
+// that contains itself and an alias bomb. Anchors precede their aliases, so one walk in
+// document order knows every size it needs.
 func (p *parser) aliases(root *yaml.Node) bool {
 	const open = -1
 	sizes := make(map[*yaml.Node]int) // of anchored nodes, expanded
@@ -350,8 +349,8 @@ type entry struct {
 	key, val *yaml.Node
 }
 
-// entries are the keys and values of a mapping in order, its own before those
-// it merges in with <<. what names the mapping in faults.
+// entries returns the keys and values of a mapping in order, its own before those that <<
+// merges in. what names the mapping in faults.
 func (p *parser) entries(n *yaml.Node, what string) []entry {
 	m := behind(n)
 	if m.Kind != yaml.MappingNode {
@@ -407,7 +406,7 @@ func (p *parser) entries(n *yaml.Node, what string) []entry {
 	return out
 }
 
-// behind follows an alias to what it stands for.
+// behind returns the target of an alias, or n.
 func behind(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -420,7 +419,7 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// describe says what a value is, for faults about its type.
+// describe returns the type of a value in words, for faults.
 func describe(n *yaml.Node) string {
 	n = behind(n)
 	switch n.Kind {
@@ -449,7 +448,7 @@ func shorten(s string) string {
 
 // The readers below return false after recording a fault.
 
-// text reads a scalar as it is written; numbers and dates are text as well.
+// text reads a scalar as it is written; numbers and dates count as text.
 func (p *parser) text(key string, n *yaml.Node) (string, bool) {
 	v := behind(n)
 	if v.Kind == yaml.ScalarNode {
@@ -530,9 +529,8 @@ func (p *parser) duration(key string, n *yaml.Node, positive bool) (Duration, bo
 	return Duration(d), true
 }
 
-// texts reads a list of text or one text alone, and passes each to check
-// (which may be nil) with where it stands. split also takes a string apart at
-// its commas.
+// texts reads a list of text or one text. It passes each text with its position to check,
+// which may be nil. With split it also splits a string at its commas.
 func (p *parser) texts(key string, n *yaml.Node, split bool, check textCheck) ([]string, bool) {
 	v := behind(n)
 	items := []*yaml.Node{n}

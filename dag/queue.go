@@ -2,8 +2,8 @@ package dag
 
 import "slices"
 
-// keys orders ids in the heaps that share it and remembers where each one
-// stands. An id is in at most one of those heaps.
+// keys orders ids in the heaps that share it and remembers the position of each. An id is
+// in at most one of those heaps.
 type keys struct {
 	at  []int32 // position in its heap, -1 when in none
 	key func(id int32) int32
@@ -26,7 +26,7 @@ type minHeap struct {
 func (h *minHeap) empty() bool { return len(h.ids) == 0 }
 func (h *minHeap) min() int32  { return h.ids[0] }
 
-// set puts id in (or moves it to where its changed key belongs), or takes it out.
+// set inserts id (or moves it after a change of key), or removes it.
 func (h *minHeap) set(id int32, in bool) {
 	p := h.at[id]
 	switch {
@@ -87,11 +87,11 @@ func (h *minHeap) down(p int32) {
 	h.ids[p], h.at[id] = id, p
 }
 
-// queue holds the nodes that ask for a slot and finds the first of them, in
-// graph order, whose pool has a place and whose account is not limited. Nodes
-// that ask for the same pool and account stand in one lane, the open lanes of
-// a pool in that pool's heap, the pools that have a place in the top heap: a
-// full pool or a limited account is out of sight, however many nodes it holds.
+// queue holds the nodes that ask for a slot. It finds the first of them, in graph order,
+// whose pool has a free place and whose account is not limited. Nodes with the same pool
+// and account share a lane. The open lanes of a pool are in that pool's heap; the pools
+// with a free place are in the top heap. So a full pool or a limited account costs nothing,
+// however many nodes it holds.
 type queue struct {
 	laneOf []int32 // by node
 	lanes  []lane
@@ -103,13 +103,13 @@ type queue struct {
 
 type lane struct {
 	pool  int32
-	shut  bool // the account lets nobody through
-	held  bool // all runs of the person together have as many agents as they may
+	shut  bool // the account admits no node
+	held  bool // the person's limit for all runs (max_agents) is reached
 	nodes minHeap
 }
 
-// newQueue makes an empty queue; laneOf gives each node its lane and poolOf
-// each lane its pool.
+// newQueue makes an empty queue; laneOf is the lane of each node, and poolOf the pool of
+// each lane.
 func newQueue(rank, laneOf, poolOf []int32, pools int) *queue {
 	q := &queue{
 		laneOf: laneOf,
@@ -130,7 +130,7 @@ func newQueue(rank, laneOf, poolOf []int32, pools int) *queue {
 	return q
 }
 
-// clone is a queue of its own with the same nodes in it.
+// clone returns an independent queue with the same nodes.
 func (q *queue) clone(rank []int32) *queue {
 	poolOf := make([]int32, len(q.lanes))
 	for l := range q.lanes {
@@ -151,7 +151,7 @@ func (q *queue) clone(rank []int32) *queue {
 	return c
 }
 
-// set puts node i in or takes it out.
+// set inserts or removes node i.
 func (q *queue) set(i int, in bool) {
 	l := q.laneOf[i]
 	q.lanes[l].nodes.set(int32(i), in)
@@ -186,7 +186,7 @@ func (q *queue) settle(l int32) {
 
 func (q *queue) settlePool(p int32) { q.top.set(p, !q.full[p] && !q.pools[p].empty()) }
 
-// shutOut is how many nodes ask for a slot that their account does not let them have.
+// shutOut returns how many nodes ask for a slot that their account does not allow.
 func (q *queue) shutOut() (n int) {
 	for l := range q.lanes {
 		if q.lanes[l].shut {
@@ -196,7 +196,7 @@ func (q *queue) shutOut() (n int) {
 	return n
 }
 
-// first is the node that comes next, or -1.
+// first returns the next node, or -1.
 func (q *queue) first() int {
 	if q.top.empty() {
 		return -1

@@ -8,9 +8,9 @@ import (
 	"cmux/dag/plainjson"
 )
 
-// quick fills g, which is empty, from what Encode wrote. What it does not know it
-// leaves: then it returns false, and what it filled counts for nothing. What it
-// takes in, encoding/json takes in alike.
+// quick fills the empty g from what Encode wrote. On anything that it does not know it
+// returns false, and the caller discards g. What it accepts, it reads as encoding/json
+// would.
 func (g *Graph) quick(b []byte) bool {
 	// Room for all nodes at once: growing a slice of them copies each.
 	g.Nodes = make([]Node, 0, bytes.Count(b, []byte(`{"name":"`)))
@@ -77,7 +77,7 @@ func (r *graphReader) graph(g *Graph, key []byte) {
 		g.Review = Reviewing(r.Text())
 	case "included":
 		if g.Included != nil {
-			r.Fail() // a second one: encoding/json reads it into the first
+			r.Fail() // a second one: encoding/json merges it into the first
 		}
 		r.Array(func() {
 			var f Included
@@ -102,7 +102,7 @@ func (r *graphReader) graph(g *Graph, key []byte) {
 			n := &g.Nodes[len(g.Nodes)-1]
 			r.Object(func(key []byte) { r.node(n, key) })
 		})
-	case "mac": // the seal, which is no member of a Graph
+	case "mac": // the seal, which is not part of a Graph
 		r.Text()
 	default:
 		r.Fail()
@@ -221,7 +221,7 @@ func (r *graphReader) node(n *Node, key []byte) {
 	}
 }
 
-// slow is quick for everything else.
+// slow decodes with encoding/json.
 func (g *Graph) slow(b []byte) error {
 	*g = Graph{Nodes: make([]Node, 0, bytes.Count(b, []byte(`{"name":"`)))}
 	return json.Unmarshal(b, g)

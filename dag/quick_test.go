@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// alike reports whether quick takes text in, and fails where encoding/json does
-// not take it in as it did.
+// alike reports whether quick accepts text, and fails if encoding/json reads it
+// differently.
 func alike(t rapid.TB, text []byte) bool {
 	t.Helper()
 	var quick, slow Graph
@@ -25,8 +25,7 @@ func alike(t rapid.TB, text []byte) bool {
 	return true
 }
 
-// full fills what is written of v, every field of it, so that a field that is new
-// is met here.
+// full fills every field of v, so that the test meets new fields.
 func full(v reflect.Value, n *int64) {
 	*n++
 	switch v.Kind() {
@@ -61,7 +60,7 @@ func full(v reflect.Value, n *int64) {
 	}
 }
 
-// Whatever a graph holds is read quickly.
+// quick reads every graph.
 func TestQuickKnowsEveryField(t *testing.T) {
 	var (
 		g Graph

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Rebuild computes the State of a run from nothing but its facts, which must
-// hold one Fact per node of g; none: nothing has happened yet. Due then gives a
-// Block for every node that is blocked and an Open for every gate that is open,
-// but for what the caller says is Recorded, and a Start or Grant for what may go
-// on now. Rebuild of s.Facts() equals s. It is linear in nodes and dependencies.
+// Rebuild computes the State of a run from its facts alone. f must hold one Fact per node
+// of g, or none for a run in which nothing has happened. Due then returns a Block for every
+// blocked node, an Open for every open gate, and a Start or Grant for every node that may
+// run now. It leaves out the effects that the caller reports as Recorded. Rebuild of
+// s.Facts() equals s. It is linear in nodes and dependencies.
 func Rebuild(g *Graph, f Facts) *State {
 	n := g.Len()
 	facts := make([]Fact, n)
@@ -89,15 +89,15 @@ func Rebuild(g *Graph, f Facts) *State {
 	return s
 }
 
-// Facts is a copy of everything the State is made from.
+// Facts returns a copy of everything the State is made from.
 func (s *State) Facts() Facts {
 	return Facts{Nodes: slices.Clone(s.facts), Limits: s.Limits(), Stopped: s.stopped, Now: s.now}
 }
 
-// Graph is the graph that the State is of.
+// Graph returns the graph of the State.
 func (s *State) Graph() *Graph { return s.g }
 
-// Fact is a copy of what is known of node i.
+// Fact returns a copy of the facts of node i.
 func (s *State) Fact(i int) Fact { return s.facts[i] }
 
 // Blocked reports whether node i is blocked, and by which direct dependency.
@@ -108,9 +108,9 @@ func (s *State) Blocked(i int) (cause int, ok bool) {
 	return int(s.cause(i)), true
 }
 
-// BlockedAt reports whether the dependencies of node i would not let it start as
-// they stand, whether or not it ran when they did, and which node is to run again
-// first: one that is not blocked itself.
+// BlockedAt reports whether the dependencies of node i, as they are now, would block it,
+// even if it has run already. root is the node that must run again first: one that is not
+// blocked itself.
 func (s *State) BlockedAt(i int) (root int, ok bool) {
 	if s.join(i) != blocked {
 		return 0, false
@@ -125,18 +125,18 @@ func (s *State) BlockedAt(i int) (root int, ok bool) {
 // Skipped reports whether node i is skipped.
 func (s *State) Skipped(i int) bool { return s.stands[i] == skipped }
 
-// Ready reports whether node i would start if it were given a slot: its join
-// allows it, no attempt is alive and no backoff runs.
+// Ready reports whether node i would start if it had a slot: its join allows it, no attempt
+// is alive and no backoff runs.
 func (s *State) Ready(i int) bool { return s.stands[i] == startable }
 
 // Settled reports whether node i has ended, is blocked or is skipped.
 func (s *State) Settled(i int) bool { return s.stands[i].ended() }
 
-// Slots is how many slots are in use, and of how many (0: no bound).
+// Slots returns how many slots are in use, and their number (0: no bound).
 func (s *State) Slots() (used, max int) { return s.count[running], s.g.MaxParallel }
 
-// Limits is the limits that are not known to be over, by account, and until
-// when they last, which may be past; zero: not stated.
+// Limits returns the limits that are not known to be over, by account, with their ends,
+// which may be past; zero: unknown.
 func (s *State) Limits() map[string]time.Time {
 	limits := make(map[string]time.Time)
 	for i := range s.limits {
@@ -147,8 +147,8 @@ func (s *State) Limits() map[string]time.Time {
 	return limits
 }
 
-// NextWake is the earliest moment at which time alone changes something: the
-// end of a backoff or of an account's limit. A Tick is wanted then.
+// NextWake returns the earliest time at which time alone changes something: the end of a
+// backoff or of a limit. The runner must send a Tick then.
 func (s *State) NextWake() (at time.Time, ok bool) {
 	s.wake.trim(s)
 	if len(s.wake) == 0 {
@@ -163,15 +163,15 @@ type RunState string
 const (
 	RunRunning  RunState = "running"
 	RunWaiting  RunState = "waiting"   // only for a person
-	RunLimited  RunState = "limited"   // goes on by itself when a limit ends
+	RunLimited  RunState = "limited"   // continues by itself when a limit ends
 	RunStopped  RunState = "stopped"   // until resume
-	RunNoRunner RunState = "no runner" // said by callers that find none; never by Run
+	RunNoRunner RunState = "no runner" // set by callers that find no runner; never by Run
 	RunDone     RunState = "done"      // every node is a success or skipped
-	RunFailed   RunState = "failed"    // all nodes ended, some not as a success
+	RunFailed   RunState = "failed"    // all nodes ended, and some did not succeed
 )
 
-// Run is the state of the run. A run in which something waits for a limit and
-// something else for a person is limited: it goes on by itself.
+// Run returns the state of the run. If one node waits for a limit and another for a person,
+// the run is limited, because it continues by itself.
 func (s *State) Run() RunState {
 	n := s.g.Len()
 	well := s.count[succeeded] + s.count[skipped]
@@ -184,7 +184,7 @@ func (s *State) Run() RunState {
 	if s.stopped {
 		return RunStopped
 	}
-	shut := s.ready.shutOut() + s.queued.shutOut() // but for their account they would go on
+	shut := s.ready.shutOut() + s.queued.shutOut() // a free account would let them run
 	switch c := &s.count; {
 	case c[running]+c[requeued]+c[paused]+c[backoff]+c[doomed]+c[lingering]+c[startable]-shut > 0:
 		return RunRunning
@@ -194,8 +194,8 @@ func (s *State) Run() RunState {
 	return RunWaiting
 }
 
-// BlockedBy is the nodes that are blocked because of node i, directly or
-// through others, in graph order: they would not be if it had not ended.
+// BlockedBy returns the nodes that are blocked because node i ended, directly or through
+// others, in graph order.
 func (s *State) BlockedBy(i int) []int {
 	if !s.stands[i].ended() || s.stands[i] == succeeded {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reference is the scheduler written a second time, from the design and
-// without a thought for speed: no counters and no queues, every question is
-// answered by looking at all nodes again. It shares no code with Step.
+// The reference is a second scheduler, written from the design and without regard to speed:
+// no counters, no queues; it answers every question by looking at all nodes. It shares no
+// code with Step.
 
 type refNode struct {
 	state    string // idle, running, paused, queued, or an end: done, override, failed, cancelled
@@ -67,10 +67,10 @@ func refEnd(state string) bool {
 
 func refSuccess(state string) bool { return state == "done" || state == "override" }
 
-// refIf are the forms of if: that drawGraph draws, taken apart.
+// refIf are the forms of if: that drawGraph draws, split into parts.
 var refIf = regexp.MustCompile(`^needs\.([a-z])\.(result|outputs\.a) (==|!=) '([a-z]*)'$`)
 
-// refWants says what the if: of node i says.
+// refWants evaluates the if: of node i.
 func (r *refRun) refWants(i int, v []string) bool {
 	text := r.g.Nodes[i].If
 	switch text {
@@ -117,9 +117,9 @@ func (r *refRun) result(i int, v []string) string {
 	return ""
 }
 
-// verdicts says for every node whether its join and its if: allow it ("go"),
-// refuse it ("blocked" or "skipped") or the join is open (""). It goes through
-// them in graph order: each depends on those before it alone.
+// verdicts returns for every node whether its join and its if: allow it ("go"), refuse it
+// ("blocked" or "skipped"), or whether the join is open (""). It works in graph order,
+// because each node depends only on earlier ones.
 func (r *refRun) verdicts() []string {
 	v := make([]string, len(r.nodes))
 	for changed := true; changed; {
@@ -188,14 +188,14 @@ func (r *refRun) eligible(i int, v []string) bool {
 		!n.held && !n.open && !n.retryAt.After(r.now)
 }
 
-// limited says whether the limit of node i's account lasts, and whether one is
-// known that may have ended.
+// limited returns whether the limit of node i's account lasts, and whether one is known
+// that may have ended.
 func (r *refRun) limited(i int) (lasts, known bool) {
 	until, known := r.limits[r.g.Nodes[i].Account]
 	return known && (until.IsZero() || until.After(r.now)), known
 }
 
-// accountFree says whether node i's account lets it start or, with goOn, go on.
+// accountFree returns whether node i's account lets it start or, with goOn, continue.
 func (r *refRun) accountFree(i int, goOn bool) bool {
 	lasts, known := r.limited(i)
 	if !known {
@@ -559,8 +559,8 @@ func (r *refRun) nextWake() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// harness drives a State and the reference through the same changes and
-// plays the part of the world: which attempts are alive.
+// harness applies the same changes to a State and to the reference, and simulates the
+// system: which attempts are alive.
 type harness struct {
 	t      *rapid.T
 	g      *Graph
@@ -582,7 +582,7 @@ func newHarness(t *rapid.T, g *Graph, now time.Time) *harness {
 	return h
 }
 
-// forget makes the harness expect every Block and Open anew, as of Rebuild.
+// forget makes the harness expect every Block and Open again, as after Rebuild.
 func (h *harness) forget() {
 	h.before = make([]string, h.g.Len())
 	h.causes = make([]int, h.g.Len())
@@ -593,8 +593,8 @@ func (h *harness) step(changes ...Change) {
 	h.due()
 }
 
-// take lets the State and the reference take changes in. What is due is not
-// asked: until it is, anything else may be taken in as well.
+// take applies changes to the State and to the reference. It does not call due: more
+// changes may follow first.
 func (h *harness) take(changes ...Change) {
 	for i := range changes {
 		if changes[i].At.IsZero() {
@@ -604,11 +604,11 @@ func (h *harness) take(changes ...Change) {
 	h.newest = nil
 	for _, c := range changes {
 		if h.before[c.Node] == "cancel" && (c.Kind == AttemptEnded || c.Kind == Vanished) {
-			h.before[c.Node] = "" // the next attempt of it is cancelled as well
+			h.before[c.Node] = "" // the next attempt of it must be cancelled as well
 		}
 		h.ref.apply(c)
 		if n := &h.ref.nodes[c.Node]; c.Kind == Overridden || c.Kind == Reset && n.state == "idle" {
-			h.before[c.Node] = "" // what was told of it counts no more
+			h.before[c.Node] = "" // effects emitted before no longer count
 		}
 		if c.Kind != Tick {
 			h.folded.Take(c)
@@ -627,8 +627,8 @@ func (h *harness) take(changes ...Change) {
 	h.look()
 }
 
-// crash drops the State. Of the newest Starts some were never carried out. What
-// was told of nodes is remembered, as by records, or told again.
+// crash drops the State. Some of the newest Starts were never carried out. Each earlier
+// effect either counts as recorded or is emitted again.
 func (h *harness) crash(lost []bool, recorded bool) {
 	f := h.s.Facts()
 	for k, e := range h.newest {
@@ -664,16 +664,15 @@ func (h *harness) crash(lost []bool, recorded bool) {
 	h.look()
 }
 
-// due asks what is to be done and compares it with the reference, whatever was
-// taken in since it was asked the last time; and the State with one rebuilt
-// from its facts.
+// due calls Due and compares the effects with the reference, whatever changes came since
+// the last call. It also compares the State with one rebuilt from its facts.
 func (h *harness) due() {
 	t, g, s, r := h.t, h.g, h.s, h.ref
 	t.Helper()
 	effects := s.Due()
 	h.newest = effects
 
-	// Verdicts do not change by starting, so the order does not matter.
+	// Starting does not change verdicts, so the order does not matter.
 	v := r.verdicts()
 	var told, want, tail []Effect
 	for _, e := range effects {
@@ -740,7 +739,7 @@ func (h *harness) due() {
 		}
 		h.folded.Take(c)
 	}
-	// What was folded from records comes, with the clock, to the same in the end.
+	// A State folded from records, which has no clock, must end equal after a Tick.
 	folded := h.folded.Clone()
 	folded.Take(Change{Kind: Tick, At: r.now})
 	folded.told, folded.touched = slices.Clone(s.told), nil
@@ -771,8 +770,8 @@ func (h *harness) due() {
 	}
 }
 
-// look compares everything that can be seen with the reference. It holds at any
-// moment, also while something is due.
+// look compares everything visible with the reference. It holds at any moment, also while
+// effects are due.
 func (h *harness) look() {
 	t, g, s, r := h.t, h.g, h.s, h.ref
 	t.Helper()
@@ -822,8 +821,8 @@ func (h *harness) look() {
 	}
 }
 
-// blockedBy is by definition: what is blocked now and would not be if i had
-// not ended, found by trying.
+// blockedBy follows the definition: it finds the nodes that are blocked now and would not
+// be if i had not ended, by trying.
 func (r *refRun) blockedBy(i int, v []string) (out []int) {
 	if !(v[i] == "blocked" || v[i] == "skipped" || refEnd(r.nodes[i].state) && !refSuccess(r.nodes[i].state)) {
 		return nil
@@ -839,8 +838,8 @@ func (r *refRun) blockedBy(i int, v []string) (out []int) {
 	return out
 }
 
-// derived is everything of a State that follows from its facts, in a form
-// that does not depend on how it was reached.
+// derived is everything in a State that follows from its facts, in a form that does not
+// depend on the order of changes.
 func derived(s *State) map[string]any {
 	lanes := func(q *queue) (out []string) {
 		for l := range q.lanes {
@@ -918,7 +917,7 @@ func drawGraph(t *rapid.T, people bool) *Graph {
 
 var reasons = []Reason{ReasonExit, ReasonExit, ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup, ReasonBudget, ReasonLost}
 
-// drawChange makes any change at all, likely or not.
+// drawChange makes any change, likely or not.
 func (h *harness) drawChange() Change {
 	t := h.t
 	c := Change{
@@ -953,7 +952,7 @@ func (h *harness) drawChange() Change {
 	if c.Outcome == Failed {
 		c.Reason = rapid.SampledFrom(reasons).Draw(t, "reason")
 	}
-	// Half of what is about an attempt goes to one that is alive.
+	// Half of the changes about an attempt go to a live one.
 	if c.Kind <= Vanished && len(h.alive) > 0 && rapid.Bool().Draw(t, "alive") {
 		live := make([]int, 0, len(h.alive))
 		for i := range h.alive {
@@ -978,10 +977,10 @@ func (h *harness) drawChange() Change {
 	return c
 }
 
-// Random graphs under random changes (what a person asks among them) and
-// crashes: at every moment the State and the reference agree, and what is due is
-// what the reference has at the moment when it is asked, whatever was taken in
-// since the last time. At that moment a State rebuilt from its facts is equal.
+// Random graphs under random changes (a person's commands among them) and crashes: at every
+// moment the State and the reference agree. The effects are those of the reference at the
+// moment of the call, whatever changes came since the last one. A State rebuilt from its
+// facts at that moment is equal.
 func TestStepMatchesReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHarness(t, drawGraph(t, true), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
@@ -1012,9 +1011,9 @@ func TestRunTerminates(t *testing.T) {
 	})
 }
 
-// finish plays a world in which every live attempt ends sooner or later until
-// the run is over. people answer, approve and retry what is held; without
-// them nothing may be left waiting.
+// finish simulates a run until its end: every live attempt ends sooner or later. With
+// people, held nodes are answered, approved and retried; without people no node may be left
+// waiting.
 func (h *harness) finish(people bool) {
 	t := h.t
 	bound := 0

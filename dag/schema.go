@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a configuration, for editors.
-// What it refuses Parse refuses as well; Parse refuses more.
+// Schema returns the JSON Schema (draft 2020-12) of a configuration, for editors. Parse
+// refuses everything that the schema refuses, and more.
 func Schema() []byte {
 	root := object(rootKeys())
 	root["required"] = []string{"session"}
@@ -68,7 +68,7 @@ func agentSchema() dict {
 	s := object(agentKeys())
 	properties := s["properties"].(dict)
 	for _, k := range agentKeys() {
-		if k.shape != shapeMatrix { // which gives the values
+		if k.shape != shapeMatrix { // which lists its values itself
 			properties[k.name] = dict{"anyOf": []any{properties[k.name], dict{"$ref": "#/$defs/ofMatrix"}}}
 		}
 	}
@@ -77,7 +77,7 @@ func agentSchema() dict {
 	return s
 }
 
-// schema of the key's value. A key without a value counts as not written.
+// schema returns the schema of the key's value. A key without a value counts as missing.
 func (k key) schema() dict {
 	s := k.valueSchema()
 	if !k.required {
@@ -144,7 +144,7 @@ func (k key) valueSchema() dict {
 	return object(k.sub)
 }
 
-// Reference is docs/configuration.md: every key with its meaning, in Markdown.
+// Reference returns docs/configuration.md: every key with its meaning, in Markdown.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -167,7 +167,7 @@ func Reference() string {
 	return b.String()
 }
 
-// facts are the key's type, default and values as a list.
+// facts writes the key's type, default and values as a list.
 func (k key) facts(b *strings.Builder, indent string) {
 	shape := string(k.shape)
 	if k.shape == shapeCount || k.shape == shapeCounts {
@@ -188,7 +188,7 @@ func (k key) facts(b *strings.Builder, indent string) {
 	}
 }
 
-// code sets a default that is a value apart from one that is a description.
+// code formats a default as code if it is a value, not a description.
 func code(k key) string {
 	if strings.Contains(k.def, " ") || k.def == "none" {
 		return k.def

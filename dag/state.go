@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// State is a run in the scheduler's eyes: the recorded Facts and what follows
-// from them. It is changed in place by Step and is not for concurrent use.
+// State is the scheduler's state of a run: the recorded Facts and what follows from them.
+// Step changes it in place. It is not safe for concurrent use.
 type State struct {
 	g     *Graph
-	facts []Fact // own facts; everything below but now and stopped follows from them
+	facts []Fact // own facts; everything below but now and stopped is derived from them
 
 	now     time.Time
 	stopped bool
 
-	accounts map[string]int32 // of the graph's nodes; "" is none of them
+	accounts map[string]int32 // of the graph's nodes; "" is no account
 	limits   []limit          // by account
 
 	rank  []int32 // position in graph order
@@ -28,20 +28,20 @@ type State struct {
 	skips  []int32 // dependencies that are skipped
 	stands []standing
 	count  [standings]int
-	told   []int32 // what effects have said of the node: a Block's cause, or one of below
+	told   []int32 // newest effect emitted for the node: a Block's cause, or a constant below
 
 	ready  *queue
 	queued *queue
 
-	bound   int     // how many nodes whoever runs them can carry at once; 0: no bound
-	crowd   string  // why no agent may start or go on now, whatever is free here; empty: none is kept
+	bound   int     // how many nodes the runner can run at once; 0: no bound
+	crowd   string  // why no agent may start or continue now, even with a free slot; empty: they may
 	lanesOf []int32 // of agents, in both queues
 	wake    wakes
 
-	trying  []int32 // may be on trial for their accounts
-	dirty   []int32 // to be judged again: a dependency ended or came back
-	touched []int32 // may have a Block, Unblock or Open to tell
-	listed  []bool  // by node: it is touched
+	trying  []int32 // nodes that may be on trial for their accounts
+	dirty   []int32 // nodes to judge again: a dependency ended or was reset
+	touched []int32 // nodes that may have a Block, Unblock or Open to emit
+	listed  []bool  // by node: it is in touched
 }
 
 const (
@@ -49,11 +49,11 @@ const (
 	toldOpen    = -2
 	toldSkipped = -4
 	toldDoomed  = -5
-	toldGone    = -3 // a Block whose cause the graph does not have any more
+	toldGone    = -3 // a Block whose cause is no longer in the graph
 )
 
-// toldMarker reports whether what was told of a node is that it is blocked or
-// skipped, which comes with a marker.
+// toldMarker reports whether the effect emitted for a node was a Block or a Skip, which has
+// a marker.
 func toldMarker(told int32) bool { return told >= 0 || told == toldGone || told == toldSkipped }
 
 type places struct {
@@ -63,7 +63,7 @@ type places struct {
 
 func (p *places) full() bool { return p.max > 0 && p.used >= p.max }
 
-// standing is where a node stands among the others.
+// standing is the derived state of a node.
 type standing uint8
 
 const (
@@ -73,13 +73,13 @@ const (
 	backoff                   // asks for a slot from NotBefore on
 	opened                    // a gate that waits for a person
 	held                      // lost, waits for a person
-	doomed                    // to be cancelled
+	doomed                    // will be cancelled
 	lingering                 // reset, but the attempt of its earlier life still runs
 	running                   // has a slot
 	asking                    // paused: needs input
 	limited                   // paused: at a limit
 	paused                    // paused otherwise
-	requeued                  // live, asks for a slot to go on
+	requeued                  // live, asks for a slot to continue
 	succeeded
 	failed
 	cancelled
@@ -91,8 +91,8 @@ func (st standing) ended() bool {
 	return st == succeeded || st == failed || st == cancelled || st == blocked || st == skipped
 }
 
-// settle gives node i its standing anew and carries a changed end on to the
-// nodes behind it.
+// settle computes the standing of node i again and, if its end changed, that of its
+// dependents.
 func (s *State) settle(i int) {
 	s.place(i)
 	for len(s.dirty) > 0 {
@@ -103,9 +103,8 @@ func (s *State) settle(i int) {
 	}
 }
 
-// place moves node i to the standing that its fact and the counters of its
-// dependencies give it, and counts a changed end for its dependents, which are
-// then dirty.
+// place sets the standing of node i from its fact and the counters of its dependencies. If
+// its end changed, place updates the counters of its dependents and marks them dirty.
 func (s *State) place(i int) {
 	was, is := s.stands[i], s.judge(i)
 	if f := &s.facts[i]; f.Doomed && f.Phase != Ended {
@@ -155,7 +154,7 @@ func (s *State) place(i int) {
 	}
 }
 
-// touch has Due look at node i.
+// touch makes Due look at node i.
 func (s *State) touch(i int) {
 	if !s.listed[i] {
 		s.listed[i] = true
@@ -173,7 +172,7 @@ func (s *State) occupy(i int, by int) {
 	}
 }
 
-// judge says where node i stands, by its own fact and the ends of its direct
+// judge returns the standing of node i, from its own fact and the ends of its direct
 // dependencies alone.
 func (s *State) judge(i int) standing {
 	f := &s.facts[i]
@@ -202,8 +201,8 @@ func (s *State) judge(i int) standing {
 	if f.Doomed {
 		return doomed
 	}
-	// Between two attempts of one life it is not blocked any more, but a
-	// dependency that was begun anew is waited for again.
+	// Between two attempts of one life, dependencies do not block the node again, but it
+	// waits for a dependency that was reset.
 	if j := s.join(i); j != startable && (!f.begun() || j == waiting && !f.Held) {
 		return j
 	}
@@ -223,9 +222,9 @@ func (s *State) judge(i int) standing {
 	return startable
 }
 
-// join says whether the dependencies of node i let it start (startable), never
-// will as they stand (blocked), have not decided (waiting), or leave it out as
-// they were left out themselves (skipped).
+// join returns whether the dependencies of node i let it start (startable), can no longer
+// let it start (blocked), have not decided (waiting), or skip it because they were skipped
+// themselves (skipped).
 func (s *State) join(i int) standing {
 	deps, open, wins := int32(len(s.g.deps[i])), s.open[i], s.wins[i]
 	when := s.g.Nodes[i].When
@@ -242,8 +241,8 @@ func (s *State) join(i int) standing {
 	return blocked
 }
 
-// cause is the dependency that a blocked node names: the first, in depends_on
-// order, that is neither a success nor skipped.
+// cause returns the dependency that a blocked node names: the first, in depends_on order,
+// that is neither a success nor skipped.
 func (s *State) cause(i int) int32 {
 	for _, d := range s.g.deps[i] {
 		if s.stands[d] != succeeded && s.stands[d] != skipped {
@@ -253,8 +252,8 @@ func (s *State) cause(i int) int32 {
 	return toldNothing
 }
 
-// Clone is a State of its own that stands as s does. It is for who only looks:
-// what Due would tell of s is not told again.
+// Clone returns an independent copy, for reading: its Due does not repeat effects that s
+// has emitted.
 func (s *State) Clone() *State {
 	c := *s
 	c.facts = slices.Clone(s.facts)

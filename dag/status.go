@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// SourceDerived is the Source of a label that follows from other nodes and
-// not from a fact of the node's own.
+// SourceDerived is the Source of a label that follows from other nodes and not from the
+// node's own facts.
 const SourceDerived = "derived"
 
-// Status is what a person is told about a node.
+// Status is how a node stands, for people.
 type Status struct {
 	Label  Label
-	Source string        // where it is known from
-	Age    time.Duration // since that was recorded; 0 when nothing was
-	Reason string        // one line: why, and the way out where there is one; may be empty
+	Source string        // how cmux knows
+	Age    time.Duration // since that was recorded; 0: nothing was
+	Reason string        // one line: why, and a command that helps if there is one; may be empty
 
-	Crowded string // ready, and kept by Crowd: why; else empty
+	Crowded string // ready, but held back by Crowd: why; else empty
 }
 
-// Status is the status of node i. Ages and the rest of a backoff are counted to
-// now, whose location is also that of the times of day.
+// Status returns the status of node i. now is the reference for ages and for the rest of a
+// backoff; its location is used for times of day.
 func (s *State) Status(i int, now time.Time) Status {
 	f := &s.facts[i]
 	st := Status{Source: f.Source, Age: age(f.At, now), Reason: f.Detail}
@@ -68,7 +68,7 @@ func (s *State) Status(i int, now time.Time) Status {
 	case running, asking, paused:
 		st.Label = LiveLabel(f.Activity, time.Time{})
 	case requeued:
-		st.Label.State, st.Reason = NodeReady, also(f.Detail, "goes on when a slot is free")
+		st.Label.State, st.Reason = NodeReady, also(f.Detail, "continues when a slot is free")
 		if why := s.crowded(i); why != "" {
 			st.Reason, st.Crowded = also(f.Detail, why), why
 		}
@@ -88,7 +88,7 @@ func (s *State) Status(i int, now time.Time) Status {
 	return st
 }
 
-// blockedStatus is Status of a node that a dependency blocks.
+// blockedStatus is Status for a node that a dependency blocks.
 func (s *State) blockedStatus(i int, now time.Time) Status {
 	c := int(s.cause(i))
 	st := Status{
@@ -101,7 +101,7 @@ func (s *State) blockedStatus(i int, now time.Time) Status {
 	return st
 }
 
-// skippedStatus is Status of a node that does not start and is no failure.
+// skippedStatus is Status for a skipped node.
 func (s *State) skippedStatus(i int, now time.Time) Status {
 	st := Status{Label: Label{State: NodeSkipped, Open: s.facts[i].StillOpen}, Source: SourceDerived}
 	for _, d := range s.g.deps[i] {
@@ -115,7 +115,7 @@ func (s *State) skippedStatus(i int, now time.Time) Status {
 	return st
 }
 
-// gateStatus is Status of a gate that waits for a person.
+// gateStatus is Status for a gate that waits for a person.
 func (s *State) gateStatus(i int) Status {
 	st := Status{Label: Label{State: NodeNeedsInput}, Source: SourceDerived, Reason: "cmux agents approve " + s.g.Nodes[i].Name}
 	if s.g.Nodes[i].AsksCode() {
@@ -124,7 +124,7 @@ func (s *State) gateStatus(i int) Status {
 	return st
 }
 
-// limitedStatus is Status of an attempt that waits for the end of a limit.
+// limitedStatus is Status for an attempt that waits for the end of a limit.
 func (s *State) limitedStatus(i int, now time.Time, st *Status) {
 	f := &s.facts[i]
 	until := f.Until
@@ -138,7 +138,7 @@ func (s *State) limitedStatus(i int, now time.Time, st *Status) {
 	}
 }
 
-// startableStatus is Status of a node that only waits to be started.
+// startableStatus is Status for a node that only waits to start.
 func (s *State) startableStatus(i int, now time.Time, st *Status) {
 	f := &s.facts[i]
 	n := &s.g.Nodes[i]
@@ -179,8 +179,8 @@ func (s *State) startableStatus(i int, now time.Time, st *Status) {
 	}
 }
 
-// crowded says why node i has to wait though this run has a slot for it; empty:
-// it need not.
+// crowded returns why node i must wait though this run has a slot for it; empty: it need
+// not.
 func (s *State) crowded(i int) string {
 	if s.g.Nodes[i].UsesModel() && !s.full() {
 		return s.crowd
@@ -188,7 +188,7 @@ func (s *State) crowded(i int) string {
 	return ""
 }
 
-// limitOf is the limit of node i's account that is not known to be over, or nil.
+// limitOf returns the limit of node i's account unless it is known to be over; else nil.
 func (s *State) limitOf(i int) *limit {
 	if a := s.account[i]; a >= 0 && s.limits[a].known {
 		return &s.limits[a]
@@ -196,19 +196,19 @@ func (s *State) limitOf(i int) *limit {
 	return nil
 }
 
-// barredBy says how a limit keeps nodes waiting.
+// barredBy returns how a limit makes nodes wait.
 func (s *State) barredBy(l *limit, now time.Time) string {
 	switch {
 	case l.on:
 		return atLimit(l.name, l.until, now)
 	case l.trial >= 0:
-		return "account " + l.name + " was at its limit: " + s.g.Nodes[l.trial].Name + " finds out whether it is over"
+		return "account " + l.name + " was at its limit: " + s.g.Nodes[l.trial].Name + " tests whether it is over"
 	}
 	return "account " + l.name + " was at its limit: those that met it go first"
 }
 
-// atLimit names the account, and the day where the label's time of day is of
-// another one.
+// atLimit returns a text with the account, and the date if the limit ends on another day
+// than now.
 func atLimit(account string, until, now time.Time) string {
 	text := "account " + account + " is at its limit"
 	if until.Sub(now) >= 24*time.Hour {
@@ -225,10 +225,10 @@ func limitedLabel(account string, until, now time.Time) Label {
 	return l
 }
 
-// label is the label of a node that only waits for the limit's end.
+// label returns the label of a node that only waits for the limit's end.
 func (l *limit) label(now time.Time) Label { return limitedLabel(l.name, l.until, now) }
 
-// why says how the last attempt of an Idle node ended.
+// why returns how the last attempt of an Idle node ended.
 func why(f *Fact) string {
 	if f.Lost || f.Exit == 0 {
 		return f.Detail
@@ -240,8 +240,7 @@ func why(f *Fact) string {
 	return text
 }
 
-// endReason says how a node ended that is no success, as what it blocks is told
-// of it.
+// endReason returns how a node without success ended, for the labels of its dependents.
 func (s *State) endReason(i int) Reason {
 	switch {
 	case s.stands[i] == blocked:
@@ -252,8 +251,8 @@ func (s *State) endReason(i int) Reason {
 	return ReasonFailed
 }
 
-// root follows the causes from node i to one that is not blocked itself, over
-// a bounded way: the labels of a long chain stay linear.
+// root follows the causes from node i to a node that is not blocked itself. It takes a
+// bounded number of steps, so that the labels of a long chain stay linear.
 func (s *State) root(i int) (root int, ok bool) {
 	for range 100 {
 		if s.stands[i] != blocked {
@@ -289,7 +288,7 @@ func age(at, now time.Time) time.Duration {
 	return max(0, now.Sub(at))
 }
 
-// also puts the parts of a reason together.
+// also joins the parts of a reason.
 func also(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every status, with where it is known from, its age and its reason: in words,
-// and what else its label has in parts.
+// Every status, with its source, its age and its reason, in words and in the parts of its
+// label.
 func TestStatus(t *testing.T) {
 	at, now := nine, nine.Add(5*time.Minute)
 	fact := func(f Fact) Fact {
@@ -61,7 +61,7 @@ func TestStatus(t *testing.T) {
 			"ready", Status{Label: Label{State: NodeReady}, Source: SourceDerived, Reason: "waits for a place in pool full"}},
 		{"account", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/account=work",
 			"limited until 10:00", Status{Label: Label{State: NodeLimited, Until: nine.Add(time.Hour), By: "work"}, Source: SourceDerived, Reason: "account work is at its limit"}},
-		{"queued", fact(Fact{Phase: Queued, Attempts: 1}), Fact{}, "", "ready", Status{Label: Label{State: NodeReady}, Reason: "goes on when a slot is free"}},
+		{"queued", fact(Fact{Phase: Queued, Attempts: 1}), Fact{}, "", "ready", Status{Label: Label{State: NodeReady}, Reason: "continues when a slot is free"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := graphOf(t, "max=1 full:1 dep busy busy2/pool=full n<dep"+tc.n)
@@ -95,8 +95,8 @@ func TestFailedLabels(t *testing.T) {
 	}
 }
 
-// A time of day is told in the location of who asks, an age is never negative
-// (the clock may have been set back), and a far root cause is named.
+// A time of day is in the location of the caller, an age is never negative (the clock may
+// have been set back), and a far root cause is named.
 func TestStatusDetails(t *testing.T) {
 	g := graphOf(t, "a b<a c<b d<c x/account=work")
 	s := Rebuild(g, Facts{Now: nine, Limits: map[string]time.Time{"work": nine.Add(time.Hour)},

@@ -2,26 +2,25 @@ package dag
 
 import "time"
 
-// Step is Take and Due in one.
+// Step calls Take and then Due.
 func (s *State) Step(changes ...Change) []Effect {
 	s.Take(changes...)
 	return s.Due()
 }
 
-// Take takes changes in, in their order. It costs time in proportion to the
-// changes and the dependents of the nodes they end (times a logarithm for the
-// queues), whatever the size of the graph. Changes that cannot apply (of an
-// older attempt, of a node that is not live) do nothing, so a change may be
-// given twice.
+// Take applies changes in order. The time is proportional to the changes and the dependents
+// of the nodes they end (times a logarithm for the queues), whatever the size of the graph.
+// Changes that cannot apply (of an older attempt, of a node that is not live) do nothing,
+// so a change may be given twice.
 func (s *State) Take(changes ...Change) {
 	for i := range changes {
 		s.Fold(changes[i])
 	}
 }
 
-// Recorded says that e, a Block, a Skip, an Unblock or an Open, was carried out, so that
-// Due gives it again only when it has changed, and withdraws what no longer
-// holds. A Cause below 0 is one that the graph does not have.
+// Recorded tells the State that e, a Block, Skip, Unblock or Open, was carried out. Due
+// then emits it again only if it has changed, and withdraws what no longer holds. A Cause
+// below 0 is a node that is not in the graph.
 func (s *State) Recorded(e Effect) {
 	told := int32(toldNothing)
 	switch {
@@ -40,7 +39,7 @@ func (s *State) Recorded(e Effect) {
 	s.touch(e.Node)
 }
 
-// Fold is Take of one change. It reports whether the change applied.
+// Fold is Take for one change. It reports whether the change applied.
 func (s *State) Fold(c Change) bool {
 	switch c.Kind {
 	case Tick:
@@ -67,7 +66,7 @@ func (s *State) Fold(c Change) bool {
 		}
 	default:
 		if s.told[c.Node] == toldDoomed && (c.Kind == AttemptEnded || c.Kind == Vanished) {
-			s.told[c.Node] = toldNothing // another attempt of it is cancelled as well
+			s.told[c.Node] = toldNothing // another attempt of it must be cancelled too
 			s.touch(c.Node)
 		}
 		ended := s.facts[c.Node].Phase == Ended && s.facts[c.Node].Outcome == Failed
@@ -75,7 +74,7 @@ func (s *State) Fold(c Change) bool {
 			return false
 		}
 		if c.Kind == Overridden || c.Kind == Reset {
-			s.told[c.Node] = toldNothing // it stands in the place of what was told
+			s.told[c.Node] = toldNothing // the end replaces the effect
 		}
 		s.settle(c.Node)
 		if !ended {
@@ -85,19 +84,17 @@ func (s *State) Fold(c Change) bool {
 	return true
 }
 
-// Due is what is to be done as the State stands now: it tells what has changed
-// since it was asked the last time and hands out free slots. The caller carries
-// all of it out before it takes another change in; an effect that was kept
-// while something was taken in may no longer hold. It costs time in proportion
-// to what changed and what it returns.
+// Due returns the effects that are due now: what has changed since the last call, and the
+// free slots. The caller must carry out all of them before it calls Take again: after that,
+// an effect may no longer hold. The time is proportional to the changes and the results.
 //
-// Effects come in this order: Unblock, Block, Skip, Cancel and Open, then Grants, then
-// Starts in graph order.
+// Effects come in this order: Unblock, Block, Skip, Cancel and Open, then Grants, then Starts in
+// graph order.
 func (s *State) Due() []Effect { return s.DueIf(nil) }
 
-// DueIf is Due for a caller who is asked of every agent, in the order in which
-// they come, whether it may start or go on now. Where one may not, why is told,
-// and no other is asked for; all that are no agents do.
+// DueIf is Due with a check of every agent, in order, before it starts or continues. If
+// admit returns a reason, DueIf calls Crowd with it, asks for no other agent, and starts
+// only nodes that are not agents.
 func (s *State) DueIf(admit func(i int) (why string)) []Effect {
 	s.Crowd("")
 	var out []Effect
@@ -120,7 +117,7 @@ func (s *State) DueIf(admit func(i int) (why string)) []Effect {
 			continue
 		}
 		s.told[i] = is
-		// From one cause to another the 99 stays.
+		// When only the cause changes, the marker 99 stays.
 		if toldMarker(was) && s.facts[i].Phase != Ended && (is < 0 || was == toldSkipped) {
 			out = append(out, Effect{Kind: Unblock, Node: i})
 		}
@@ -165,8 +162,7 @@ func (s *State) DueIf(admit func(i int) (why string)) []Effect {
 	return out
 }
 
-// Crowd keeps all agents from starting and from going on, and says why; empty:
-// none is kept.
+// Crowd keeps all agents from starting and continuing, and records why; empty: they may.
 func (s *State) Crowd(why string) {
 	if s.crowd == why {
 		return
@@ -179,7 +175,7 @@ func (s *State) Crowd(why string) {
 	}
 }
 
-// Asks reports whether an agent would start or go on if it were not for Crowd.
+// Asks reports whether an agent would start or continue without Crowd.
 func (s *State) Asks() bool {
 	if s.stopped || s.full() {
 		return false
@@ -188,7 +184,8 @@ func (s *State) Asks() bool {
 	s.Crowd("")
 	defer s.Crowd(was)
 	for _, q := range []*queue{s.queued, s.ready} {
-		// The queues name the first of all alone; one that is no agent goes with it.
+		// The queues return only the first node of all, which may hide an agent behind a
+		// node that is none.
 		for _, l := range s.lanesOf {
 			if n := &q.lanes[l]; !n.shut && !n.nodes.empty() && !s.pools[n.pool].full() {
 				return true
@@ -198,7 +195,7 @@ func (s *State) Asks() bool {
 	return false
 }
 
-// Bound sets how many nodes may work at once beside max_parallel; 0: no bound.
+// Bound limits how many nodes run at once, in addition to max_parallel; 0: no bound.
 func (s *State) Bound(most int) { s.bound = most }
 
 func (s *State) full() bool {

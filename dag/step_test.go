@@ -164,7 +164,7 @@ func TestStep(t *testing.T) {
 			{"rebuild", "a:running; b:lost", ""},
 			{"exit a 1", "a:failed (exit 1); b:running", "start b#2"},
 		}, RunRunning},
-		{"so does one that is to be tried again", "a b<a/retries=1@10s", []step{
+		{"so does a node that will be retried", "a b<a/retries=1@10s", []step{
 			{"exit a 0", "a:done; b:running", "start b"},
 			{"exit b 1, reset a", "a:running; b:waiting", "start a#2"},
 			{"tick 11s", "a:running; b:waiting", ""},
@@ -370,7 +370,7 @@ func TestStep(t *testing.T) {
 			{"began a 2", "stop:done; a:running; b:waiting", ""},
 			{"exit a 0, began b 1", "stop:done; a:done; b:running", ""},
 		}, RunStopped},
-		{"an attempt that went on without a runner", "a", []step{
+		{"an attempt that continued without a runner", "a", []step{
 			{"asks a", "a:needs input", ""},
 			{"regains a", "a:running", ""},
 		}, RunRunning},
@@ -408,7 +408,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// A State rebuilt from facts tells what is blocked and open, and starts what may.
+// A State rebuilt from facts emits Blocks and Opens, and starts every node that may start.
 func TestRebuildTells(t *testing.T) {
 	g := graphOf(t, "a b<a c<b g/gate d e")
 	s := Rebuild(g, Facts{Now: nine, Nodes: []Fact{
@@ -460,7 +460,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// The clock of a Change is not the State's: only a Tick moves it, never back.
+// The time of a Change does not move the State's clock: only a Tick does, and never back.
 func TestClock(t *testing.T) {
 	g := graphOf(t, "a/retries=1@1m")
 	s := Rebuild(g, Facts{Nodes: make([]Fact, 1), Now: nine})
@@ -480,7 +480,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// What whoever runs the nodes can carry bounds them as max_parallel does.
+// The runner's Bound limits the nodes as max_parallel does.
 func TestBound(t *testing.T) {
 	for _, c := range []struct {
 		graph string

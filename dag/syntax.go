@@ -12,22 +12,22 @@ import (
 
 var (
 	syntaxError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`) })
-	// The library counts lines from 0 in what its parser says, and from 1 in
-	// what its scanner says.
+	// The library counts lines from 0 in errors of its parser, and from 1 in errors of its
+	// scanner.
 	fromZero = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^did not find expected ('-' indicator|key|node content|',' or '[]}]'|<)|^found (duplicate %|incompatible YAML|undefined tag)`)
 	})
 	unknown = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
 	escape  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(?:\\|[^\\])`) })
-	// value is what stands behind the keys and dashes of a line.
+	// value matches the value after the keys and dashes of a line.
 	value = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?: *- +)*(?: *([\w-]+):[ \t]+)?(.*?)(?:[ \t]+#.*)?[ \t\r]*$`)
 	})
 	blockText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[|>][-+0-9]*$`) })
 )
 
-// syntax records what the library says of a source that is not YAML, where it
-// belongs, and says what people mostly meant by what they wrote.
+// syntax records the library's error about a source that is not YAML at its real position,
+// with a hint at the likely mistake.
 func (p *parser) syntax(src []byte, message string) {
 	line, column, hint := 1, 1, ""
 	if m := syntaxError().FindStringSubmatch(message); m != nil {
@@ -74,11 +74,11 @@ func (p *parser) syntax(src []byte, message string) {
 	p.faultAt(line, column, hint, "not YAML: %s", message)
 }
 
-// unquoted looks for a value that was meant as text and has a meaning in YAML, in a
-// line (from 1), or also below it, which is where the library's message belongs
-// then. The hint is empty where there is none.
+// unquoted looks for a value that was meant as text but has a meaning in YAML, in a line
+// (from 1). With below it also looks at the lines after it, to which the library's message
+// then belongs. An empty hint means none.
 func unquoted(lines []string, line int, below bool, message string) (at, column int, hint string) {
-	deeper := -1 // lines indented more are text of a block; -1: none are
+	deeper := -1 // deeper lines are the text of a block; -1: none
 	for i := line - 1; i < len(lines); i++ {
 		text := lines[i]
 		indent := len(text) - len(strings.TrimLeft(text, " "))
@@ -103,8 +103,8 @@ func unquoted(lines []string, line int, below bool, message string) (at, column 
 	return 0, 0, ""
 }
 
-// meant says what to do with a value that was meant as text, and where in it YAML
-// takes it for something else; an empty hint: it is fine.
+// meant returns a hint for a value that was meant as text, and the position at which YAML
+// reads it as something else; an empty hint: the value is fine.
 func meant(key, value, message string) (at int, hint string) {
 	if value == "" {
 		return 0, ""
@@ -137,9 +137,9 @@ func meant(key, value, message string) (at int, hint string) {
 		case rest == "" || strings.HasPrefix(rest, ":"):
 			return 0, ""
 		case first == "'":
-			return end - 1, "the text goes on behind this quote: write '' for a quote in it, or put all of it in double quotes"
+			return end - 1, "the text continues after this quote: write '' for a quote in it, or put all of it in double quotes"
 		}
-		return end - 1, `the text goes on behind this quote: write \" for a quote in it, or put all of it in single quotes`
+		return end - 1, `the text continues after this quote: write \" for a quote in it, or put all of it in single quotes`
 	}
 	if strings.HasPrefix(value, "- ") || strings.HasPrefix(value, "? ") {
 		return 0, quote
@@ -158,7 +158,7 @@ func meant(key, value, message string) (at int, hint string) {
 	return colon, hint
 }
 
-// closing is where the brackets that begin a value are closed, or -1.
+// closing returns the position at which the brackets of a value close, or -1.
 func closing(value string) int {
 	depth := 0
 	for i := 0; i < len(value); i++ {
@@ -180,7 +180,7 @@ func closing(value string) int {
 	return -1
 }
 
-// quoted is where the quote that begins a value ends, or -1.
+// quoted returns the position at which the quote of a value ends, or -1.
 func quoted(value string) int {
 	for i := 1; i < len(value); i++ {
 		switch {

@@ -12,7 +12,7 @@ var (
 
 func (o Outcome) String() string { return outcomes[o] }
 
-// MarshalText writes the outcome's name, as records hold it.
+// MarshalText returns the outcome's name, as in records.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(outcomes[o]), nil }
 
 func (o *Outcome) UnmarshalText(b []byte) error {
@@ -26,7 +26,7 @@ func (o *Outcome) UnmarshalText(b []byte) error {
 
 func (a Activity) String() string { return activities[a] }
 
-// MarshalText writes the activity's name, as records hold it.
+// MarshalText returns the activity's name, as in records.
 func (a Activity) MarshalText() ([]byte, error) { return []byte(activities[a]), nil }
 
 func (a *Activity) UnmarshalText(b []byte) error {

@@ -2,13 +2,13 @@ package dag
 
 import "github.com/dominikbraun/graph"
 
-// forest is a graph laid out as trees: a node with several dependencies stands
-// under the one that has the longest way to it.
+// forest is a graph arranged as trees: a node with several dependencies is below the one
+// with the longest path to it.
 type forest struct {
 	roots []int
-	under []int   // the node that each stands under; -1: a root
-	below [][]int // those that stand under it, in graph order
-	deps  [][]int // all of its dependencies that are drawn
+	under []int   // parent of each node; -1: a root
+	below [][]int // children, in graph order
+	deps  [][]int // all of its drawn dependencies
 }
 
 func (g *Graph) forest(d graph.Graph[string, string]) (*forest, error) {
@@ -40,15 +40,15 @@ func (g *Graph) forest(d graph.Graph[string, string]) (*forest, error) {
 	return f, nil
 }
 
-// Twig is a node in its place in the drawing of a graph.
+// Twig is a node with its position in the drawing of a graph.
 type Twig struct {
 	Node  int
-	Under int  // the place, in the drawing, of the node that it stands under; -1: of none
-	Last  bool // no other stands under the same one after it
+	Under int  // index in the drawing of its parent; -1: none
+	Last  bool // last child of its parent
 }
 
-// Twigs is the drawing that Draw writes as text, for whoever draws it with more
-// beside each node: each node once, and below the one that it stands under.
+// Twigs returns the drawing that Draw writes as text, for callers that draw more beside
+// each node: each node once, below its parent.
 func (g *Graph) Twigs() ([]Twig, error) {
 	d, err := g.reduced()
 	if err != nil {

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Slot is when a node would be at work as a graph unfolds, from the beginning.
+// Slot is when a node would run, counted from the beginning.
 type Slot struct {
 	Node       int
 	Start, End time.Duration
-	Opened     bool // a gate, which a person opens at Start: no time is counted for that
-	Blocked    bool // it never starts: what it waits for has failed
+	Opened     bool // a gate, which a person opens at Start: its time does not count
+	Blocked    bool // it never starts, because a dependency has failed
 }
 
-// Unfold is when the nodes would be at work if every one succeeded and took as long
-// as took says, with as many at once as parallel allows; 0: as the graph does. What
-// presets say has happened before. It is what the scheduler itself decides, without
-// conditions (if:), whose values nobody knows before.
+// Unfold returns when the nodes would run if every one succeeded and took as long as took
+// returns. parallel is how many run at once; 0: as the graph says. presets are changes that
+// have happened before. The order is that of the scheduler, without conditions (if:), whose
+// values are not known in advance.
 func (g *Graph) Unfold(parallel int, took func(i int) time.Duration, presets ...Change) []Slot {
 	u := *g.Unconditional()
 	if parallel > 0 {
@@ -58,13 +58,13 @@ func (g *Graph) Unfold(parallel int, took func(i int) time.Duration, presets ...
 	}
 }
 
-// end is the end of a node to come.
+// end is the future end of a node.
 type end struct {
 	at     time.Duration
 	change Change
 }
 
-// toEnd is a heap of them, the next one first.
+// toEnd is a heap of ends, the next one first.
 type toEnd []end
 
 func (e toEnd) Len() int { return len(e) }

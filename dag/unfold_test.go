@@ -8,9 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A graph unfolds as its scheduler would have it: each node once, behind what it
-// waits for, never more at once than allowed, and, when nothing but the graph holds
-// it up, in the time of its critical chain.
+// Unfold follows the scheduler: each node once, after its dependencies, never more at once
+// than allowed. If only the graph limits it, it takes the time of the critical chain.
 func TestUnfold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, true)

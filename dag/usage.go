@@ -1,7 +1,7 @@
 package dag
 
-// Usage is what was used of a model, in tokens. Input is without what came
-// from a cache or went into one.
+// Usage is the use of a model, in tokens. Input excludes tokens read from or written to a
+// cache.
 type Usage struct {
 	Input       int64 `json:"input"`
 	Output      int64 `json:"output"`
@@ -14,21 +14,20 @@ func (u Usage) each(v Usage, f func(a, b int64) int64) Usage {
 	return Usage{f(u.Input, v.Input), f(u.Output, v.Output), f(u.CacheRead, v.CacheRead), f(u.CacheCreate, v.CacheCreate)}
 }
 
-// Plus is the sum of both.
+// Plus returns the sum of both.
 func (u Usage) Plus(v Usage) Usage { return u.each(v, func(a, b int64) int64 { return a + b }) }
 
-// Beyond is what u has more than v, count by count; never less than nothing.
+// Beyond returns u minus v, count by count, but not below 0.
 func (u Usage) Beyond(v Usage) Usage { return u.each(v, func(a, b int64) int64 { return max(a-b, 0) }) }
 
-// AtLeast is the larger of both, count by count.
+// AtLeast returns the larger of both, count by count.
 func (u Usage) AtLeast(v Usage) Usage { return u.each(v, func(a, b int64) int64 { return max(a, b) }) }
 
-// AtMost is the smaller of both, count by count.
+// AtMost returns the smaller of both, count by count.
 func (u Usage) AtMost(v Usage) Usage { return u.each(v, func(a, b int64) int64 { return min(a, b) }) }
 
-// Counted is what counts against a budget. What is read from a cache does not:
-// it costs a small part of the others, and in a long conversation it is nearly
-// all there is.
+// Counted returns the tokens that count against a budget. Cache reads do not: they cost a
+// small part of the others, and in a long conversation they are nearly all tokens.
 func (u Usage) Counted() int64 { return u.Input + u.Output + u.CacheCreate }
 
 // Budget bounds what a node or a run may use; zero means no bound.

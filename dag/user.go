@@ -11,10 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// User is what a person sets for all their runs, of all projects.
+// User is a person's own configuration, for all their runs of all projects.
 type User struct {
 	MaxAgents int      // how many agents work at the same time; 0: no bound
-	Hosts     []string // hosts beside its own that the dashboard answers at, as written; see HostOrigin
+	Hosts     []string // additional hosts of the dashboard, as written; see HostOrigin
 }
 
 func userFields() []field[User] {
@@ -28,7 +28,7 @@ func userFields() []field[User] {
 	}
 }
 
-// hostName refuses a host that no browser would name.
+// hostName refuses a host that no browser would send.
 func hostName(p *parser, _ string, at *yaml.Node, s string) bool {
 	if _, err := HostOrigin(s); err != nil {
 		p.fault(at, "as in localhost:9000 or https://name.example", "host %q: %v", shorten(s), err)
@@ -37,8 +37,8 @@ func hostName(p *parser, _ string, at *yaml.Node, s string) bool {
 	return true
 }
 
-// HostOrigin is the origin of the pages of a host: HOST or HOST:PORT, with http:// or
-// https:// in front. Without a scheme it is http.
+// HostOrigin returns the origin of the pages of a host. host is HOST or HOST:PORT,
+// optionally with http:// or https:// in front; without a scheme it is http.
 func HostOrigin(host string) (string, error) {
 	if !strings.Contains(host, "://") {
 		host = "http://" + host
@@ -46,20 +46,20 @@ func HostOrigin(host string) (string, error) {
 	u, err := url.Parse(strings.ToLower(host))
 	switch {
 	case err != nil:
-		return "", errors.New("it is no address")
+		return "", errors.New("not an address")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "", errors.New("its scheme is neither http nor https")
+		return "", errors.New("the scheme is neither http nor https")
 	case u.Hostname() == "" || strings.Trim(u.Hostname(), "abcdefghijklmnopqrstuvwxyz0123456789-._:") != "":
-		return "", errors.New("it names no host; each host stands for itself, without patterns")
+		return "", errors.New("the host name is missing or a pattern; list each host by its full name")
 	case u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("it is more than a host and a port")
+		return "", errors.New("more than a host and a port")
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// ParseUser reads a person's configuration. name is what faults call the file.
-// The error is of type Faults and holds all there is to say at once. A file
-// without a key is one that says nothing.
+// ParseUser reads a person's configuration. name is the name of the file in faults. The
+// error is of type Faults and holds all problems at once. A missing key leaves its field
+// empty.
 func ParseUser(name string, src []byte) (User, error) {
 	var empty yaml.Node
 	if err := yaml.Unmarshal(src, &empty); err == nil && (empty.Kind == 0 || isNull(empty.Content[0])) && len(src) <= maxSource {
@@ -98,7 +98,7 @@ func userKeys() (keys []key) {
 	return keys
 }
 
-// UserSchema is the JSON Schema of a person's configuration, for editors.
+// UserSchema returns the JSON Schema of a person's configuration, for editors.
 func UserSchema() []byte {
 	root := object(userKeys())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -35,8 +35,8 @@ func TestParseUser(t *testing.T) {
 	}
 }
 
-// TestCrowd: agents that may not start are passed over and say why, what is no
-// agent starts, and who is asked about comes in graph order.
+// TestCrowd: agents that may not start are passed over with a reason; other nodes start;
+// admit is asked in graph order.
 func TestCrowd(t *testing.T) {
 	g, _, err := Parse("c", []byte(`session: s
 max_parallel: 3
@@ -86,7 +86,7 @@ agents:
 	}
 }
 
-// A host of the dashboard is a host and a port, each for itself.
+// Each host of the dashboard is a host and a port, without patterns.
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]string{
 		"localhost:9000":                   "http://localhost:9000",

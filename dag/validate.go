@@ -23,8 +23,8 @@ var (
 	envName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(envPattern) })
 )
 
-// reserved are the names of files of a run's folder, beside which every node
-// has a folder of its own; compared without regard to case.
+// reserved are the names of files in a run's folder, which also holds a folder for every
+// node; compared without case.
 var reserved = []string{
 	"bin", "config.yml", "env", "env.json", "graph.json", "plan.json", "records.jsonl", "refused", "requests",
 	"run.json", "runner.json", "runner.lock", "runner.log", "runner.sock", "sock", "tmp",
@@ -58,42 +58,42 @@ func safeSession(p *parser, _ string, at *yaml.Node, s string) bool {
 
 func safeBranch(p *parser, _ string, at *yaml.Node, s string) bool {
 	if why := badBranch(s); why != "" {
-		p.fault(at, "", "branch %q is not one git takes: %s", shorten(s), why)
+		p.fault(at, "", "git does not accept the branch name %q: %s", shorten(s), why)
 		return false
 	}
 	return true
 }
 
-// badBranch says why git check-ref-format --branch refuses a name, or "".
-// What it would expand, such as @{-1}, is refused as well.
+// badBranch returns why git check-ref-format --branch refuses a name, or "". It also
+// refuses forms that git would expand, such as @{-1}.
 func badBranch(s string) string {
 	switch {
 	case s == "":
-		return "it is empty"
+		return "the name is empty"
 	case s[0] == '-':
-		return "it begins with a dash"
+		return "the name begins with a dash"
 	case s == "HEAD" || s == "@":
-		return "git has another meaning for it"
+		return "git gives the name another meaning"
 	case strings.Contains(s, ".."):
-		return "it contains .."
+		return "the name contains .."
 	case strings.Contains(s, "@{"):
-		return "it contains @{"
+		return "the name contains @{"
 	case strings.HasSuffix(s, "."):
-		return "it ends with a dot"
+		return "the name ends with a dot"
 	case len(s) > 200:
-		return "it has more than 200 bytes"
+		return "the name has more than 200 bytes"
 	}
 	if i := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) }); i >= 0 {
-		return fmt.Sprintf("it contains %q", s[i])
+		return fmt.Sprintf("the name contains %q", s[i])
 	}
 	for part := range strings.SplitSeq(s, "/") {
 		switch {
 		case part == "":
-			return "it has an empty part between slashes"
+			return "the name has an empty part between slashes"
 		case part[0] == '.':
-			return "a part of it begins with a dot"
+			return "a part of the name begins with a dot"
 		case strings.HasSuffix(part, ".lock"):
-			return "a part of it ends with .lock"
+			return "a part of the name ends with .lock"
 		}
 	}
 	return ""
@@ -111,7 +111,7 @@ func oneLine(p *parser, key string, at *yaml.Node, s string) bool {
 	return true
 }
 
-// noOption refuses what a program would take for an option.
+// noOption refuses what a program would read as an option.
 func noOption(p *parser, key string, at *yaml.Node, s string) bool {
 	if strings.HasPrefix(s, "-") {
 		p.fault(at, "", "%s %q begins with a dash", key, shorten(s))
@@ -178,8 +178,8 @@ func projectPattern(p *parser, key string, at *yaml.Node, s string) bool {
 	return false
 }
 
-// validate checks what concerns more than one key, or more than one agent,
-// and fills in the defaults that depend on others.
+// validate checks relations between keys and between agents, and fills in the defaults that
+// depend on others.
 func (p *parser) validate(g *Graph) {
 	index := p.names(g)
 	for i := range g.Nodes {
@@ -208,7 +208,7 @@ func (p *parser) validate(g *Graph) {
 		if n.Branch == "" && n.HasBranch() && g.Session != "" && n.Name != "" {
 			n.Branch = g.Session + "/" + n.Name
 			if why := badBranch(n.Branch); why != "" {
-				p.fault(src.where("name"), "give it a branch of its own", "branch %q is not one git takes: %s", n.Branch, why)
+				p.fault(src.where("name"), "give it a branch of its own", "git does not accept the branch name %q: %s", n.Branch, why)
 			}
 		}
 		if n.When == Always && !n.Finally && len(n.DependsOn) == 0 && src.has("when") && !src.unread("depends_on") {
@@ -226,7 +226,7 @@ func (p *parser) validate(g *Graph) {
 
 const maxFinally = 100 // each waits for every node
 
-// finallyLast moves what stands under finally behind the other nodes.
+// finallyLast moves the nodes under finally behind the others.
 func (p *parser) finallyLast(g *Graph) {
 	var agents, finally []int
 	for i := range g.Nodes {
@@ -315,7 +315,7 @@ func (p *parser) taskText(n *Node, src source) {
 	}
 }
 
-// taskFile is the content of a task file, or empty after a fault.
+// taskFile returns the content of a task file, or "" after a fault.
 func (p *parser) taskFile(at *yaml.Node, name string) string {
 	if p.opts.ReadFile == nil {
 		p.fault(at, "write it as task", "task_file cannot be used here")
@@ -335,8 +335,8 @@ func (p *parser) taskFile(at *yaml.Node, name string) string {
 	return ""
 }
 
-// branches reports branches that cannot exist side by side: git keeps each as
-// a file, on some systems without regard to case.
+// branches reports branches that cannot exist together: git keeps each as a file, on some
+// systems without regard to case.
 func (p *parser) branches(g *Graph) {
 	first := make(map[string]int, len(g.Nodes))
 	at := func(i int) *yaml.Node {
@@ -359,7 +359,7 @@ func (p *parser) branches(g *Graph) {
 		if strings.EqualFold(n.Name, g.Nodes[j].Name) {
 			continue // the name is the fault
 		}
-		hint := "each needs its own"
+		hint := "each agent needs its own branch"
 		if g.Nodes[j].Branch != n.Branch {
 			hint = fmt.Sprintf("%q and %q differ only in case", g.Nodes[j].Branch, n.Branch)
 		}
@@ -381,8 +381,8 @@ func (p *parser) branches(g *Graph) {
 	}
 }
 
-// dependencies reports missing ones, those of a node on itself, and cycles.
-// Names of matrices are suggested as well.
+// dependencies reports missing dependencies, self-dependencies and cycles. It suggests
+// names of matrices as well.
 func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string][]string) {
 	deps := make([][]int, len(g.Nodes))
 	dependents := make([][]int, len(g.Nodes))
@@ -443,13 +443,13 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string]
 	})
 }
 
-// cycles calls report for each edge that closes a cycle in a depth-first walk,
-// with the nodes of the cycle. Without those edges no cycle is left. It is
-// linear; the slice is only valid during the call.
+// cycles calls report for each edge that closes a cycle in a depth-first walk, with the
+// nodes of the cycle. Without those edges no cycle is left. The time is linear; the slice
+// is only valid during the call.
 func cycles(deps [][]int, report func(path []int)) {
 	const unseen, onPath, finished = 0, 1, 2
 	state := make([]uint8, len(deps))
-	depth := make([]int, len(deps)) // of those on the path
+	depth := make([]int, len(deps)) // position on the current path
 	next := make([]int, len(deps))
 	var path []int
 	for root := range deps {
@@ -478,7 +478,7 @@ func cycles(deps [][]int, report func(path []int)) {
 	}
 }
 
-// cyclePath is "a -> b -> a"; the middle of a long one is left out.
+// cyclePath returns "a -> b -> a", without the middle if the cycle is long.
 func cyclePath(g *Graph, nodes []int) string {
 	const most = 20
 	var b strings.Builder
@@ -494,16 +494,16 @@ func cyclePath(g *Graph, nodes []int) string {
 	return b.String() + g.Nodes[nodes[0]].Name
 }
 
-// suggester finds what a person may have meant. It makes a bounded number of
-// comparisons, so that a file of nothing but mistakes stays linear.
+// suggester finds what a person may have meant. It makes a bounded number of comparisons,
+// so that a file full of mistakes stays linear.
 type suggester struct{ left int }
 
-// near is a hint that names the candidate nearest to word, or "".
+// near returns a hint that names the candidate nearest to word, or "".
 func (s *suggester) near(word string, candidates []string) string {
 	return s.nearExcept(word, candidates, func(string) bool { return false })
 }
 
-// nearExcept is near without the candidates of which not is true.
+// nearExcept is near without the candidates for which not is true.
 func (s *suggester) nearExcept(word string, candidates []string, not func(string) bool) string {
 	candidates = candidates[:min(len(candidates), max(s.left, 0))]
 	s.left -= len(candidates)
@@ -514,9 +514,9 @@ func (s *suggester) nearExcept(word string, candidates []string, not func(string
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// Nearest is the candidate that a person most likely meant by word: one that
-// differs in case alone, or in - and blanks for _, else the one of fewest edits,
-// as long as they are few for its length; "" where there is none.
+// Nearest returns the candidate that a person most likely meant by word: one that differs
+// only in case, or in - and blanks for _; else the one with the fewest edits, if they are
+// few for its length; else "".
 func Nearest(word string, candidates []string) string {
 	return nearest(word, candidates, func(string) bool { return false })
 }
@@ -544,8 +544,8 @@ func nearest(word string, candidates []string, not func(string) bool) string {
 	return best
 }
 
-// distance is the number of edits (insert, delete, replace, swap neighbours)
-// between two byte strings, or more than limit as soon as it must be more.
+// distance returns the number of edits (insert, delete, replace, swap neighbors) between
+// two byte strings, or more than limit as soon as it must be more.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

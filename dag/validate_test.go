@@ -55,8 +55,7 @@ func TestBranchRulesAreGitsForAny(t *testing.T) {
 	})
 }
 
-// Without the edges that cycles reports, no cycle is left; each reported path
-// is one.
+// Without the edges that cycles reports, no cycle is left; each reported path is a cycle.
 func TestCycles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "nodes")
@@ -117,7 +116,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// A file of nothing but mistakes gets an answer for each, in one pass.
+// A file full of mistakes gets an error for each, in one pass.
 func TestManyFaults(t *testing.T) {
 	const n = 5000
 	var b strings.Builder

@@ -2,15 +2,15 @@ package dag
 
 import "time"
 
-// wakeup is a moment from which on a node may be retried or an account used.
+// wakeup is the time at which a node may be retried or an account used again.
 type wakeup struct {
 	at      time.Time
 	node    int32 // -1: account
 	account int32
 }
 
-// wakes is a binary min-heap by time. Entries that no longer matter stay in it
-// until they come first.
+// wakes is a binary min-heap by time. Entries that no longer matter stay in it until they
+// are first.
 type wakes []wakeup
 
 func (w *wakes) push(u wakeup) {
@@ -46,7 +46,7 @@ func (w *wakes) pop() wakeup {
 	return first
 }
 
-// trim drops what no longer matters from the front.
+// trim removes entries that no longer matter from the front.
 func (w *wakes) trim(s *State) {
 	for len(*w) > 0 {
 		u := (*w)[0]

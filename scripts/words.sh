@@ -38,7 +38,6 @@ agents/testkit/agenttest 4
 agents/testkit/chaos 1
 agents/testkit/modeltest 1
 agents/testkit/scripted 1
-dag 19
 server 6
 server/api 12
 server/changes 3

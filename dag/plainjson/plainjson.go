@@ -1,11 +1,10 @@
-// Package plainjson reads JSON that encoding/json wrote, and no other, at a tenth
-// of its price: files with thousands of lines or nodes are read whole by each
-// command.
+// Package plainjson reads JSON that encoding/json wrote, and no other, in a tenth of the
+// time: each command reads files with thousands of lines or nodes.
 //
-// A Cursor walks along the text, and its caller says what stands where. What the
-// Cursor cannot take in as encoding/json would (space between values, null, a
-// number with a fraction) makes it fail. Then all that it returned counts for
-// nothing, and the caller reads the text with encoding/json.
+// A Cursor moves along the text, and its caller says which value comes next. The Cursor
+// fails at anything that encoding/json would not have written (space between values, null,
+// a number with a fraction). Then the caller discards everything the Cursor returned and
+// reads the text with encoding/json.
 package plainjson
 
 import (
@@ -14,20 +13,20 @@ import (
 	"math"
 )
 
-// Cursor is a place in a text. Once it has failed it stays so, and what it returns
-// is nothing.
+// Cursor is a position in a text. After a failure it stays failed, and its results are not
+// valid.
 type Cursor struct {
 	rest   []byte
-	whole  string // the text; empty: strings are copied out of it one by one
+	whole  string // the text; empty: strings are copied one by one
 	failed bool
 }
 
-// Read has walk go over text, which is one value, and reports whether it did, from
-// the first to the last byte. What it returned does not hold on to text.
+// Read calls walk on text, which must be one value, and reports whether walk read all of
+// it. The results do not refer to text.
 func Read(text []byte, walk func(*Cursor)) bool { return read(&Cursor{rest: text}, walk) }
 
-// ReadKept is Read for what is kept as a whole: the strings are parts of one copy
-// of text.
+// ReadKept is Read for results that are kept together: the strings are parts of one copy of
+// text.
 func ReadKept(text []byte, walk func(*Cursor)) bool {
 	return read(&Cursor{rest: text, whole: string(text)}, walk)
 }
@@ -37,13 +36,13 @@ func read(c *Cursor, walk func(*Cursor)) bool {
 	return !c.failed && len(c.rest) == 0
 }
 
-// Fail makes c fail: what stands there is not known to the caller.
+// Fail makes c fail: the caller does not know what comes next.
 func (c *Cursor) Fail() { c.failed = true }
 
-// Check makes c fail where err is one.
+// Check makes c fail if err is not nil.
 func (c *Cursor) Check(err error) { c.failed = c.failed || err != nil }
 
-// skip goes over one character, which must be b.
+// skip passes one character, which must be b.
 func (c *Cursor) skip(b byte) {
 	if c.failed || len(c.rest) == 0 || c.rest[0] != b {
 		c.failed = true
@@ -54,8 +53,8 @@ func (c *Cursor) skip(b byte) {
 
 func (c *Cursor) at(b byte) bool { return !c.failed && len(c.rest) > 0 && c.rest[0] == b }
 
-// Object goes over an object that has members. member is called in front of
-// each value, and goes over it.
+// Object reads an object that has members. It calls member before each value; member must
+// read the value.
 func (c *Cursor) Object(member func(key []byte)) {
 	for open := byte('{'); ; open = ',' {
 		c.skip(open)
@@ -72,8 +71,8 @@ func (c *Cursor) Object(member func(key []byte)) {
 	}
 }
 
-// Array goes over an array that has elements. element is called in front of each,
-// and goes over it.
+// Array reads an array that has elements. It calls element before each; element must read
+// it.
 func (c *Cursor) Array(element func()) {
 	for open := byte('['); ; open = ',' {
 		c.skip(open)
@@ -88,8 +87,8 @@ func (c *Cursor) Array(element func()) {
 	}
 }
 
-// literal goes over a string and returns it with its quotes, and whether it is
-// as it reads: ASCII, without escapes.
+// literal reads a string and returns it with its quotes; plain: it is ASCII without
+// escapes.
 func (c *Cursor) literal() (quoted []byte, plain bool) {
 	if !c.at('"') {
 		c.failed = true
@@ -112,8 +111,7 @@ func (c *Cursor) literal() (quoted []byte, plain bool) {
 	return nil, false
 }
 
-// Plain is a string that is as it reads: ASCII, without escapes. It is part of the
-// text.
+// Plain reads a string that must be ASCII without escapes. The result is part of the text.
 func (c *Cursor) Plain() (b []byte, ok bool) {
 	quoted, plain := c.literal()
 	if c.failed = c.failed || !plain; c.failed {
@@ -122,7 +120,7 @@ func (c *Cursor) Plain() (b []byte, ok bool) {
 	return quoted[1 : len(quoted)-1], true
 }
 
-// Text is a string.
+// Text reads a string.
 func (c *Cursor) Text() string {
 	quoted, plain := c.literal()
 	switch {
@@ -137,27 +135,27 @@ func (c *Cursor) Text() string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// unquote is apart from Text for its variable, which has to be allocated.
+// unquote is apart from Text because its variable escapes to the heap.
 func (c *Cursor) unquote(quoted []byte) (t string) {
 	c.Check(json.Unmarshal(quoted, &t))
 	return t
 }
 
-// Texts are the strings of an array that has some.
+// Texts reads the strings of an array that has some.
 func (c *Cursor) Texts() []string {
 	all := make([]string, 0, 2)
 	c.Array(func() { all = append(all, c.Text()) })
 	return all
 }
 
-// Into hands a string with its quotes to read.
+// Into passes a string with its quotes to read.
 func (c *Cursor) Into(read func([]byte) error) {
 	if quoted, _ := c.literal(); !c.failed {
 		c.Check(read(quoted))
 	}
 }
 
-// Bool is true or false.
+// Bool reads true or false.
 func (c *Cursor) Bool() bool {
 	rest, is := bytes.CutPrefix(c.rest, []byte("true"))
 	if !is {
@@ -173,10 +171,10 @@ func (c *Cursor) Bool() bool {
 	return is
 }
 
-// Natural is a whole number from 0 on.
+// Natural reads a whole number from 0 on.
 func (c *Cursor) Natural() (n uint64) {
 	digits := bytes.IndexFunc(c.rest, func(r rune) bool { return r < '0' || r > '9' })
-	// 19 digits always fit, and a number has no 0 in front.
+	// 19 digits always fit, and a number has no leading 0.
 	if c.failed || digits < 1 || digits > 19 || digits > 1 && c.rest[0] == '0' {
 		c.failed = true
 		return 0
@@ -188,7 +186,7 @@ func (c *Cursor) Natural() (n uint64) {
 	return n
 }
 
-// Int64 is a whole number.
+// Int64 reads a whole number.
 func (c *Cursor) Int64() int64 {
 	negative := c.at('-')
 	if negative {
@@ -205,7 +203,7 @@ func (c *Cursor) Int64() int64 {
 	return int64(n)
 }
 
-// Int is a whole number.
+// Int reads a whole number.
 func (c *Cursor) Int() int {
 	n := c.Int64()
 	if int64(int(n)) != n {

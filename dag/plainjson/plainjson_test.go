@@ -39,7 +39,7 @@ func (v *value) read(c *Cursor) {
 	})
 }
 
-// What is taken in is what encoding/json takes in, whether or not the text is kept.
+// Read accepts what encoding/json accepts, whether or not the text is kept.
 func TestReadsAsEncodingJSON(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`{"text":"a b","texts":["","x\ny","é"],"yes":true,"n":-9223372036854775807,"u":9999999999999999999,"map":{"k":-7}}`: true,
