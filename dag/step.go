@@ -185,7 +185,7 @@ func (s *State) Asks() bool {
 	defer s.Crowd(was)
 	for _, q := range []*queue{s.queued, s.ready} {
 		// The queues return only the first node of all, which may hide an agent behind a
-		// node that is none.
+		// node without an agent.
 		for _, l := range s.lanesOf {
 			if n := &q.lanes[l]; !n.shut && !n.nodes.empty() && !s.pools[n.pool].full() {
 				return true

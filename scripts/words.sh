@@ -21,14 +21,7 @@ agents/kinds/transcript 7
 agents/platform/limits 2
 agents/platform/notice 3
 agents/platform/proc 3
-agents/platform/tmux 9
-agents/records/alert 1
-agents/records/audit 1
-agents/records/event 3
-agents/records/incident 4
-agents/records/ledger 6
-agents/records/locks 1
-agents/records/mail 11
+agents/platform/tmux 10
 agents/runs/attempt 18
 agents/runs/host 5
 agents/runs/host/hosttest 3
@@ -50,8 +43,6 @@ server/store 21
 server/terminal 3
 server/watch 9
 server/watchdog 8
-signals 7
-signals/mailbox 9
 web/bench 1
 web/e2e 2
 web/src/agents 1

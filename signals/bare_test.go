@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestNoFileDescriptorIsNoMarker: what cannot be opened for want of a file
-// descriptor is not observed, and is observed as it was when there is one again.
+// TestNoFileDescriptorIsNoMarker: without free file descriptors, a marker is not observed.
+// Once there is one again, it is observed as it was.
 func TestNoFileDescriptorIsNoMarker(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a"+Suffix), []byte("0\n"), 0o644); err != nil {
@@ -52,7 +52,7 @@ func TestNoFileDescriptorIsNoMarker(t *testing.T) {
 	}
 }
 
-// TestNamedOnce: what cannot be written is named once.
+// TestNamedOnce: an error of a write names the file once.
 func TestNamedOnce(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {

@@ -1,13 +1,13 @@
-// Package signals holds the files by which cmux's processes coordinate:
-// locks, append-only logs, markers, and the folder they live in.
+// Package signals holds the files by which cmux's processes coordinate: locks, append-only
+// logs, markers, and the folder that holds them.
 //
-// Every process may be killed at any moment, and so may the machine. So a
-// whole file is replaced by WriteFile and is either old or new; a Log grows by
-// single writes and repairs a torn end; a Lock dies with its process; a
-// marker is published by link, which lets the first one stand.
+// Every process may be killed at any moment, and the machine may lose power. So WriteFile
+// replaces a whole file, which is then either old or new. A Log grows by single writes and
+// repairs a torn end. A Lock ends with its process. A marker is published with a link, so
+// that the first one wins.
 //
-// Files are read and judged apart: a Scanner observes what lies in the
-// signals folder, and Judge, which is pure, says what that means beside what
-// the run's records know. A Watcher only says where to look; whoever uses it
-// also scans now and then, as some file systems tell nothing.
+// Reading and judging are apart: a Scanner observes the files in the signals folder, and
+// Judge, a pure function, compares them with the run's records. A Watcher only reports
+// which files changed; its user must also scan from time to time, because some file systems
+// report no events.
 package signals

@@ -93,7 +93,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// Several lines at once on a disk with room for some: what fitted whole stays.
+// Several lines at once on a disk with room for some: the lines that fitted whole stay.
 func TestDiskFullWithinABatch(t *testing.T) {
 	ctx := context.Background()
 	dir := tmpfs(t, "size=64k")

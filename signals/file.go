@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrDiskFull is wrapped by every error of this package that means a full
-// disk or a used-up quota. What was in the file before is still there.
+// ErrDiskFull is wrapped by every error of this package that means a full disk or a used-up
+// quota. The file keeps its earlier content.
 var ErrDiskFull = errors.New("the disk is full: free some space and try again")
 
-// ErrReadOnly is wrapped by every error of this package that means the folder
-// cannot be written by this user.
+// ErrReadOnly is wrapped by every error of this package that means that this user cannot
+// write to the folder.
 var ErrReadOnly = errors.New("the folder is not writable: check its owner, its mode and its mount")
 
-// explain adds to an error of the operating system what to do about it.
+// explain adds advice to an error of the operating system.
 func explain(err error) error {
 	switch {
 	case err == nil:
@@ -32,27 +32,26 @@ func explain(err error) error {
 	return err
 }
 
-// Explain makes the error of a write tell, with ErrDiskFull and ErrReadOnly,
-// what to do about it.
+// Explain wraps the error of a write in ErrDiskFull or ErrReadOnly, which say what to do,
+// if one of them applies.
 func Explain(err error) error { return explain(err) }
 
-// WriteFile replaces the file name by data, durably: after a crash or a power
-// cut it holds all of the old content or all of the new. On failure the old
-// file stands and nothing is left beside it. A file that exists as a symbolic
-// link is replaced, not followed.
+// WriteFile replaces the file name by data, durably: after a crash or a power cut it holds
+// all of the old content or all of the new. On failure the old file stays and no other file
+// is left. A symbolic link is replaced, not followed.
 func WriteFile(name string, data []byte, perm fs.FileMode) error {
 	return WriteFiles(filepath.Dir(name), File{filepath.Base(name), data, perm})
 }
 
-// File is a file of a folder that is to be written.
+// File is a file to write into a folder.
 type File struct {
 	Name string
 	Data []byte
 	Perm fs.FileMode
 }
 
-// WriteFiles is WriteFile of several files of the folder dir. All of them are
-// durable once it returns, for which their names take one sync together.
+// WriteFiles is WriteFile for several files of the folder dir. All of them are durable when
+// it returns; their names share one sync.
 func WriteFiles(dir string, files ...File) error {
 	d, err := dirFD(dir)
 	if err != nil {
@@ -70,7 +69,7 @@ func WriteFiles(dir string, files ...File) error {
 	return nil
 }
 
-// replace is WriteFile in the open folder d, whose entries are not synced.
+// replace is WriteFile in the open folder d, without syncing the folder.
 func replace(d int, dir string, file File) error {
 	name := filepath.Join(dir, file.Name)
 	temp := hidden(file.Name)
@@ -105,8 +104,8 @@ func syncDir(dir string) error {
 	return errors.Join(syncFD(fd), unix.Close(fd))
 }
 
-// syncFD makes the entries of an open folder durable. File systems that cannot
-// sync a folder say EINVAL or ENOTSUP; they need no help or accept none.
+// syncFD makes the entries of an open folder durable. It ignores EINVAL and ENOTSUP, which
+// file systems return that cannot sync a folder.
 func syncFD(dir int) error {
 	err := retryEINTR(func() error { return unix.Fsync(dir) })
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
@@ -115,7 +114,7 @@ func syncFD(dir int) error {
 	return err
 }
 
-// retryEINTR repeats a system call that a signal cut short.
+// retryEINTR repeats a system call that a signal interrupted.
 func retryEINTR(call func() error) error {
 	for {
 		if err := call(); err != syscall.EINTR {

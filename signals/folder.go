@@ -14,46 +14,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is the name of the project's folder at the project's root, and Dir
-// that of the markers, inside it.
+// Folder is the name of the project's folder in the project's root, and Dir that of the
+// markers' folder in it.
 const (
 	Folder = ".cmux"
 	Dir    = "signals"
 	Locks  = "locks"
 )
 
-// ignore keeps the folder out of the person's repository, all but the journal.
+// ignore keeps the folder, except for the journal, out of the person's repository.
 const ignore = `# Written by cmux. The journal can be tracked; the rest is this machine's.
 *
 !/journal/
 !/journal/**
 `
 
-// kept are the folders that git clean -fdx must spare in any case.
+// kept are the folders that git clean -fdx must never remove.
 var kept = []string{Dir, "runs", Locks}
 
 // shared are the entries that a person may want to track with the project.
 var shared = []string{"journal", "config.yml"}
 
-// excluded is what stands in the repository's info/exclude while the folder is
-// a repository of its own: git does not look for a .gitignore inside those.
+// excluded is the text in the repository's info/exclude while the folder is a repository of
+// its own, because git reads no .gitignore in such a folder.
 const excluded = `# cmux: this stands here as long as .cmux has no journal and no config.yml
 /.cmux/
 `
 
-// Init makes the project's folder at root, the top of a working tree, ready as
-// far as it is not. It may be called at any time, by any number of processes,
-// and starts no other.
+// Init creates what is missing of the project's folder at root, the top of a working tree.
+// It may be called at any time, by any number of processes, and starts no other.
 //
-// `git clean -fdx` skips an ignored folder that is a repository of its own, so
-// signals/, runs/ and locks/ each hold an empty one. The whole folder holds one too,
-// and is named in the repository's info/exclude, which spares every file in
-// it, as long as there is no journal and no config.yml. Git cannot track a
-// file inside another repository, so once there is one of these to track, that
-// arrangement goes, the folder's own .gitignore takes over, and files that lie
-// directly in the folder are no longer spared. Whoever makes one of the two
-// calls Init after it. `git clean -ffdx` spares nothing; a run survives that,
-// as its markers are put back from its records.
+// `git clean -fdx` skips an ignored folder that is a repository of its own. So signals/,
+// runs/ and locks/ each hold an empty repository. Without journal and config.yml, the whole
+// folder holds one too and is listed in the repository's info/exclude, which protects every
+// file in it. Git cannot track files inside another repository. Once there is a journal or
+// a config.yml to track, Init removes that repository, the folder's own .gitignore takes
+// over, and files directly in the folder are no longer protected. A process that creates
+// one of the two calls Init afterwards. `git clean -ffdx` removes everything; a run
+// survives that, because cmux restores its markers from its records.
 func Init(root string) error {
 	if err := initFolder(root, filepath.Join(root, Folder)); err != nil {
 		return fmt.Errorf("prepare %s: %w", filepath.Join(root, Folder), explain(err))
@@ -79,9 +77,9 @@ func initFolder(root, folder string) error {
 	}
 	gitDir, ok := commonDir(root)
 	if !ok {
-		return nil // no repository, nothing to be spared from
+		return nil // no repository, so no git clean
 	}
-	// In either order a kill in between leaves the folder ignored.
+	// In either order, the folder stays ignored if the process is killed in between.
 	for _, entry := range shared {
 		if _, err := os.Lstat(filepath.Join(folder, entry)); err == nil {
 			return errors.Join(unguard(folder), include(gitDir))
@@ -93,8 +91,8 @@ func initFolder(root, folder string) error {
 	return guard(folder)
 }
 
-// commonDir finds the repository of the working tree at root without asking
-// git. It follows what linked worktrees and submodules have instead of a folder.
+// commonDir finds the repository of the working tree at root without calling git. It
+// follows the files that linked worktrees and submodules have in place of .git.
 func commonDir(root string) (dir string, ok bool) {
 	dir, err := gitfile.Private(root)
 	if err != nil {
@@ -105,12 +103,12 @@ func commonDir(root string) (dir string, ok bool) {
 	return dir, err == nil && st.IsDir()
 }
 
-// ExcludedByOthers is what others than Init wrote of a repository's info/exclude.
+// ExcludedByOthers returns info/exclude without the part that Init wrote.
 func ExcludedByOthers(exclude []byte) []byte {
 	return bytes.ReplaceAll(exclude, []byte(excluded), nil)
 }
 
-// exclude names the folder in the repository's info/exclude.
+// exclude adds the folder to the repository's info/exclude.
 func exclude(gitDir string) error {
 	name := filepath.Join(gitDir, "info", "exclude")
 	have, err := os.ReadFile(name)
@@ -129,7 +127,7 @@ func exclude(gitDir string) error {
 	return WriteFile(name, append(have, excluded...), 0o644)
 }
 
-// include takes back what exclude did.
+// include undoes exclude.
 func include(gitDir string) error {
 	name := filepath.Join(gitDir, "info", "exclude")
 	have, err := os.ReadFile(name)
@@ -142,8 +140,8 @@ func include(gitDir string) error {
 	return WriteFile(name, []byte(strings.ReplaceAll(string(have), excluded, "")), 0o644)
 }
 
-// guard makes dir the smallest thing that git takes for a repository: no
-// object, no ref, a HEAD that names a branch without commits.
+// guard makes dir the smallest folder that git accepts as a repository: no object, no ref,
+// a HEAD that names a branch without commits.
 func guard(dir string) error {
 	git := filepath.Join(dir, ".git")
 	if _, err := os.Lstat(filepath.Join(git, "HEAD")); err == nil {
@@ -154,12 +152,11 @@ func guard(dir string) error {
 			return err
 		}
 	}
-	// Last, as it is what the next call looks for.
+	// Last, because the next call checks for it.
 	return WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/none\n"), 0o644)
 }
 
-// unguard takes back what guard made. A repository that somebody uses is not
-// empty, and stays.
+// unguard undoes guard. It keeps a repository that somebody uses, which is not empty.
 func unguard(dir string) error {
 	git := filepath.Join(dir, ".git")
 	head, err := ReadFile(filepath.Join(git, "HEAD"), 1<<10)

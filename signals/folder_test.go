@@ -113,8 +113,8 @@ func TestJournalIsTrackable(t *testing.T) {
 		if got := git("status", "--porcelain", "-uall"); got != "?? .cmux/journal/more.md\n" {
 			t.Errorf("status of one more: %q", got)
 		}
-		// What a run lives on stays; files that lie directly in the folder
-		// are the price of the journal.
+		// The files of the run stay. Files directly in the folder are lost once there is a
+		// journal.
 		git("clean", "-fdx")
 		got := files(t, root)
 		for _, f := range []string{"signals/a.done", "runs/1/a/log", shared} {
@@ -140,8 +140,8 @@ func TestConfigIsTrackable(t *testing.T) {
 	}
 }
 
-// git clean -ffdx spares nothing; Init makes the folder anew, and whoever
-// watches the run finds that its markers went with their folder.
+// git clean -ffdx removes everything. Init makes the folder again, and a watcher of the run
+// finds that the markers went with their folder.
 func TestForcedCleanIsSeen(t *testing.T) {
 	root, git := repo(t)
 	dir := filepath.Join(root, Folder, Dir)
@@ -197,7 +197,7 @@ func TestInitConcurrently(t *testing.T) {
 	}
 }
 
-// A repository that somebody put into the folder and uses is nobody's to take.
+// Init must not remove a repository that somebody put into the folder and uses.
 func TestInitKeepsARepositoryInUse(t *testing.T) {
 	root, _ := repo(t)
 	object := filepath.Join(root, Folder, ".git", "objects", "ab")
@@ -260,7 +260,7 @@ func TestInitWhereGitIsAFile(t *testing.T) {
 	}
 }
 
-// A log and a lock in the folder keep working when a clean passes by.
+// A log and a lock in the folder keep working during a clean.
 func TestRunLivesThroughGitClean(t *testing.T) {
 	root, git := repo(t)
 	ctx := context.Background()

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hold waits until no other process holds the folder at path, and holds it until
-// release is called or this process ends. It is for files in it that are read
-// and replaced, and that a lock of their own would litter.
+// Hold waits until no other process holds the folder at path, then holds it until release
+// is called or this process ends. It protects files that are read and replaced, without
+// adding a lock file to the folder.
 func Hold(ctx context.Context, path string) (release func(), err error) {
 	d, err := OpenDir(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// One holds a folder at a time, whether in this process or another.
+// Only one holder at a time, in this process or another.
 func TestHold(t *testing.T) {
 	dir := t.TempDir()
 	var inside, n atomic.Int32

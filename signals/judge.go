@@ -2,48 +2,46 @@ package signals
 
 import "time"
 
-// Settle is how long a marker must have stayed empty, or away, before that
-// counts: `echo $? > f` leaves f empty for an instant, an editor that saves
-// takes it away for one, and the writer of a recorded marker is a few system
-// calls behind its record.
+// Settle is how long a marker must have been empty or missing before that counts: `echo $?
+// > f` leaves f empty for an instant, an editor that saves removes the file for an instant,
+// and a wrapper publishes its marker shortly after it wrote the record.
 const Settle = 50 * time.Millisecond
 
-// Recorded is what the run's records know of a node's marker. The zero value
-// means that they know of none.
+// Recorded is what the run's records say about a node's marker. The zero value means that
+// they have none.
 type Recorded struct {
 	Known bool
 	Marker
 
-	// Published says that the marker is known to have stood in the folder
-	// since the machine was booted. A power cut may take a marker away that
-	// was seen before it, and then nobody removed it.
+	// Published means that the marker was seen in the folder since the machine booted. A
+	// power cut may remove a marker that was seen before it; then nobody removed it.
 	Published bool
 }
 
-// Observed is what lay in the signals folder under a node's name.
+// Observed is the file found in the signals folder under a node's name.
 type Observed struct {
 	Exists  bool
 	DirGone bool // the folder was missing or replaced since the marker was last seen
 	Marker
-	Changed time.Time // the last change of the file, by the clock of its file system; zero: not known
+	Changed time.Time // last change of the file, by the clock of its file system; zero: unknown
 	Problem string    // why the content is Bad, for people
-	Since   time.Time // when the observer first saw it as it is, by its own clock
+	Since   time.Time // when the observer first saw this state, by its own clock
 }
 
-// VerdictKind says what a marker means.
+// VerdictKind is the meaning of a marker.
 type VerdictKind uint8
 
 const (
 	None         VerdictKind = iota // no record, no file
 	Ours                            // as recorded, or a touch of a done one: nothing to do
-	Adopt                           // another file that says what is recorded (a copy, a restored backup): record its identity
-	Override                        // a person says done
-	FailedByHand                    // a person says failed, with Code
+	Adopt                           // another file with the recorded content (a copy, a restored backup): record its identity
+	Override                        // a person decided: done
+	FailedByHand                    // a person decided: failed, with Code
 	Touched                         // a person touched a marker that is not 0: empty it with Replace, then Override
-	BadMarker                       // not a marker: name it, never done
+	BadMarker                       // not a marker: report it, never treat it as done
 	PutBack                         // missing: publish the recorded content again
-	Torn                            // what a power cut left of ours: Replace it by the recorded content
-	Retry                           // a person removed the marker of a node that was not done: rerun it
+	Torn                            // a power cut damaged our marker: Replace it by the recorded content
+	Retry                           // a person removed the marker of a node that was not done: run it again
 	Unsettled                       // too early to tell: judge again at Until
 )
 
@@ -52,19 +50,18 @@ func (k VerdictKind) String() string {
 		"bad marker", "put back", "torn", "retry", "unsettled"}[k]
 }
 
-// Done reports whether a person's marker calls its node done.
+// Done reports whether the verdict is a person's decision that the node is done.
 func (k VerdictKind) Done() bool { return k == Override || k == Touched }
 
-// Verdict is what a marker means for its node.
+// Verdict is the meaning of a node's marker.
 type Verdict struct {
 	Kind  VerdictKind
 	Code  int       // of FailedByHand
 	Until time.Time // of Unsettled
 }
 
-// Judge says what an observed marker means beside what is recorded. It is
-// pure; now is of the clock that set obs.Since. Of the wall clock and the
-// order of times on files it knows nothing.
+// Judge compares an observed marker with what is recorded. It is pure; now must come from
+// the clock that set obs.Since. It uses neither the wall clock nor the order of file times.
 func Judge(rec Recorded, obs Observed, now time.Time) Verdict {
 	if !obs.Exists {
 		return judgeMissing(rec, obs, now)
@@ -76,10 +73,10 @@ func Judge(rec Recorded, obs Observed, now time.Time) Verdict {
 		case same && old == new:
 			return Verdict{Kind: Ours}
 		case rec.Content.Kind == Bad:
-			// What cmux did not write can neither be torn nor put back.
+			// A marker that cmux did not write can neither be torn nor put back.
 		case old.Inode == new.Inode && old.MTime == new.MTime && !rec.Published:
-			// One that stood there since the boot was whole: a person changed it
-			// within one tick of the clock.
+			// A marker that was seen since the boot was whole: a person changed it within
+			// one tick of the clock.
 			return Verdict{Kind: Torn}
 		case same && old.Inode == new.Inode && old.Size == new.Size:
 			if rec.Content.Success() {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The sentences are those of the design, 4.1. i is the inode, s the size and m
-// the mtime of a marker.
+// The sentences are those of the design, 4.1. i is the inode, s the size and m the mtime of
+// a marker.
 func TestJudge(t *testing.T) {
 	now := time.Now()
 	id := func(i uint64, s, m int64) Identity { return Identity{Inode: i, Size: s, MTime: m} }

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holder is what a lock file says about the process that holds it. The zero
-// value means that it could not be read.
+// Holder describes the process that holds a lock, as the lock file names it. The zero value
+// means that the file could not be read.
 type Holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`         // when the lock was taken
 	What  string    `json:"what"`          // the program and its first arguments
-	For   string    `json:"for,omitempty"` // what it is held for, as its holder names that
+	For   string    `json:"for,omitempty"` // purpose, in the holder's words
 }
 
 func (h Holder) String() string {
@@ -30,8 +30,8 @@ func (h Holder) String() string {
 	return fmt.Sprintf("pid %d on %s since %s (%s)", h.PID, h.Host, h.Since.Local().Format("2006-01-02 15:04:05"), h.What)
 }
 
-// Brief is the holder in few words: "pid 12, since 14:00", with the day and the
-// machine where they are not now and here.
+// Brief returns the holder in few words: "pid 12, since 14:00". It adds the day if that is
+// not today, and the machine if it is another one.
 func (h Holder) Brief(now time.Time) string {
 	if h.PID == 0 {
 		return "an unknown process"
@@ -47,7 +47,7 @@ func (h Holder) Brief(now time.Time) string {
 	return fmt.Sprintf("pid %d%s, since %s", h.PID, at, since.Format(form))
 }
 
-// HeldError says that another holder has the lock.
+// HeldError means that another holder has the lock.
 type HeldError struct {
 	Path   string
 	Holder Holder
@@ -55,39 +55,38 @@ type HeldError struct {
 
 func (e *HeldError) Error() string { return fmt.Sprintf("lock %s is held by %s", e.Path, e.Holder) }
 
-// ErrLockGone says that the file of a held lock was removed or replaced, so
-// that another process may take a lock of the same name.
+// ErrLockGone means that the file of a held lock was removed or replaced, so another
+// process may take a lock of the same name.
 var ErrLockGone = errors.New("lock file was removed or replaced")
 
 // Lock is a held lock.
 //
-// It is a flock on a file that is never removed, so flock(1) in a script sees
-// it too. It belongs to the open file, not to the process: the kernel drops it
-// when the process dies, however it dies. The descriptor is close-on-exec, and
-// Unlock gives the lock up before it closes, so a child forked meanwhile keeps
-// nothing.
+// It is a flock on a file that is never removed, so flock(1) in a script respects it too.
+// It belongs to the open file, not to the process: the kernel releases it when the process
+// ends, in any way. The descriptor is close-on-exec, and Unlock releases the lock before it
+// closes the file, so a child forked in between keeps nothing.
 //
-// flock has no way to ask without taking, and a probe that takes the lock for
-// an instant would make an honest TryLock fail. On Linux the holder therefore
-// also sets an open-file-description lock, once the file names it, and Holder
-// asks for that one with F_OFD_GETLK, which disturbs nobody; a TryLock that
-// finds the flock taken waits for that announcement, so it never names an
-// earlier holder. On macOS, where both kinds of lock exclude each other,
-// Holder probes with a shared flock, and TryLock tries again when it meets one.
+// flock cannot query a lock without taking it, and a probe that takes the lock for an
+// instant would make another TryLock fail. On Linux, the holder therefore also sets an
+// open-file-description lock after it has written its name. Holder queries that lock with
+// F_OFD_GETLK, which disturbs no other process. A TryLock that finds the flock taken waits
+// for that second lock, so it never names an earlier holder. On macOS, where both kinds of
+// lock exclude each other, Holder probes with a shared flock, and TryLock tries again when
+// it meets one.
 type Lock struct {
 	f    *os.File
 	path string
 }
 
-// attempts bounds how often TryLock looks again, for 50 ms in all.
+// attempts bounds how often TryLock tries, for 50 ms in all.
 const attempts = 100
 
-// TryLock takes the lock at path, making the file when there is none (its
-// folder must exist). It does not wait: when another open file holds the lock,
-// in this process or any other, the error is a *HeldError.
+// TryLock takes the lock at path and creates the file if it is missing (its folder must
+// exist). It does not wait: if another open file holds the lock, in this process or
+// another, the error is a *HeldError.
 func TryLock(path string) (*Lock, error) { return TryLockFor(path, "") }
 
-// TryLockFor is TryLock that tells readers what the lock is held for.
+// TryLockFor is TryLock with a purpose, which readers of the lock see.
 func TryLockFor(path, what string) (*Lock, error) {
 	for attempt := 0; ; attempt++ {
 		f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -96,8 +95,8 @@ func TryLockFor(path, what string) (*Lock, error) {
 		}
 		err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil && !sameFile(f, path) {
-			// Removed or replaced between open and flock: nobody else will
-			// find this file, so holding it means nothing.
+			// Removed or replaced between open and flock: other processes do not find this
+			// file, so holding it has no effect.
 			f.Close()
 			if attempt == attempts {
 				return nil, fmt.Errorf("lock %s: %w", path, ErrLockGone)
@@ -119,8 +118,8 @@ func TryLockFor(path, what string) (*Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A holder that has not announced itself yet is a few system calls
-		// away from it; one that never does (flock(1)) stays unknown.
+		// A holder that has not written its name yet will do so within a few system calls.
+		// One that never does (flock(1)) stays unknown.
 		if held || attempt == attempts {
 			return nil, &HeldError{Path: path, Holder: h}
 		}
@@ -128,16 +127,15 @@ func TryLockFor(path, what string) (*Lock, error) {
 	}
 }
 
-// Unlock gives the lock up. The file stays, naming its last holder.
+// Unlock releases the lock. The file stays and names its last holder.
 func (l *Lock) Unlock() error {
-	// Explicitly, in the reverse order of taking: a child forked this instant
-	// keeps the open file, and with it its locks, until it execs.
+	// Explicitly, in the reverse order of taking: a child forked at this instant keeps the
+	// open file, and with it its locks, until it calls exec.
 	return errors.Join(withdraw(l.f), flock(l.f, unix.LOCK_UN), l.f.Close())
 }
 
-// Check returns ErrLockGone when path no longer names the locked file, as
-// after `git clean -ffdx`: then the lock excludes nobody any more, and the
-// holder takes it anew or ends.
+// Check returns ErrLockGone if path no longer names the locked file, as after `git clean
+// -ffdx`. Then the lock excludes nobody, and the holder must take it again or end.
 func (l *Lock) Check() error {
 	if !sameFile(l.f, l.path) {
 		return fmt.Errorf("lock %s: %w", l.path, ErrLockGone)
@@ -145,9 +143,9 @@ func (l *Lock) Check() error {
 	return nil
 }
 
-// ReadHolder reports whether the lock at path is held, and by whom, without
-// getting in anybody's way. A lock that is free, or a file that is missing, is
-// not an error; for a free one the Holder is the last.
+// ReadHolder reports whether the lock at path is held, and by whom, without disturbing
+// other processes. A free lock or a missing file is not an error; for a free lock, h is the
+// last holder.
 func ReadHolder(path string) (h Holder, held bool, err error) {
 	f, err := Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,8 +155,8 @@ func ReadHolder(path string) (h Holder, held bool, err error) {
 		return Holder{}, false, fmt.Errorf("lock: %w", err)
 	}
 	defer f.Close()
-	// The file may change hands between the probe and the reading, which can
-	// then see a half-written name; look again.
+	// The lock may get another holder between the probe and the reading, which may then see
+	// half a name: try again.
 	for range 5 {
 		if held, err = probe(f); err != nil {
 			return Holder{}, false, fmt.Errorf("lock %s: %w", path, err)
@@ -173,7 +171,7 @@ func ReadHolder(path string) (h Holder, held bool, err error) {
 	return h, held, nil
 }
 
-// announce writes the holder's name and then makes the lock visible to probe.
+// announce writes the holder's name, then makes the lock visible to probe.
 func announce(f *os.File, purpose string) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -194,7 +192,7 @@ func announce(f *os.File, purpose string) error {
 	if _, err := f.WriteAt(b, 0); err != nil {
 		return err
 	}
-	// Not before, and not to 0: ext4 takes that for a file being replaced, and
+	// Not before the write, and not to 0: ext4 takes that for a file being replaced, and
 	// writes it to the disk when it is closed.
 	if err := f.Truncate(int64(len(b))); err != nil {
 		return err

@@ -101,8 +101,7 @@ func TestLockDiesThoughAChildLives(t *testing.T) {
 	must(t, l.Unlock())
 }
 
-// A process that is forked while locks are taken and given up must not keep
-// one of them.
+// A process that is forked while locks are taken and released must not keep one of them.
 func TestLockAndForksAtTheSameTime(t *testing.T) {
 	dir := t.TempDir()
 	stop := make(chan struct{})
@@ -132,7 +131,7 @@ func TestLockAndForksAtTheSameTime(t *testing.T) {
 	forks.Wait()
 }
 
-// Whoever only asks must not make anybody's TryLock fail.
+// ReadHolder must not make a TryLock fail.
 func TestProbingDisturbsNobody(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	stop := make(chan struct{})

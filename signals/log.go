@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLogGone says that a log's file was removed while it was open: what is
-// appended would be lost.
+// ErrLogGone means that a log's file was removed while it was open: appended lines would be
+// lost.
 var ErrLogGone = errors.New("log file was removed")
 
-// ErrShrunk says that a log is shorter than where its reader stands: it was
-// replaced, and is to be read from its beginning.
+// ErrShrunk means that a log is shorter than its reader's offset: it was replaced, and the
+// reader must start from its beginning.
 var ErrShrunk = errors.New("log is shorter than it was")
 
 // Log is an append-only file of JSON lines, shared by any number of
@@ -32,24 +32,23 @@ type Log struct {
 	f    *os.File
 	name string
 
-	// Seal, set before the first Append, turns each line into what is written
-	// for it at this offset of the file. May be nil.
+	// Seal returns the bytes to write for a line at an offset of the file. Set it before
+	// the first Append. May be nil.
 	Seal func(at int64, line []byte) ([]byte, error)
 
 	turn chan struct{} // holds one value while an Append writes
 	size int64         // of the file after our last write, which ended in a newline
 
-	written atomic.Uint64 // number of the newest Append whose bytes are in the file
+	written atomic.Uint64 // number of the newest Append that is in the file
 
 	datasync func(*os.File) error
 	syncing  sync.Mutex
-	fresh    bool   // this Log made the file, and its name is not durable yet
+	fresh    bool   // this Log created the file, and its name is not durable yet
 	synced   uint64 // Appends up to this number are durable
 	syncErr  error  // sticky: after a failed sync the kernel may have dropped pages
 }
 
-// OpenLog opens the log at path, making the file when there is none, for its
-// owner alone.
+// OpenLog opens the log at path. It creates a missing file, readable by its owner only.
 func OpenLog(path string) (*Log, error) {
 	f, err := OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	fresh := errors.Is(err, fs.ErrNotExist)
@@ -62,21 +61,20 @@ func OpenLog(path string) (*Log, error) {
 	return &Log{f: f, name: path, turn: make(chan struct{}, 1), datasync: datasync, fresh: fresh}, nil
 }
 
-// Close closes the file. What was appended without sync is not made durable.
+// Close closes the file. Lines appended without sync are not made durable.
 func (l *Log) Close() error { return l.f.Close() }
 
-// Append appends the lines, each a JSON value without a newline in it, by a
-// single write under a lock on the file, after ending a line that an earlier
-// writer left torn. Sealed lines are written once more where somebody without the
-// lock came between: an error that wraps ErrDisplaced says that they always did.
-// With durable it returns once the lines survive a power cut; Appends that run at
-// the same time share one sync.
+// Append appends the lines, each a JSON value without a newline, by a single write under a
+// lock on the file. If an earlier writer left a torn line, Append ends that line first. If
+// a program that does not take the lock writes in between, Append writes sealed lines
+// again; an error that wraps ErrDisplaced means that this happened every time. With
+// durable, Append returns when the lines survive a power cut. Appends that run at the same
+// time share one sync.
 //
-// What was in the log before stays, whatever happens. On a full disk (an error
-// that wraps ErrDiskFull) the lines that fitted whole stay too, which for a
-// single line means all or nothing. ctx bounds the wait for other writers;
-// when it ends in that wait, nothing was written. After a sync that failed every
-// durable Append fails.
+// Append never changes earlier lines. On a full disk (an error that wraps ErrDiskFull), the
+// lines that fitted whole stay too; for a single line that means all or nothing. ctx bounds
+// the wait for other writers; if it ends during that wait, nothing was written. After a
+// failed sync, every durable Append fails.
 func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
 	if err := valid(l.name, lines); err != nil {
 		return err
@@ -97,7 +95,7 @@ func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
 	return nil
 }
 
-// valid refuses what is not a line of JSON each.
+// valid refuses lines that are not one JSON value each.
 func valid(name string, lines [][]byte) error {
 	for _, line := range lines {
 		if bytes.IndexByte(line, '\n') >= 0 || !json.Valid(line) {
@@ -107,7 +105,7 @@ func valid(name string, lines [][]byte) error {
 	return nil
 }
 
-// locked calls f with the lock on the file held.
+// locked calls f while it holds the lock on the file.
 func (l *Log) locked(ctx context.Context, f func() error) error {
 	select {
 	case l.turn <- struct{}{}:
@@ -125,18 +123,17 @@ func (l *Log) locked(ctx context.Context, f func() error) error {
 	return err
 }
 
-// ErrDisplaced says that somebody who does not take the lock wrote to a log all the
-// time: nothing of what was appended stands where it was sealed for.
-var ErrDisplaced = errors.New("another program writes to it all the time")
+// ErrDisplaced means that another program that does not take the lock kept writing to the
+// log: none of the appended lines is at the offset for which it was sealed.
+var ErrDisplaced = errors.New("another program keeps writing to the log without its lock")
 
-// mostDisplaced is how often a write is tried again that another's got before. Each
-// leaves its lines behind.
+// mostDisplaced is how often writeLocked repeats a write that another program displaced.
+// Each failed write leaves its lines in the file.
 const mostDisplaced = 20
 
-// writeLocked writes the lines, for a Log that seals so that each stands where it
-// is sealed for. Whoever appends without the lock, an agent's shell, could come
-// between the look at the size and the write: what was displaced so is written
-// once more, as else it would count for nothing.
+// writeLocked writes the lines. A program that appends without the lock, such as an agent's
+// shell, may write between the look at the size and the write. Then sealed lines are at the
+// wrong offset and would not count, so writeLocked writes them again.
 func (l *Log) writeLocked(lines [][]byte) error {
 	for range mostDisplaced {
 		displaced, err := l.writeOnce(lines)
@@ -168,13 +165,13 @@ func (l *Log) writeOnce(lines [][]byte) (displaced bool, err error) {
 		return false, err
 	}
 	n, err := l.f.Write(buf)
-	end, seekErr := l.f.Seek(0, io.SeekCurrent) // an append leaves it behind what was written
+	end, seekErr := l.f.Seek(0, io.SeekCurrent) // after an append, the offset is after what was written
 	if seekErr != nil {
 		return false, errors.Join(err, seekErr)
 	}
 	if err != nil {
-		// Take back the part of a line, never a whole one: a reader may
-		// already have seen that.
+		// Remove the incomplete last line, but never a whole one: a reader may have seen
+		// that.
 		part := n - (bytes.LastIndexByte(buf[:n], '\n') + 1)
 		if part == 0 {
 			return false, err
@@ -185,8 +182,8 @@ func (l *Log) writeOnce(lines [][]byte) (displaced bool, err error) {
 	return l.Seal != nil && end != st.Size+int64(n), nil
 }
 
-// assemble is what is to be written at the end of a file of this size: the
-// lines, sealed for where they will stand, after the end of a torn one.
+// assemble returns the bytes to append to a file of this size: a newline after a torn line,
+// then the lines, sealed for their offsets.
 func (l *Log) assemble(size int64, torn bool, lines [][]byte) ([]byte, error) {
 	n := 1
 	for _, line := range lines {
@@ -208,8 +205,8 @@ func (l *Log) assemble(size int64, torn bool, lines [][]byte) ([]byte, error) {
 	return buf, nil
 }
 
-// lock takes the flock on the log's file. Writers hold it for microseconds;
-// flock cannot wait with a context, so this asks again at growing intervals.
+// lock takes the flock on the log's file. Writers hold it for microseconds. flock cannot
+// wait with a context, so lock polls at growing intervals.
 func (l *Log) lock(ctx context.Context) error {
 	err := flock(l.f, unix.LOCK_EX|unix.LOCK_NB)
 	if !errors.Is(err, unix.EWOULDBLOCK) {
@@ -232,8 +229,8 @@ func (l *Log) lock(ctx context.Context) error {
 	}
 }
 
-// sync returns once write number mine is durable. Whoever gets the mutex syncs
-// for everybody who wrote before; they find it done.
+// sync returns when write number mine is durable. The goroutine that gets the mutex syncs
+// for all that wrote before; those return without a sync.
 func (l *Log) sync(mine uint64) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -243,12 +240,12 @@ func (l *Log) sync(mine uint64) error {
 	upTo := l.written.Load()
 	err := l.datasync(l.f)
 	if err == nil && l.fresh {
-		err = syncDir(filepath.Dir(l.name)) // quick, as the file's sync has mostly done it
+		err = syncDir(filepath.Dir(l.name)) // quick, because the file's sync has done most of it
 		l.fresh = false
 	}
 	if err != nil {
-		// Also of a network's disk that says only now that it is full. That is no
-		// ErrDiskFull: whoever waits for space and writes again would do so for ever.
+		// A network disk may report only at the sync that it is full. That is not
+		// ErrDiskFull: a caller that waits for space and writes again would never end.
 		l.syncErr = fmt.Errorf("sync: %v: some of what was written may be lost: check the disk, then start this program again", err)
 		return l.syncErr
 	}
@@ -256,18 +253,18 @@ func (l *Log) sync(mine uint64) error {
 	return nil
 }
 
-// Span is a stretch of a file, in bytes.
+// Span is a range of a file, in bytes.
 type Span struct{ At, Len int64 }
 
-// Tail is where a reading of a log ended.
+// Tail is where a read of a log ended.
 type Tail struct {
-	Next int64  // offset to read from next time: after the last whole line
-	Torn []Span // lines that are no JSON: left by a killed writer or a power cut
+	Next int64  // offset for the next read: after the last whole line
+	Torn []Span // lines that are not JSON: left by a killed writer or a power cut
 }
 
-// Appending reports whether somebody is appending to the log at path at this
-// moment: of what is written, a reader may see a part. Who begins to append
-// while it looks waits for microseconds.
+// Appending reports whether another process is appending to the log at path now: a reader
+// may see an incomplete write. A process that begins to append during the call waits for
+// microseconds.
 func Appending(path string) (bool, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -281,12 +278,11 @@ func Appending(path string) (bool, error) {
 	return false, err
 }
 
-// ReadLog calls f with each whole line of the log at path from offset from on,
-// without its newline, and with the offset of the line after it. Lines may be
-// of any length; the slice is f's only until it returns. Torn lines are left
-// out and reported; a last line without a newline is still being written, and
-// left for the next time. An error of f ends the reading and is returned as it
-// is, with Next at the line it was given.
+// ReadLog calls f with each whole line of the log at path from offset from on, without its
+// newline, and with the offset of the next line. Lines may be of any length; the slice is
+// valid only during the call. Torn lines are skipped and reported in Tail. A last line
+// without a newline is still being written and is left for the next read. An error of f
+// ends the read and is returned unchanged, with Next at its line.
 func ReadLog(path string, from int64, f func(line []byte, next int64) error) (Tail, error) {
 	return ReadLines(path, from, func(line []byte, next int64) error {
 		if !json.Valid(line) {
@@ -296,11 +292,11 @@ func ReadLog(path string, from int64, f func(line []byte, next int64) error) (Ta
 	})
 }
 
-// ErrTorn is what a reader of lines says of one that is no JSON.
+// ErrTorn is the error for a line that is not JSON.
 var ErrTorn = errors.New("not a line of JSON")
 
-// ReadLines is ReadLog for an f that has another way to tell that a line is
-// whole, as by its seal: it is given every line, and says ErrTorn of a torn one.
+// ReadLines is ReadLog without the JSON check, for an f that recognizes whole lines in
+// another way, such as a seal. f gets every line and returns ErrTorn for a torn one.
 func ReadLines(path string, from int64, f func(line []byte, next int64) error) (Tail, error) {
 	file, err := Open(path)
 	if err != nil {
@@ -310,8 +306,8 @@ func ReadLines(path string, from int64, f func(line []byte, next int64) error) (
 	return readLines(file, path, from, f)
 }
 
-// Read is ReadLines on the log's own open file. Where nothing is new it costs
-// one system call. When the file was removed the error wraps ErrLogGone.
+// Read is ReadLines on the log's open file. If nothing is new it costs one system call. If
+// the file was removed, the error wraps ErrLogGone.
 func (l *Log) Read(from int64, f func(line []byte, next int64) error) (Tail, error) {
 	return readLines(l.f, l.name, from, f)
 }
@@ -330,9 +326,9 @@ func readLines(file *os.File, path string, from int64, f func(line []byte, next 
 	case st.Size == from:
 		return tail, nil
 	}
-	// What is appended from now on is left for the next time.
+	// Lines appended from now on are left for the next read.
 	r := bufio.NewReaderSize(io.NewSectionReader(file, from, st.Size-from), int(min(st.Size-from+1, 64<<10)))
-	var long []byte // the part so far of a line longer than r's buffer
+	var long []byte // a partial line longer than r's buffer
 	for {
 		line, err := r.ReadSlice('\n')
 		if err == bufio.ErrBufferFull || len(long) > 0 {

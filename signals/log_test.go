@@ -86,7 +86,7 @@ func TestLogRepairsATornLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := openLog(t, path)
 	must(t, l.Append(ctx, false, []byte(`{"a":1}`)))
-	// Another writer dies in the middle of a line, after l has looked.
+	// Another writer dies in the middle of a line, after l has looked at the size.
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	_, err = f.WriteString(`{"torn":`)
@@ -190,8 +190,8 @@ func TestLogGroupCommit(t *testing.T) {
 	}
 }
 
-// One sync serves all who wrote before it, and a sync that failed once is
-// never taken for a success later.
+// One sync serves all who wrote before it, and a failed sync never counts as a success
+// later.
 func TestLogSyncIsSharedAndItsFailureStays(t *testing.T) {
 	l := openLog(t, filepath.Join(t.TempDir(), "log"))
 	for range 3 {
@@ -211,8 +211,8 @@ func TestLogSyncIsSharedAndItsFailureStays(t *testing.T) {
 	}
 }
 
-// A disk that says only at the sync that it is full is not one to wait for: the
-// log stays failed, and what is written again would only be there twice.
+// A disk that reports only at the sync that it is full is not worth waiting for: the log
+// stays failed, and a repeated write would only duplicate the lines.
 func TestLogSyncOfAFullDiskIsFinal(t *testing.T) {
 	l := openLog(t, filepath.Join(t.TempDir(), "log"))
 	l.datasync = func(*os.File) error { return unix.ENOSPC }
@@ -254,8 +254,7 @@ func TestLogRemovedUnderItsWriter(t *testing.T) {
 	}
 }
 
-// A write that the system cuts short leaves whole lines only, and the log
-// goes on afterwards.
+// A write that the system cuts short leaves whole lines only, and the log works afterwards.
 func TestLogWriteCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	cmd, out := process(t, "append-limited", path)
@@ -275,8 +274,8 @@ func TestLogWriteCutShort(t *testing.T) {
 	}
 }
 
-// Whatever mixture of appends and torn writes: every appended line is read
-// once, in order, by a reader that comes back at any time.
+// For any mixture of appends and torn writes, a reader that comes back at any time reads
+// every appended line once, in order.
 func TestLogProperty(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -323,8 +322,7 @@ func TestLogProperty(t *testing.T) {
 	})
 }
 
-// Somebody who appends is seen to do so for as long as they do, and whoever asks
-// is in nobody's way.
+// Appending reports a writer as long as it appends, and disturbs nobody.
 func TestAppending(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l, err := OpenLog(path)
@@ -352,8 +350,8 @@ func TestAppending(t *testing.T) {
 	}
 }
 
-// What is sealed for its place stands there, whoever else writes without the lock:
-// also one who always comes between the look at the size and the write.
+// Sealed lines are at the offset they are sealed for, even if another program writes
+// without the lock, always between the look at the size and the write.
 func TestDisplaced(t *testing.T) {
 	for name, foreign := range map[string]string{"a line": "{\"foreign\":1}\n", "a torn one": `{"foreign":`} {
 		t.Run(name, func(t *testing.T) {

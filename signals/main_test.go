@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The test binary is also the other processes that the tests need.
+// The test binary also runs as the other processes that the tests need.
 const roleKey = "CMUX_SIGNALS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// process starts this binary in another role and returns it with what it says.
+// process starts this binary in another role and returns it with its output.
 func process(t *testing.T, role, path string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -109,7 +109,7 @@ func said(t *testing.T, s *bufio.Scanner) string {
 	return s.Text()
 }
 
-// eventually looks for a fact until it holds.
+// eventually polls until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -12,31 +12,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Suffix ends the file name of a marker; before it stands the node's name.
+// Suffix ends the file name of a marker; the node's name precedes it.
 const Suffix = ".done"
 
-// Kind is what sort of content a marker has.
+// Kind is the type of a marker's content.
 type Kind uint8
 
 const (
 	Bad   Kind = iota // not a marker
-	Empty             // no byte at all: a person's touch
+	Empty             // no bytes: a person's touch
 	Code              // an exit code
 )
 
-// Content is what a marker says. The zero value is Bad.
+// Content is the content of a marker. The zero value is Bad.
 type Content struct {
 	Kind Kind
 	Code int // 0 to 255, when Kind is Code
 }
 
-// Exit is the Content of a marker with this exit code.
+// Exit returns the Content of a marker with this exit code.
 func Exit(code int) Content { return Content{Kind: Code, Code: code} }
 
 // Success reports whether the content means done.
 func (c Content) Success() bool { return c.Kind == Empty || c == Exit(0) }
 
-// String is "bad", "empty" or the decimal code.
+// String returns "bad", "empty" or the decimal code.
 func (c Content) String() string {
 	switch c.Kind {
 	case Empty:
@@ -47,7 +47,7 @@ func (c Content) String() string {
 	return "bad"
 }
 
-// MarshalText makes a Content read in JSON as String has it.
+// MarshalText returns the Content in the form of String.
 func (c Content) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 func (c *Content) UnmarshalText(b []byte) error {
@@ -64,7 +64,7 @@ func (c *Content) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// bytes is the content as it stands in a file.
+// bytes returns the content as written to a file.
 func (c Content) bytes() []byte {
 	if c.Kind == Empty {
 		return nil
@@ -75,12 +75,11 @@ func (c Content) bytes() []byte {
 // maxMarker is the longest file that can be a marker, in bytes.
 const maxMarker = 64
 
-// ParseMarker reads the content of a marker file. White space (space, tab,
-// newline, carriage return, vertical tab, form feed) around the digits is
-// ignored. Everything that a program printing an exit code would not print is
-// Bad: a sign, a leading zero, a value above 255, anything between or beside
-// the digits. So is white space alone, which is what `echo $CODE` leaves when
-// the variable is not set; only a file of no bytes is Empty.
+// ParseMarker parses the content of a marker file. It ignores white space (space, tab,
+// newline, carriage return, vertical tab, form feed) around the digits. Anything that a
+// program printing an exit code would not print is Bad: a sign, a leading zero, a value
+// above 255, anything between or beside the digits. White space alone is Bad too: `echo
+// $CODE` writes it when the variable is not set. Only a file of no bytes is Empty.
 func ParseMarker(content []byte) Content {
 	if len(content) == 0 {
 		return Content{Kind: Empty}
@@ -105,8 +104,8 @@ func ParseMarker(content []byte) Content {
 	return Exit(code)
 }
 
-// Identity tells one state of a file from another. It is compared for
-// equality only: clocks jump, so an mtime says nothing about before and after.
+// Identity identifies one state of a file. It is compared for equality only: clocks jump,
+// so an mtime does not show which state is newer.
 type Identity struct {
 	Inode uint64 `json:"inode"`
 	Size  int64  `json:"size"`  // bytes
@@ -117,29 +116,28 @@ func identity(st *unix.Stat_t) Identity {
 	return Identity{Inode: st.Ino, Size: st.Size, MTime: st.Mtim.Nano()}
 }
 
-// Marker is a marker file as it was written or seen.
+// Marker is a marker file, as written or as observed.
 type Marker struct {
 	Identity Identity `json:"identity"`
 	Content  Content  `json:"content"`
 }
 
-// Pending is a marker that is written and has no name yet, so that its
-// identity can be recorded before anybody can see it. It ends with Publish or
-// Discard; a process that dies before leaves nothing (on Linux), or a hidden
-// file that counts for nothing.
+// Pending is a marker that is written but has no name yet, so that its identity can be
+// recorded before other processes can see it. It ends with Publish or Discard. If the
+// process dies before, it leaves nothing (on Linux), or a hidden file that is ignored.
 type Pending struct {
 	path string
 	id   Identity
 	fd   int    // the unnamed file, or -1
-	temp string // the hidden file where files cannot be unnamed
+	temp string // the hidden file, on systems without unnamed files
 }
 
-// Prepare writes the marker of the named node, with this exit code (0 to 255),
-// into the signals folder dir. It is not synced: the attempt's record is what
-// survives a power cut, and the marker is put back from it.
+// Prepare writes the marker of the named node, with this exit code (0 to 255), into the
+// signals folder dir. It does not sync: the attempt's record survives a power cut, and cmux
+// restores the marker from it.
 func Prepare(dir, name string, code int) (*Pending, error) {
 	if code < 0 || code > 255 {
-		return nil, fmt.Errorf("marker of %s: %d is no exit code", name, code)
+		return nil, fmt.Errorf("marker of %s: %d is not an exit code", name, code)
 	}
 	p, err := prepare(dir, name, Exit(code))
 	if err != nil {
@@ -164,7 +162,7 @@ func prepare(dir, name string, c Content) (*Pending, error) {
 	return prepareNamed(path, c)
 }
 
-// prepareNamed prepares under a hidden name, where files cannot be unnamed.
+// prepareNamed prepares a marker under a hidden name, on systems without unnamed files.
 func prepareNamed(path string, c Content) (*Pending, error) {
 	p := &Pending{path: path, fd: -1, temp: filepath.Join(filepath.Dir(path), hidden(filepath.Base(path)))}
 	err := at(p.temp, func(dir int, name string) error {
@@ -186,7 +184,7 @@ func prepareNamed(path string, c Content) (*Pending, error) {
 	return p, nil
 }
 
-// fill writes c into the new file fd and returns what it then is.
+// fill writes c into the new file fd and returns its identity.
 func fill(fd int, c Content) (Identity, error) {
 	var st unix.Stat_t
 	for b := c.bytes(); len(b) > 0; {
@@ -205,11 +203,11 @@ func fill(fd int, c Content) (Identity, error) {
 	return identity(&st), nil
 }
 
-// Identity is what the marker will have once it is published.
+// Identity returns the identity that the marker will have when it is published.
 func (p *Pending) Identity() Identity { return p.id }
 
-// Publish gives the marker its name. When there is a file of that name, the
-// error is fs.ErrExist: the first one stands. Either way the Pending has ended.
+// Publish gives the marker its name. If that name exists, the error is fs.ErrExist: the
+// first marker wins. In both cases the Pending has ended.
 func (p *Pending) Publish() error {
 	var err error
 	switch {
@@ -232,8 +230,8 @@ func (p *Pending) Publish() error {
 	return nil
 }
 
-// Discard drops a marker that is not to be published. After Publish it does
-// nothing, so it may be deferred.
+// Discard removes a marker that will not be published. After Publish it does nothing, so it
+// may be deferred.
 func (p *Pending) Discard() {
 	if p.fd >= 0 {
 		unix.Close(p.fd)
@@ -245,9 +243,9 @@ func (p *Pending) Discard() {
 	}
 }
 
-// Replace puts a marker in the place of whatever file has its name, and
-// returns its identity. Only the runner does this, under the run's lock and
-// after recording why. A reader sees the old marker or the new one.
+// Replace replaces the file of a marker and returns its new identity. Only the runner calls
+// it, under the run's lock and after it recorded why. A reader sees the old marker or the
+// new one.
 func Replace(dir, name string, c Content) (Identity, error) {
 	path, err := markerPath(dir, name)
 	if err == nil && c.Kind == Bad {
@@ -280,11 +278,11 @@ func Remove(dir, name string) error {
 	return nil
 }
 
-// markerPath is the path of a node's marker. Names are checked when the plan
-// is read; here only what would leave the folder is refused.
+// markerPath returns the path of a node's marker. Names were checked when the configuration
+// was read; markerPath only refuses names that lead out of the folder.
 func markerPath(dir, name string) (string, error) {
 	if name == "" || strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") {
-		return "", fmt.Errorf("%q is no node's name", name)
+		return "", fmt.Errorf("%q is not a node's name", name)
 	}
 	return dir + "/" + name + Suffix, nil
 }

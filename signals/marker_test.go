@@ -44,9 +44,8 @@ func TestParseMarker(t *testing.T) {
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
-// A marker is a code exactly when white space around it, once gone, leaves
-// what strconv prints for a number from 0 to 255; and what cmux writes reads
-// back as it was.
+// A marker is a code exactly if it holds, apart from white space around it, what strconv
+// prints for a number from 0 to 255. What cmux writes is read back unchanged.
 func FuzzParseMarker(f *testing.F) {
 	for _, c := range markerCases {
 		f.Add([]byte(c.in))
@@ -90,8 +89,7 @@ func TestMarkerJSON(t *testing.T) {
 	}
 }
 
-// inBothWays runs a test with unnamed files, where there are any, and with
-// hidden ones.
+// inBothWays runs a test with unnamed files, if the system has them, and with hidden ones.
 func inBothWays(t *testing.T, test func(t *testing.T, prepare func(dir, name string, code int) (*Pending, error))) {
 	t.Run("usual", func(t *testing.T) { test(t, Prepare) })
 	t.Run("hidden file", func(t *testing.T) {
@@ -165,8 +163,8 @@ func TestTheFirstMarkerStands(t *testing.T) {
 	})
 }
 
-// A person's touch and a node's end at the same moment: one of the two is
-// there, whole, and the other knows it.
+// A person's touch and a node's end happen at the same moment: one marker is there, whole,
+// and the other writer gets an error.
 func TestOverrideRacesTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.done")

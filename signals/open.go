@@ -14,46 +14,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Every file under a project's folder is opened by what stands here, in
-// whatever package: the folder may come from someone else, with a link where
-// cmux writes, a pipe where it reads, or a device that never ends. The rules:
+// This file opens every file under a project's folder, for all packages. The folder may
+// come from someone else and contain a link where cmux writes, a pipe where it reads, or a
+// device that never ends. The rules:
 //
-//   - No link is followed in the folder or below it, to wherever it leads, and
-//     neither is the folder itself when it is one. Above it links are the
-//     person's own.
+//   - No link is followed in the folder or below it, and the folder itself must not be
+//     a link. Links above it belong to the person and are followed.
 //   - Only regular files are opened, without waiting for a pipe's other end.
-//   - Whoever reads a file whole says how large it may be.
+//   - A caller that reads a whole file gives its maximum size.
 //
-// Where the system allows it (openat2) this costs one system call more than
-// opening blindly: the look at what was opened. A path outside any project's
-// folder has only its last element held to the rules.
+// With openat2, this costs one system call more than a plain open: fstat on the opened
+// file. For a path outside any project's folder, the rules apply to its last element only.
 
-// FileError says why a file or a folder of a project is not used.
+// FileError is why cmux does not use a file or a folder of a project.
 type FileError struct {
-	Path string // of what is in the way
-	What string // what it is, as "is a symbolic link"
+	Path string // of the file in the way
+	What string // what is wrong, such as "is a symbolic link"
 }
 
 func (e *FileError) Error() string {
-	return fmt.Sprintf("%s %s, and cmux uses none in %s: look at it and remove it", e.Path, e.What, Folder)
+	return fmt.Sprintf("%s %s, and cmux uses none in %s: inspect and remove it", e.Path, e.What, Folder)
 }
 
-// SizeError says that a file is larger than its reader takes.
+// SizeError means that a file is larger than its reader accepts.
 type SizeError struct {
 	Path string
 	Most int64 // bytes
 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("%s is larger than %d bytes, and not what cmux wrote: look at it and remove it", e.Path, e.Most)
+	return fmt.Sprintf("%s is larger than %d bytes, so cmux did not write it: inspect and remove it", e.Path, e.Most)
 }
 
-// MaxFile is how large the files are that cmux itself writes and reads whole,
-// at the most.
+// MaxFile is the maximum size in bytes of files that cmux writes and reads whole.
 const MaxFile = 256 << 20
 
-// below splits path before the last folder of a project in it. Without one,
-// before its last element.
+// below splits path before the last project folder in it; without one, before its last
+// element.
 func below(path string) (root, rel string) {
 	path = filepath.Clean(path)
 	const inside = "/" + Folder
@@ -72,7 +69,7 @@ func below(path string) (root, rel string) {
 	return dir, file
 }
 
-// openFD opens path by the rules above, but for the kind of file.
+// openFD opens path by the rules above, but does not check the type of the file.
 func openFD(path string, flag int, perm uint32) (int, error) {
 	root, rel := below(path)
 	if rel == "" { // the root of the file system
@@ -85,7 +82,7 @@ func openFD(path string, flag int, perm uint32) (int, error) {
 	return fd, nil
 }
 
-// walk opens rel below root, one element after the other.
+// walk opens rel below root, one element at a time.
 func walk(root, rel string, flag int, perm uint32) (int, error) {
 	dir, err := eintr(func() (int, error) {
 		return unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -110,8 +107,8 @@ func walk(root, rel string, flag int, perm uint32) (int, error) {
 	}
 }
 
-// blame makes the error of an open name what is in its way, where it is a
-// link or no file at all.
+// blame replaces the error of an open by one that names the link or other file in the way,
+// if there is one.
 func blame(root, rel string, err error) error {
 	switch err {
 	case unix.ELOOP, unix.ENOTDIR, unix.EISDIR, unix.ENXIO, unix.EMLINK:
@@ -148,9 +145,9 @@ func modeType(m fs.FileMode) string {
 	return "a device"
 }
 
-// regularFD is openFD of a regular file.
+// regularFD is openFD for a regular file.
 func regularFD(path string, flag int, perm fs.FileMode) (int, error) {
-	// A pipe must not hold up who opens it; a file has no use for the flag.
+	// A pipe must not block the open; on a regular file the flag has no effect.
 	fd, err := openFD(path, flag|unix.O_NONBLOCK, uint32(perm))
 	if err != nil {
 		return -1, err
@@ -161,7 +158,7 @@ func regularFD(path string, flag int, perm fs.FileMode) (int, error) {
 		err = &FileError{Path: path, What: "is " + fileType(uint32(st.Mode))}
 	}
 	if err == nil {
-		// Only flags of the file's state are taken here, none of opening.
+		// F_SETFL accepts only flags of the file's state, not those for opening.
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flag&unix.O_APPEND)
 	}
 	if err != nil {
@@ -174,7 +171,7 @@ func regularFD(path string, flag int, perm fs.FileMode) (int, error) {
 // Open opens a regular file of a project for reading.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
-// OpenFile is os.OpenFile of a regular file of a project.
+// OpenFile is os.OpenFile for a regular file of a project.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	fd, err := regularFD(path, flag, perm)
 	if err != nil {
@@ -194,8 +191,8 @@ func OpenDir(path string) (*os.File, error) {
 
 func dirFD(path string) (int, error) { return openFD(path, unix.O_RDONLY|unix.O_DIRECTORY, 0) }
 
-// ReadFile reads a file of a project that may hold at most so many bytes; a
-// larger one is a *SizeError.
+// ReadFile reads a file of a project of at most so many bytes; for a larger file, the error
+// is a *SizeError.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -214,7 +211,7 @@ func ReadFile(path string, most int64) ([]byte, error) {
 		n, err := f.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		switch {
-		case int64(len(b)) > most: // it grows meanwhile
+		case int64(len(b)) > most: // it grew in between
 			return nil, &SizeError{path, most}
 		case err == io.EOF:
 			return b, nil
@@ -226,9 +223,8 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	}
 }
 
-// PutFile makes the file at path, in the place of one that is there, without
-// waiting for the disk. It never writes into a file that it did not make: one
-// of the same name may be another name of somebody's file.
+// PutFile creates the file at path, or replaces the one there, without waiting for the
+// disk. It never writes into an existing file, which may be a hard link to another file.
 func PutFile(path string, data []byte, perm fs.FileMode) error {
 	return at(path, func(dir int, name string) error {
 		fd, err := createFD(dir, name, perm)
@@ -246,7 +242,7 @@ func PutFile(path string, data []byte, perm fs.FileMode) error {
 	})
 }
 
-// bare is an error of a file without its name, for who names it.
+// bare returns an error of a file without the file's name, for callers that name it.
 func bare(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -261,7 +257,7 @@ func createFD(dir int, name string, perm fs.FileMode) (int, error) {
 	})
 }
 
-// at calls f with the folder of path and the name in it.
+// at calls f with the folder of path and the last element.
 func at(path string, f func(dir int, name string) error) error {
 	dir, err := dirFD(filepath.Dir(path))
 	if err != nil {
@@ -278,13 +274,12 @@ func at(path string, f func(dir int, name string) error) error {
 	return nil
 }
 
-// Mkdir makes a folder; one that is there is an error that wraps fs.ErrExist.
+// Mkdir makes a folder; if path exists, the error wraps fs.ErrExist.
 func Mkdir(path string, perm fs.FileMode) error {
 	return at(path, func(dir int, name string) error { return unix.Mkdirat(dir, name, uint32(perm)) })
 }
 
-// MkdirAll makes a folder and those that it stands in, as far as they are not
-// there.
+// MkdirAll makes a folder and its missing parents.
 func MkdirAll(path string, perm fs.FileMode) error {
 	fd, err := dirFD(path)
 	if err == nil {
@@ -301,14 +296,13 @@ func MkdirAll(path string, perm fs.FileMode) error {
 	if err := Mkdir(path, perm); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if fd, err = dirFD(path); err != nil { // made meanwhile, or no folder
+	if fd, err = dirFD(path); err != nil { // made in between, or not a folder
 		return err
 	}
 	return unix.Close(fd)
 }
 
-// RemoveFile removes a file, or a link or whatever else has its name but a
-// folder.
+// RemoveFile removes a file, a link or anything else but a folder.
 func RemoveFile(path string) error {
 	return at(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, 0) })
 }
@@ -316,11 +310,11 @@ func RemoveFile(path string) error {
 // RemoveDir removes an empty folder.
 func RemoveDir(path string) error { return rmdir(path) }
 
-// MakePipe makes a named pipe and opens both its ends; what has its name already is
-// an error that wraps fs.ErrExist.
+// MakePipe makes a named pipe and opens both its ends; if path exists, the error wraps
+// fs.ErrExist.
 func MakePipe(path string, perm fs.FileMode) (*os.File, error) {
-	// Not every system makes a pipe in an open folder: a link that takes the folder's
-	// place just now is found out below.
+	// Not every system can make a pipe relative to an open folder. The check below finds a
+	// link that has replaced the folder in between.
 	dir, err := dirFD(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -344,13 +338,12 @@ func MakePipe(path string, perm fs.FileMode) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// Rename gives a file another name in its own folder, in the place of what has
-// that name.
+// Rename renames a file within its folder and replaces a file of the new name.
 func Rename(path, name string) error {
 	return at(path, func(dir int, old string) error { return unix.Renameat(dir, old, dir, name) })
 }
 
-// ReadDir lists a folder, by name.
+// ReadDir lists a folder, sorted by name.
 func ReadDir(path string) ([]fs.DirEntry, error) {
 	d, err := OpenDir(path)
 	if err != nil {
@@ -362,8 +355,8 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Type says what stands at path: a regular file, a folder, a socket, ... Only
-// a link on the way to it is an error.
+// Type returns the type of the file at path: a regular file, a folder, a socket, ... Only a
+// link among its parents is an error.
 func Type(path string) (fs.FileMode, error) {
 	var st unix.Stat_t
 	err := at(path, func(dir int, name string) error {
@@ -387,8 +380,8 @@ func Type(path string) (fs.FileMode, error) {
 	return fs.ModeDevice, nil
 }
 
-// Expect reports as a *FileError what stands at path and is of another type
-// than this one (0: a regular file). Nothing at all is as expected.
+// Expect returns a *FileError if the file at path is of another type than want (0: a
+// regular file). A missing file is no error.
 func Expect(path string, want fs.FileMode) error {
 	is, err := Type(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && is == want {
@@ -400,7 +393,7 @@ func Expect(path string, want fs.FileMode) error {
 	return &FileError{Path: path, What: "is " + modeType(is)}
 }
 
-// hidden is a name for what becomes the file name and has not yet.
+// hidden returns a temporary name for a file that will be renamed to name.
 func hidden(name string) string { return "." + name + "." + rand.Text()[:10] + ".tmp" }
 
 func eintr(call func() (int, error)) (fd int, err error) {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// users are all ways to reach a file of a project. Each gets a path that is in
-// the way somewhere and must neither follow it nor wait.
+// users are all ways to open a file of a project. Each gets a path with an obstacle in it
+// and must neither follow it nor wait.
 var users = map[string]func(path string) error{
 	"Open": func(path string) error { return closing(Open(path)) },
 	"OpenFile": func(path string) error {
@@ -47,7 +47,7 @@ func closing(f *os.File, err error) error {
 	return err
 }
 
-// obstacles are what may stand where cmux wants a file of its own.
+// obstacles are the things that may be in the place of a file of cmux.
 var obstacles = map[string]func(t *testing.T, at, outside string){
 	"link to a file":     func(t *testing.T, at, outside string) { symlink(t, outside, at) },
 	"link to nothing":    func(t *testing.T, at, outside string) { symlink(t, outside+"-none", at) },
@@ -94,8 +94,8 @@ func TestNothingButFilesIsOpened(t *testing.T) {
 	}
 }
 
-// TestNoLinkOnTheWay: a link is refused at every element from the project's
-// folder on, by its name, and followed above.
+// TestNoLinkOnTheWay: a link is refused and named at every element from the project's
+// folder on, and followed above it.
 func TestNoLinkOnTheWay(t *testing.T) {
 	ways := map[string]func(path string) error{
 		"WriteFile": func(path string) error { return WriteFile(path, []byte("x"), 0o600) },
@@ -158,8 +158,8 @@ func TestNoLinkOnTheWay(t *testing.T) {
 	}
 }
 
-// TestWalkIsTheSame: where the system lacks openat2 the elements are opened one
-// by one, with the same result.
+// TestWalkIsTheSame: without openat2, the elements are opened one by one, with the same
+// result.
 func TestWalkIsTheSame(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(root, Folder, "a"), 0o755))
@@ -201,8 +201,8 @@ func TestReadFileIsBounded(t *testing.T) {
 	}
 }
 
-// TestPutFileMakesItsOwn: another name of somebody's file is not written to,
-// and what was there for all to read is not afterwards.
+// TestPutFileMakesItsOwn: it does not write into a hard link to another file, and a file
+// that was readable by all is not afterwards.
 func TestPutFileMakesItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	theirs, path := filepath.Join(dir, "theirs"), filepath.Join(dir, "ours")

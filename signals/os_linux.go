@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// publishLock sets the open-file-description lock that probe asks for. Only
-// the holder of the flock sets it, so it cannot be taken.
+// publishLock sets the open-file-description lock that probe queries. Only the holder of
+// the flock sets it, so it is always free.
 func publishLock(f *os.File) error { return setOFD(f, unix.F_WRLCK) }
 
-// withdraw takes back what publishLock did.
+// withdraw removes the lock of publishLock.
 func withdraw(f *os.File) error { return setOFD(f, unix.F_UNLCK) }
 
 func setOFD(f *os.File, how int16) error {
@@ -33,8 +33,8 @@ func datasync(f *os.File) error {
 	return retryEINTR(func() error { return unix.Fdatasync(int(f.Fd())) })
 }
 
-// openUnnamed opens a file in dir that has no name yet, for linkUnnamed.
-// It returns ok false where the file system or the machine cannot do that.
+// openUnnamed opens a file in dir that has no name yet, for linkUnnamed. ok is false if the
+// file system or the machine does not support that.
 func openUnnamed(dir string) (fd int, ok bool) {
 	err := retryEINTR(func() (err error) {
 		fd, err = openFD(dir, unix.O_TMPFILE|unix.O_WRONLY, 0o644)
@@ -50,7 +50,7 @@ func openUnnamed(dir string) (fd int, ok bool) {
 	return fd, true
 }
 
-// linkUnnamed gives the file of openUnnamed a name, unless that name is taken.
+// linkUnnamed gives the file of openUnnamed a name, unless that name exists.
 func linkUnnamed(fd int, path string) error {
 	return retryEINTR(func() error {
 		return unix.Linkat(unix.AT_FDCWD, procPath(fd), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
@@ -59,16 +59,16 @@ func linkUnnamed(fd int, path string) error {
 
 func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// renameNew renames unless the new name is taken. It serves file systems
-// without hard links, such as FAT and a Windows drive under WSL.
+// renameNew renames unless the new name exists. It is for file systems without hard links,
+// such as FAT and a Windows drive under WSL.
 func renameNew(from, to string) error {
 	return retryEINTR(func() error {
 		return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	})
 }
 
-// openBelow opens path, which is rel below root, without following a link
-// below root. Mostly there is none above it either, and one call does it.
+// openBelow opens path, which is rel below root, without following a link below root. If
+// there is no link above root either, one call is enough.
 func openBelow(path, root, rel string, flag int, perm uint32) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flag | unix.O_CLOEXEC), Resolve: unix.RESOLVE_NO_SYMLINKS}
 	if flag&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0 {

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoDir says that the signals folder itself is missing, which is not the
-// removal of each marker in it.
+// ErrNoDir means that the signals folder itself is missing. That does not count as the
+// removal of each marker.
 var ErrNoDir = errors.New("the signals folder is missing")
 
-// Scanner observes the markers of a plan. It remembers what it saw, so that a
-// file is read again only when it changed, and so that it can tell since when
-// a marker has been empty or missing. It is not for concurrent use.
+// Scanner observes the markers of a plan. It remembers what it saw: so it reads a file only
+// after a change, and knows since when a marker is empty or missing. It is not safe for
+// concurrent use.
 type Scanner struct {
 	dir   string
 	files []string       // node -> file name
-	index map[string]int // the other way round
+	index map[string]int // file name -> node
 	seen  []sight
-	left  []Marker // node -> what its writer left, see Believe
+	left  []Marker // node -> marker as its writer left it, see Believe
 	pass  int
 
-	folder   Identity // of the folder the markers were seen in
+	folder   Identity // identity of the folder with the markers
 	expected bool     // folder is known
 }
 
@@ -37,13 +37,13 @@ type sight struct {
 	read   time.Time // when the content was read
 }
 
-// trusted is for how long a file must have kept its identity before its
-// content is taken from memory: a second write within one tick of the file
-// system's clock leaves the same identity. 2 s is the coarsest (FAT).
+// trusted is how long a file must have kept its identity before the Scanner uses its
+// content from memory: a second write within one tick of the file system's clock does not
+// change the identity. The coarsest clock has 2 s (FAT).
 const trusted = 3 * time.Second
 
-// NewScanner returns a Scanner for the nodes of these names in the signals
-// folder dir, which need not exist yet. Observations have the order of names.
+// NewScanner returns a Scanner for the nodes with these names in the signals folder dir,
+// which need not exist yet. Observations have the order of names.
 func NewScanner(dir string, names []string) *Scanner {
 	s := &Scanner{dir: dir, index: make(map[string]int, len(names)), seen: make([]sight, len(names)), left: make([]Marker, len(names))}
 	for i, name := range names {
@@ -53,11 +53,10 @@ func NewScanner(dir string, names []string) *Scanner {
 	return s
 }
 
-// Scan looks at the whole folder: one observation per name, in their order,
-// and the names of files that belong to no node. now must come from time.Now
-// and so carry the monotonic clock. When the folder is missing the error wraps
-// ErrNoDir and every observation says DirGone; after another error there are
-// no observations.
+// Scan observes the whole folder. It returns one observation per name, in order, and the
+// names of files that belong to no node. now must come from time.Now, so that it has the
+// monotonic clock. If the folder is missing, the error wraps ErrNoDir and every observation
+// has DirGone; after another error there are no observations.
 func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err error) {
 	d, err := OpenDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +103,7 @@ func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err erro
 	return s.all(), others, nil
 }
 
-// Look observes the marker of node i alone, as after a notification.
+// Look observes the marker of node i only, for example after a notification.
 func (s *Scanner) Look(i int, now time.Time) (Observed, error) {
 	fd, err := dirFD(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,9 +128,9 @@ func (s *Scanner) Look(i int, now time.Time) (Observed, error) {
 	return s.seen[i].Observed, nil
 }
 
-// Same reports, at the price of one system call, whether the marker of node i
-// is the file of this identity. It is enough after a notification: a Scan reads
-// what was written within one tick of the file system's clock.
+// Same reports, with one system call, whether the marker of node i is the file with this
+// identity. That is enough after a notification: a Scan finds writes within one tick of the
+// file system's clock.
 func (s *Scanner) Same(i int, id Identity) bool {
 	var st unix.Stat_t
 	err := retryEINTR(func() error {
@@ -140,16 +139,16 @@ func (s *Scanner) Same(i int, id Identity) bool {
 	return err == nil && identity(&st) == id
 }
 
-// enter notes which folder is being looked at. When it is another than
-// before, the markers that are not in it went with the old one.
+// enter records the identity of the observed folder. If it has changed, the missing markers
+// went with the old folder.
 func (s *Scanner) enter(dirfd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(dirfd, &st); err != nil {
 		return err
 	}
 	folder := Identity{Inode: st.Ino}
-	// Inode numbers are used again at once; what Init put into the folder
-	// has a time as well.
+	// Inode numbers are reused at once; the file that Init creates in the folder also has a
+	// time.
 	if unix.Fstatat(dirfd, ".git/HEAD", &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
 		folder = identity(&st)
 	}
@@ -160,17 +159,15 @@ func (s *Scanner) enter(dirfd int) error {
 	return nil
 }
 
-// Folder identifies the signals folder as it was last seen, for Expect.
+// Folder returns the identity of the signals folder as last seen, for Expect.
 func (s *Scanner) Folder() Identity { return s.folder }
 
-// Expect tells a new Scanner which folder an earlier one saw the markers in.
-// When another one stands in its place now, markers that are missing count as
-// gone with their folder, and not as removed one by one.
+// Expect tells a new Scanner in which folder an earlier one saw the markers. If the folder
+// is another one now, missing markers count as gone with their folder, not as removed.
 func (s *Scanner) Expect(folder Identity) { s.folder, s.expected = folder, true }
 
-// Again begins a look of a Scanner that owes nothing to those before it but the
-// contents of markers that have stayed as they were: it observes as a new one
-// does that Expects this folder.
+// Again resets a Scanner to the state of a new one that Expects this folder, except that it
+// keeps the contents of unchanged markers.
 func (s *Scanner) Again(folder Identity) {
 	for i := range s.seen {
 		if !s.seen[i].Exists {
@@ -180,20 +177,20 @@ func (s *Scanner) Again(folder Identity) {
 	s.Expect(folder)
 }
 
-// Believe tells a Scanner what the writer of node i's marker left there; the zero
-// Marker: nothing is known. A Scan then does not read a file that nobody has
-// written to since: it has that identity, and its inode changed after its
-// content did, when it got its name. A write changes both at once.
+// Believe tells a Scanner which marker the writer of node i left; the zero Marker: unknown.
+// A Scan then need not read a file that has not changed since: it has that identity, and
+// its ctime is later than its mtime, because it got its name after its content. A write
+// would make both equal.
 func (s *Scanner) Believe(i int, m Marker) { s.left[i] = m }
 
-// untouched reports whether the file is what Believe said of node i.
+// untouched reports whether the file is the one that Believe named for node i.
 func (s *Scanner) untouched(i int, st *unix.Stat_t) bool {
 	m := &s.left[i]
 	return m.Identity.Inode != 0 && m.Content.Kind != Bad && m.Identity == identity(st) && st.Ctim.Nano() > st.Mtim.Nano()
 }
 
-// Node returns the index of the node whose marker is the file of this name
-// (without its folder), or -1.
+// Node returns the index of the node whose marker has this file name (without its folder),
+// or -1.
 func (s *Scanner) Node(file string) int {
 	if i, ok := s.index[file]; ok {
 		return i
@@ -209,15 +206,14 @@ func (s *Scanner) all() []Observed {
 	return all
 }
 
-// dirGone marks all markers as gone with their folder; each stays so until it
-// is seen again.
+// dirGone marks all markers as gone with their folder, each until it is seen again.
 func (s *Scanner) dirGone() {
 	for i := range s.seen {
 		s.seen[i].looked, s.seen[i].Observed = true, Observed{DirGone: true}
 	}
 }
 
-// see takes in an observation, keeping since when it has been so.
+// see records an observation and since when it has been so.
 func (v *sight) see(o Observed, now time.Time) {
 	if !o.Exists {
 		o.DirGone = v.looked && !v.Exists && v.DirGone
@@ -229,8 +225,9 @@ func (v *sight) see(o Observed, now time.Time) {
 	v.Observed, v.looked = o, true
 }
 
-// look observes one file of the folder dirfd; it reports whether there is one. A
-// file that cannot be opened for want of file descriptors or memory is not observed.
+// look observes one file of the folder dirfd and reports whether it exists. If the file
+// cannot be opened because file descriptors or memory are used up, look returns that error
+// and no observation.
 func (s *Scanner) look(dirfd int, file string, i int, now time.Time, remember bool) (there bool, err error) {
 	v := &s.seen[i]
 	var st unix.Stat_t
@@ -262,9 +259,9 @@ func (s *Scanner) look(dirfd int, file string, i int, now time.Time, remember bo
 	return true, nil
 }
 
-// readMarker reads a small file and says what it is. The identity is taken
-// before the content, so that a change in between shows in the next look. The
-// error is one of those that say nothing about the file, or that it is gone.
+// readMarker reads a small file and returns its observation. It takes the identity before
+// the content, so that a change in between shows in the next look. It returns an error only
+// if the file is gone, or if the error says nothing about the file.
 func readMarker(dirfd int, file string) (o Observed, err error) {
 	o.Exists = true
 	var fd int
@@ -282,7 +279,7 @@ func readMarker(dirfd int, file string) (o Observed, err error) {
 	}
 	defer unix.Close(fd)
 	var buf [maxMarker + 1]byte
-	for range 3 { // a write may come between the two calls
+	for range 3 { // a write may happen between the two calls
 		var st unix.Stat_t
 		if err = unix.Fstat(fd, &st); err != nil {
 			break

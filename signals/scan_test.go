@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folder is a signals folder with a scanner on it and a clock of its own.
+// folder is a signals folder with a Scanner and a clock of its own.
 type folder struct {
 	t   testing.TB
 	dir string
@@ -64,7 +64,7 @@ func (f *folder) publish(code int) Recorded {
 	return rec
 }
 
-// touch does what touch(1) does, and surely moves the mtime.
+// touch does what touch(1) does, and makes sure that the mtime changes.
 func (f *folder) touch(name string) {
 	f.t.Helper()
 	must(f.t, os.Chtimes(f.path(name), time.Time{}, time.Now().Add(-time.Hour)))
@@ -139,7 +139,7 @@ func TestTouchOnAFailedMarker(t *testing.T) {
 		if got := f.verdict(rec, 0); got != Touched {
 			t.Fatalf("%d touched: %v", code, got)
 		}
-		// cmux makes it empty first; a crash before it is recorded changes nothing.
+		// cmux empties the marker first; a crash before it is recorded changes nothing.
 		id, err := Replace(f.dir, "x", Content{Kind: Empty})
 		must(t, err)
 		if got := f.verdict(rec, 0); got != Unsettled {
@@ -178,7 +178,7 @@ func TestEmptyFileSettles(t *testing.T) {
 	if got := f.verdict(Recorded{}, 1); got != FailedByHand {
 		t.Fatalf("written: %v", got)
 	}
-	write(t, f.path("x"), "") // emptied again: settles anew
+	write(t, f.path("x"), "") // emptied again: Settle begins again
 	if got := f.verdict(Recorded{}, time.Hour); got != Unsettled {
 		t.Fatalf("emptied: %v", got)
 	}
@@ -232,8 +232,8 @@ func TestRemovalOfTheFolder(t *testing.T) {
 	}
 }
 
-// The folder is removed and made anew between two looks, on a file system that
-// uses inode numbers again.
+// The folder is removed and created again between two looks, on a file system that reuses
+// inode numbers.
 func TestReplacedFolder(t *testing.T) {
 	root := t.TempDir()
 	must(t, Init(root))
@@ -258,7 +258,7 @@ func TestReplacedFolder(t *testing.T) {
 	later.Expect(f.Folder())
 	later.verdict(rec, 0)
 	if got := later.verdict(rec, Settle); got != Retry {
-		t.Errorf("a scanner that was told of this folder: %v", got)
+		t.Errorf("a scanner that expects this folder: %v", got)
 	}
 }
 
@@ -315,7 +315,7 @@ func TestClockJumpsChangeNothing(t *testing.T) {
 	}
 }
 
-// A power cut: the record is durable, of the marker there is anything or nothing.
+// A power cut: the record is durable; the marker may be whole, partial or missing.
 func TestPowerCutBetweenRecordAndMarker(t *testing.T) {
 	f := newFolder(t, "x")
 	p, err := Prepare(f.dir, "x", 7)
@@ -359,8 +359,7 @@ func TestScanFailsClearly(t *testing.T) {
 	}
 }
 
-// What is believed of a marker counts, unread, for the file that its writer left
-// and for no other.
+// A believed marker counts, unread, for the file that its writer left and for no other.
 func TestBelieve(t *testing.T) {
 	f := newFolder(t, "x")
 	rec := f.publish(7)

@@ -7,13 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stocked is how many files a Stock holds: two nodes may end together.
+// stocked is how many files a Stock holds: two nodes may end at the same time.
 const stocked = 2
 
-// Stock has files for markers made ahead of need, beside what its user does
-// meanwhile: without names, and empty. On ext4 a new file takes longer than all
-// else that a marker takes, as inodes that were freed a moment ago are passed
-// over. A process that dies leaves none of them.
+// Stock prepares files for markers in advance, in the background: without names, and empty.
+// On ext4, creating the file is the slowest part of a marker, because the kernel skips
+// inodes that were freed a moment ago. If the process dies, no file is left.
 type Stock struct {
 	dir   string
 	files chan int
@@ -21,14 +20,14 @@ type Stock struct {
 	done  sync.WaitGroup
 }
 
-// NewStock begins a stock for the signals folder dir. Close ends it.
+// NewStock returns a stock for the signals folder dir. Close ends it.
 func NewStock(dir string) *Stock {
 	s := &Stock{dir: dir, files: make(chan int, stocked-1), over: make(chan struct{})}
 	s.done.Go(func() {
 		for {
 			fd, ok := openUnnamed(dir)
 			if !ok {
-				return // each marker makes its own, and says what is wrong
+				return // each Prepare makes its own file and returns the error
 			}
 			select {
 			case s.files <- fd:
@@ -41,7 +40,7 @@ func NewStock(dir string) *Stock {
 	return s
 }
 
-// Prepare is the package's, with a file that is there already.
+// Prepare is the function Prepare, with a file from the stock if there is one.
 func (s *Stock) Prepare(name string, code int) (*Pending, error) {
 	select {
 	case fd := <-s.files:
@@ -60,9 +59,9 @@ func (s *Stock) with(fd int, name string, code int) (*Pending, error) {
 		return nil, err
 	}
 	if code < 0 || code > 255 {
-		return nil, fmt.Errorf("%d is no exit code", code)
+		return nil, fmt.Errorf("%d is not an exit code", code)
 	}
-	// The folder may be another than when the file was made.
+	// The folder may have been replaced since the file was made.
 	dir, err := dirFD(s.dir)
 	if err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func (s *Stock) with(fd int, name string, code int) (*Pending, error) {
 	return p, err
 }
 
-// Close drops what is left.
+// Close removes the unused files.
 func (s *Stock) Close() {
 	close(s.over)
 	s.done.Wait()

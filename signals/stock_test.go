@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Markers from a stock are as any others, also when it runs out, and leave
-// nothing behind.
+// Markers from a stock are like others, also when it is empty, and leave no files.
 func TestStock(t *testing.T) {
 	dir := t.TempDir()
 	s := NewStock(dir)
@@ -58,8 +57,7 @@ func TestStock(t *testing.T) {
 	}
 }
 
-// What was made for a folder that has become another does not get there by a
-// link that somebody put in its place.
+// Files made for a folder that has been replaced are not linked into the new one.
 func TestStockOfAFolderThatIsGone(t *testing.T) {
 	parent := t.TempDir()
 	dir, other := filepath.Join(parent, "signals"), filepath.Join(parent, "other")

@@ -10,21 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLogMoved says that another file has the name of an open log by now: it was
-// set aside, or replaced by a repaired one.
+// ErrLogMoved means that another file now has the name of an open log: the log was set
+// aside or replaced by a repaired one.
 var ErrLogMoved = errors.New("log file was moved")
 
-// Turn is a log of which the holder is the only writer for now.
+// Turn is a log while its holder is the only writer.
 type Turn struct {
 	log     *Log
 	written bool
 }
 
-// InTurn calls f while no other process writes to the log at path, which is
-// made when there is none. What f appends is durable when InTurn returns
-// without an error, if durable asks for it. It is for what must be read before
-// it is written, and for files that are set aside when they have grown: f is
-// given the file that has the name, however often it changes meanwhile.
+// InTurn calls f while no other process writes to the log at path. It creates a missing
+// file. With durable, what f appends is durable when InTurn returns without an error. It is
+// for logs that must be read before a write, and for files that are set aside when they
+// have grown: f always gets the file that has the name now.
 func InTurn(ctx context.Context, path string, durable bool, seal func(at int64, line []byte) ([]byte, error), f func(*Turn) error) error {
 	for {
 		err := inTurn(ctx, path, durable, seal, f)
@@ -75,8 +74,7 @@ func (t *Turn) Append(lines ...[]byte) error {
 // File is the open file, for reading.
 func (t *Turn) File() *os.File { return t.log.f }
 
-// SetAside gives the file another name in its own folder. Who appends next
-// makes a new one.
+// SetAside renames the file within its folder. The next writer creates a new one.
 func (t *Turn) SetAside(name string) error {
 	if err := Rename(t.log.name, name); err != nil {
 		return explain(err)
@@ -84,10 +82,10 @@ func (t *Turn) SetAside(name string) error {
 	return nil
 }
 
-// Replace puts another file in the place of this one, as WriteFile does.
+// Replace replaces the file, as WriteFile does.
 func (t *Turn) Replace(data []byte, perm fs.FileMode) error { return WriteFile(t.log.name, data, perm) }
 
-// Identify is the identity of an open file.
+// Identify returns the identity of an open file.
 func Identify(f *os.File) (Identity, error) {
 	var st unix.Stat_t
 	if err := retryEINTR(func() error { return unix.Fstat(int(f.Fd()), &st) }); err != nil {
@@ -96,7 +94,7 @@ func Identify(f *os.File) (Identity, error) {
 	return identity(&st), nil
 }
 
-// ReadOpen is ReadLines of an open file, which may have lost its name.
+// ReadOpen is ReadLines for an open file, which may have lost its name.
 func ReadOpen(f *os.File, from int64, each func(line []byte, next int64) error) (Tail, error) {
 	return readLines(f, f.Name(), from, each)
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Who appends while the log is set aside or replaced writes to the one that has
-// its name then.
+// If the log is set aside or replaced, a waiting writer appends to the file that has the
+// name then.
 func TestInTurn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")
@@ -70,7 +70,7 @@ func TestInTurnFails(t *testing.T) {
 	if got := read(t, path); got != "1 \n2 \n" {
 		t.Errorf("%q", got)
 	}
-	// The turn of somebody else is waited for, as long as the context lets it.
+	// InTurn waits for another holder until the context ends.
 	ctx, cancel := context.WithCancel(t.Context())
 	err := InTurn(t.Context(), path, true, nil, func(*Turn) error {
 		cancel()
@@ -79,7 +79,7 @@ func TestInTurnFails(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	// A line that somebody left torn is read through the open file, and ended.
+	// A torn line of another writer is read through the open file, and ended.
 	must(t, os.WriteFile(path, []byte("1\n{"), 0o600))
 	must(t, InTurn(t.Context(), path, true, nil, func(turn *Turn) error {
 		id, err := Identify(turn.File())

@@ -12,46 +12,46 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Notice says where something changed since the Notice before it.
+// Notice is what has changed since the previous Notice.
 type Notice struct {
-	Files []string // paths that were made, written, touched or removed, each once
-	Dirs  []string // watched folders that were removed, replaced or are watched again
-	Err   error    // why events were or may be lost; nil when all is well
+	Files []string // paths created, written, touched or removed, each once
+	Dirs  []string // watched folders removed, replaced or watched again
+	Err   error    // why events were or may be lost; nil: none
 
-	// Rescan asks for a look at everything: events were lost, a folder was
-	// replaced, or there are no events to be had. It does not rest on Files.
+	// Rescan asks the caller to look at everything: events were lost, a folder was
+	// replaced, or there are no events here. It does not depend on Files.
 	Rescan bool
 }
 
-// Watcher notices changes in folders. It is an aid to speed: what it says is a
-// hint to look, and where it can say nothing (a file system without events,
-// the limit on watches reached) it says so once, with Rescan and Err, and its
-// user goes on by looking now and then.
+// Watcher reports changes in folders. It only makes the caller faster: a Notice is a hint
+// to look. If the system reports no events (a file system without events, the limit on
+// watches), the Watcher says so once, with Rescan and Err, and the caller must look from
+// time to time.
 type Watcher struct {
-	// C gets a Notice when there is something to say. What happens while
-	// nobody receives is gathered into the next one. It is closed at the end.
+	// C gets a Notice when something has changed. Changes while nobody receives are
+	// collected for the next one. C is closed at the end.
 	C <-chan Notice
 
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// recheck is how often a folder that went missing is looked for. Only then:
-// inotify cannot watch what is not there, and its parents may be gone as well.
+// recheck is how often the Watcher looks for a missing folder. inotify cannot watch a
+// folder that does not exist, and its parents may be missing too.
 const recheck = 100 * time.Millisecond
 
-// Watch watches the folders dirs (not their sub-folders) until ctx ends or
-// Close is called. One that is a file is watched for what is written to it. A folder that is missing is watched as soon as it appears.
-// The first Notice always asks for a rescan, as things may have changed before
-// the watch stood.
+// Watch watches the folders dirs (not their sub-folders) until ctx ends or Close is called.
+// If dirs names a file, Watch reports writes to it. Watch begins to watch a missing folder
+// as soon as it appears. The first Notice always asks for a rescan, because things may have
+// changed before the watch began.
 func Watch(ctx context.Context, dirs ...string) *Watcher {
-	l := watching(dirs) // what happens once it has returned is heard
+	l := watching(dirs) // before Watch returns, so that it misses no later change
 	return watchFrom(ctx, func(context.Context) *loop { return l })
 }
 
-// WatchAfter is Watch for what may be over soon: it begins after a while, and
-// asks for a look at everything then. On Linux the end of a watch takes 10 to 25
-// ms, and the end of its process as long.
+// WatchAfter is Watch for a caller that may end soon: it begins after while and then asks
+// for a rescan. On Linux it takes 10 to 25 ms to end a watch, and its process cannot end
+// before.
 func WatchAfter(ctx context.Context, while time.Duration, dirs ...string) *Watcher {
 	return watchFrom(ctx, func(ctx context.Context) *loop {
 		t := time.NewTimer(while)
@@ -79,13 +79,13 @@ func watchFrom(ctx context.Context, begin func(context.Context) *loop) *Watcher 
 	return w
 }
 
-// Close ends the watch and returns when nothing of it is left running.
+// Close ends the watch and returns when its goroutines have ended.
 func (w *Watcher) Close() {
 	w.cancel()
 	<-w.done
 }
 
-// watching is a loop that watches the folders.
+// watching starts a loop that watches the folders.
 func watching(dirs []string) *loop {
 	l := &loop{missing: map[string]bool{}, next: Notice{Rescan: true}}
 	fsw, err := fsnotify.NewWatcher()
@@ -105,10 +105,10 @@ func watching(dirs []string) *loop {
 
 // loop is the state of the watching goroutine.
 type loop struct {
-	fsw     *fsnotify.Watcher // nil when there are no events to be had
+	fsw     *fsnotify.Watcher // nil: the system reports no events
 	dirs    []string
 	missing map[string]bool
-	files   map[string]bool // of next
+	files   map[string]bool // the Files of next, as a set
 	next    Notice
 }
 
@@ -180,7 +180,7 @@ func (l *loop) event(e fsnotify.Event) {
 	}
 }
 
-// add watches dir, or remembers that it is missing.
+// add watches dir, or records that it is missing.
 func (l *loop) add(dir string) {
 	err := l.fsw.Add(dir)
 	switch {
@@ -196,7 +196,7 @@ func (l *loop) add(dir string) {
 	}
 }
 
-// changed notes that dir is gone, or that another one has its name.
+// changed records that dir is gone or was replaced.
 func (l *loop) changed(dir string) {
 	l.next.Rescan = true
 	if !slices.Contains(l.next.Dirs, dir) {

@@ -160,7 +160,7 @@ func TestWatchEnds(t *testing.T) {
 	eventually(t, "its goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// run drives the loop with events of the test's own.
+// run drives the loop with the test's own events.
 func run(t *testing.T, fsw *fsnotify.Watcher, dirs ...string) *Watcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := make(chan Notice)
@@ -221,8 +221,7 @@ func BenchmarkWatch(b *testing.B) {
 	}
 }
 
-// A watch that begins later asks for a look then, and one that ends before has
-// said nothing.
+// A delayed watch asks for a rescan when it begins; if it ends before, it sends nothing.
 func TestWatchAfter(t *testing.T) {
 	dir := t.TempDir()
 	w := WatchAfter(t.Context(), time.Millisecond, dir)

@@ -71,7 +71,7 @@ With --json the shape is {"id", "from", "to", "verified", "note"}.`,
 			o.Letter.Urgency = mailbox.Interrupt
 		}
 	}
-	cmd.Flags().StringArrayVar(&o.Letter.Attach, "attach", nil, "`FILE` that goes along; may be given several times")
+	cmd.Flags().StringArrayVar(&o.Letter.Attach, "attach", nil, "`FILE` to attach; may be given several times")
 	cmd.Flags().StringVar(&o.Letter.Re, "re", "", "`ID` of the message that it answers")
 	jsonFlag(cmd, &o.JSON)
 	return cmd

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Kind says what an Address means.
+// Kind is the meaning of an Address.
 type Kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	All               // every standing agent but the sender
 )
 
-// Names that mean something of their own and that no agent has.
+// Names with a meaning of their own, which no agent has.
 const (
 	Supervisor = "supervisor"
 	user       = "user"
@@ -26,31 +26,29 @@ const (
 	node       = "node"
 )
 
-// reserved are the names that no agent may be given; of these the first three
-// are agents of cmux's own.
+// reserved are the names that no agent may have; the first three are agents of cmux.
 var reserved = []string{Supervisor, "monitor", "sentry", user, all, node}
 
-// Reserved reports whether a name is not to be given to an agent or a session.
+// Reserved reports whether no agent or session may have this name.
 func Reserved(name string) bool {
 	return slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) })
 }
 
-// Address is who a message is from, or for.
+// Address is the sender or the recipient of a message.
 type Address struct {
 	Kind    Kind
-	Session string // of an Agent; empty: the organization's own
+	Session string // of an Agent; empty: the organization's own session
 	Name    string // of an Agent or a Node
 }
 
 var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`) })
 
-// ErrAddress is wrapped by what ParseAddress says of a text that is none.
+// ErrAddress is wrapped by the errors of ParseAddress.
 var ErrAddress = fmt.Errorf("an address is supervisor, NAME, SESSION:NAME, node:NAME, user or all")
 
-// ParseAddress reads an address: supervisor, NAME, SESSION:NAME, node:NAME, user
-// or all.
+// ParseAddress parses an address: supervisor, NAME, SESSION:NAME, node:NAME, user or all.
 func ParseAddress(s string) (Address, error) {
-	wrong := func() (Address, error) { return Address{}, fmt.Errorf("%.100q is no address: %w", s, ErrAddress) }
+	wrong := func() (Address, error) { return Address{}, fmt.Errorf("%.100q is not an address: %w", s, ErrAddress) }
 	switch s {
 	case user:
 		return Address{Kind: User}, nil
@@ -86,8 +84,8 @@ func (a Address) String() string {
 	return a.Name
 }
 
-// In is the address as it reads in an organization whose own session has this
-// name: an agent of that session has no session before its name.
+// In returns the address as an organization shows it whose own session is home: for agents
+// of that session, without the session.
 func (a Address) In(home string) Address {
 	if a.Kind == Agent && a.Session == home {
 		a.Session = ""
@@ -95,27 +93,27 @@ func (a Address) In(home string) Address {
 	return a
 }
 
-// Prefix is what a subject says that a message is about. It orders nothing:
-// cancelling, resetting and approving are orders with an owner.
+// Prefix is the topic at the beginning of a subject. It has no effect: cancelling,
+// resetting and approving are commands of their own.
 type Prefix string
 
 const (
 	Task          Prefix = "TASK"           // new work
-	Done          Prefix = "DONE"           // a task has ended well; cmux alone says so, after the verdict
-	StatusOf      Prefix = "STATUS"         // how far it is
-	Blocked       Prefix = "BLOCKED"        // a task cannot go on
-	Question      Prefix = "QUESTION"       // something is to be made clear
-	ReviewRequest Prefix = "REVIEW-REQUEST" // code is ready to be looked at
-	Error         Prefix = "ERROR"          // something of cmux's own broke
-	Heartbeat     Prefix = "HEARTBEAT"      // an idle agent is told what there is to do
-	Sys           Prefix = "SYS"            // anything else of the organization's
+	Done          Prefix = "DONE"           // a task is done; only cmux sends it, after its checks
+	StatusOf      Prefix = "STATUS"         // progress of a task
+	Blocked       Prefix = "BLOCKED"        // an agent cannot continue a task
+	Question      Prefix = "QUESTION"       // a question to answer
+	ReviewRequest Prefix = "REVIEW-REQUEST" // code to review
+	Error         Prefix = "ERROR"          // a failure in cmux
+	Heartbeat     Prefix = "HEARTBEAT"      // a list of open items for an idle agent
+	Sys           Prefix = "SYS"            // other messages of the organization
 	TaskCancel    Prefix = "TASK-CANCEL"    // a person or the supervisor has cancelled a task
 )
 
-// prefixes are all of them.
+// prefixes are all known prefixes.
 var prefixes = []Prefix{Task, Done, StatusOf, Blocked, Question, ReviewRequest, Error, Heartbeat, Sys, TaskCancel}
 
-// Cut takes the prefix off a subject; empty: it has none that is known.
+// Cut splits a subject into its prefix and the rest; p is empty if it has no known prefix.
 func Cut(subject string) (p Prefix, rest string) {
 	if !strings.HasPrefix(subject, "[") {
 		return "", subject
@@ -127,10 +125,10 @@ func Cut(subject string) (p Prefix, rest string) {
 	return p, strings.TrimSpace(rest)
 }
 
-// Prefixes are those that mean something.
+// Prefixes returns the known prefixes.
 func Prefixes() []Prefix { return slices.Clone(prefixes) }
 
-// Subject is a subject with this prefix.
+// Subject returns text as a subject with this prefix.
 func (p Prefix) Subject(text string) string {
 	if p == "" {
 		return text

@@ -14,7 +14,7 @@ func TestParseAddress(t *testing.T) {
 		"cmux:supervisor": {Session: "cmux", Name: "supervisor"},
 		"shop:w.1_x":      {Session: "shop", Name: "w.1_x"},
 		"node:api":        {Kind: Node, Name: "api"},
-		"node:user":       {Kind: Node, Name: "user"}, // a run may call its node so
+		"node:user":       {Kind: Node, Name: "user"}, // a node of a run may have this name
 		"sentry":          {Name: "sentry"},
 	} {
 		got, err := ParseAddress(text)

@@ -22,43 +22,43 @@ const (
 	Deliveries = "mailbox.deliveries"
 )
 
-// Sealer makes and checks the codes by which cmux knows its own lines.
+// Sealer makes and checks the codes that mark lines written by cmux.
 type Sealer interface {
 	Seal(place string, object []byte) ([]byte, error)
 	Open(place string, object []byte) error
 }
 
-// Box is the mailbox of a project. It opens its files when it needs them, so it
-// may be kept, copied and used by several goroutines.
+// Box is the mailbox of a project. It opens its files on demand; it may be kept, copied and
+// used by several goroutines.
 type Box struct {
 	Dir string // .cmux of the project
 
-	// Key codes lines and knows coded ones. Nil: nothing can be told of a line.
+	// Key makes and checks the codes of lines. Nil: no line can be verified.
 	Key Sealer
 
-	// Plain makes a line of JSON safe to be shown by cat, with the same value. May
-	// be nil.
+	// Plain escapes a line of JSON so that cat can show it safely, without changing its
+	// value. May be nil.
 	Plain func([]byte) []byte
 
-	// Lazy has what is appended outlive this process, but not a power cut.
+	// Lazy: appended lines survive the end of this process, but not a power cut.
 	Lazy bool
 
-	// Full is how large a file may become before the next line begins another;
-	// 0: 32 MB.
+	// Full is the size in bytes at which the file is set aside and the next line begins a
+	// new one; 0: 32 MB.
 	Full int64
 }
 
 const full = 32 << 20
 
-// Path is the file that new messages are appended to.
+// Path returns the file to which new messages are appended.
 func (b *Box) Path() string { return filepath.Join(b.Dir, Name) }
 
-// place binds a code to the file that the line is of, and not to where in it:
-// its id tells a copy.
+// place returns the context of a line's code: the name of its file, not its offset. The id
+// of the line reveals a copy.
 func place(file string) string { return "line of " + file }
 
-// Append writes messages. Those that are vouched for are coded, so that they
-// count as their sender's.
+// Append writes messages. vouched: the sender is known, so the lines get a code and count
+// as verified.
 func (b *Box) Append(ctx context.Context, vouched bool, all ...Message) error {
 	lines := make([][]byte, 0, len(all))
 	for i := range all {
@@ -73,7 +73,7 @@ func (b *Box) Append(ctx context.Context, vouched bool, all ...Message) error {
 		if err != nil {
 			return err
 		}
-		if _, err := Parse(line); err != nil { // what is written must be found again
+		if _, err := Parse(line); err != nil { // it must be readable again
 			return fmt.Errorf("message %s to %s: %w", m.ID, m.To, err)
 		}
 		lines = append(lines, line)
@@ -81,7 +81,7 @@ func (b *Box) Append(ctx context.Context, vouched bool, all ...Message) error {
 	return b.write(ctx, Name, lines)
 }
 
-// Record writes what became of messages.
+// Record writes the results of deliveries.
 func (b *Box) Record(ctx context.Context, all ...Delivery) error {
 	lines := make([][]byte, 0, len(all))
 	for i := range all {
@@ -111,7 +111,7 @@ func (b *Box) line(file string, v any, vouched bool) ([]byte, error) {
 	return line, nil
 }
 
-// write appends lines, to a new file when the old one is full.
+// write appends lines, and first sets a full file aside.
 func (b *Box) write(ctx context.Context, file string, lines [][]byte) error {
 	if len(lines) == 0 {
 		return nil
@@ -140,7 +140,7 @@ func (b *Box) write(ctx context.Context, file string, lines [][]byte) error {
 			if len(old) > 0 {
 				next = number(file, old[len(old)-1]) + 1
 			}
-			// A line that was left torn ends in its own file.
+			// A torn line ends in the file that holds it.
 			if err := t.Append(); err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func (b *Box) write(ctx context.Context, file string, lines [][]byte) error {
 	return nil
 }
 
-// number is that of a file that was set aside; 0: the name is of none.
+// number returns the number of a file that was set aside; 0: the name is not one.
 func number(file, name string) int {
 	digits, ok := strings.CutPrefix(name, file+".")
 	n, err := strconv.Atoi(digits)
@@ -163,7 +163,7 @@ func number(file, name string) int {
 	return n
 }
 
-// aside are the names of the files that were set aside, oldest first.
+// aside returns the names of the files that were set aside, oldest first.
 func (b *Box) aside(file string) (names []string, err error) {
 	entries, err := signals.ReadDir(b.Dir)
 	if err != nil {
@@ -178,8 +178,8 @@ func (b *Box) aside(file string) (names []string, err error) {
 	return names, nil
 }
 
-// Place is how far a file was read: that of the number set aside, or the one that
-// grows. The zero value is the beginning.
+// Place is a position in the files of a mailbox: the number of a file that was set aside,
+// or the current file, and an offset. The zero value is the beginning.
 type Place struct {
 	Inode  uint64 `json:"inode"`
 	Offset int64  `json:"offset"`
@@ -192,26 +192,26 @@ func hash(line []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Bad is a line that is skipped, and kept where it is.
+// Bad is a line that is skipped but stays in the file.
 type Bad struct {
 	File string `json:"file"`
 	At   int64  `json:"at"` // offset in the file
 	Why  string `json:"why"`
-	Text string `json:"text"` // how it begins
+	Text string `json:"text"` // its beginning
 }
 
 func (b *Bad) String() string {
 	return fmt.Sprintf("%s, offset %d: %s: %q", b.File, b.At, b.Why, b.Text)
 }
 
-// Reading is what Read found.
+// Reading is the result of Read.
 type Reading struct {
 	Next  Place
 	Bad   []Bad // the first hundred lines that were skipped
-	Skips int   // how many were skipped in all
+	Skips int   // how many lines were skipped in all
 
-	// Again says that the place did not fit the files any more, and all was read
-	// from the beginning.
+	// Again means that the Place no longer matched the files, and all was read from the
+	// beginning.
 	Again bool
 }
 
@@ -224,8 +224,8 @@ type source struct {
 	id   uint64
 }
 
-// sources opens the files, oldest first. The one that grows is opened before the
-// others are listed, so that no line is missed when it is set aside meanwhile.
+// sources opens the files, oldest first. It opens the current file before it lists the
+// others, so that no line is missed if that file is set aside in between.
 func (b *Box) sources(file string) (all []source, err error) {
 	defer func() {
 		if err != nil {
@@ -246,7 +246,7 @@ func (b *Box) sources(file string) (all []source, err error) {
 		if err != nil {
 			return all, err
 		}
-		if len(one) > 0 && len(grows) > 0 && one[0].id == grows[0].id { // set aside meanwhile
+		if len(one) > 0 && len(grows) > 0 && one[0].id == grows[0].id { // set aside in between
 			one[0].f.Close()
 			one, grows = []source{{grows[0].f, name, grows[0].id}}, nil
 			all = all[1:]
@@ -259,7 +259,7 @@ func (b *Box) sources(file string) (all []source, err error) {
 	return all, nil
 }
 
-// open opens one of the files; none when it is not there.
+// open opens one of the files; a missing file gives an empty result.
 func (b *Box) open(name string) ([]source, error) {
 	f, err := signals.Open(filepath.Join(b.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -281,7 +281,7 @@ func closeAll(all []source) {
 	}
 }
 
-// fits reports whether the place is one in this file.
+// fits reports whether the place matches this file.
 func (s source) fits(p Place) bool {
 	if s.id != p.Inode || p.Offset < p.Last || p.Last < 0 || p.Last > maxLine+1 {
 		return false
@@ -294,8 +294,8 @@ func (s source) fits(p Place) bool {
 	return int64(n) == p.Last && hash(line) == p.Hash
 }
 
-// read hands the whole lines behind a place to each, which says what is wrong
-// with one that is to be skipped.
+// read passes the whole lines after a place to each, which returns why a line must be
+// skipped, or "".
 func (b *Box) read(file string, from Place, each func(name string, at int64, line []byte) (why string, err error)) (r Reading, err error) {
 	r.Next = from
 	all, err := b.sources(file)
@@ -339,8 +339,8 @@ func (b *Box) read(file string, from Place, each func(name string, at int64, lin
 	return r, nil
 }
 
-// seen completes a place with the hash of the line before it. Of a line longer
-// than any message only the end counts.
+// seen adds the hash of the line before it to a place. Of a line longer than any message it
+// hashes only the end.
 func (s source) seen(p Place) Place {
 	p.Last = min(p.Last, maxLine+1)
 	if p.Last == 0 {
@@ -359,22 +359,22 @@ func (r *Reading) skip(b Bad) {
 	}
 }
 
-// beginning is how a line begins, as text.
+// beginning returns the beginning of a line, as text.
 func beginning(line []byte) string {
 	return strings.ToValidUTF8(string(line[:min(len(line), 80)]), "\ufffd")
 }
 
-// Line is a message as it stands in the mailbox.
+// Line is a message in the mailbox.
 type Line struct {
 	Message
-	Verified bool   // cmux of this person wrote it, so it is from who it says
-	File     string // that it stands in
-	At       int64  // its offset there
+	Verified bool   // this person's cmux wrote it, so the sender is as it says
+	File     string // the file that holds it
+	At       int64  // its offset in that file
 }
 
-// Read hands the messages behind a place to f, in the order in which they were
-// written. Those of which known says that their id was taken in before are left
-// out; it may be nil. An error of f ends the reading, with Next at that message.
+// Read passes the messages after a place to f, in the order of writing. It leaves out
+// messages whose id is known; known may be nil. An error of f ends the read, with Next at
+// that message.
 func (b *Box) Read(from Place, known func(id string) bool, f func(Line) error) (Reading, error) {
 	return b.read(Name, from, func(name string, at int64, line []byte) (string, error) {
 		m, err := Parse(line)
@@ -388,7 +388,7 @@ func (b *Box) Read(from Place, known func(id string) bool, f func(Line) error) (
 	})
 }
 
-// Verified reports whether cmux of this person wrote a line of a file.
+// Verified reports whether this person's cmux wrote a line of a file.
 func (b *Box) Verified(file string, line []byte) bool {
 	return b.Key != nil && b.Key.Open(place(file), line) == nil
 }

@@ -16,8 +16,7 @@ import (
 	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
-// What is written is read, from any place that was given out, and said to be
-// whose it is.
+// Written messages can be read from any Place that was returned, with the right sender.
 func TestBox(t *testing.T) {
 	b, ctx := newBox(t), t.Context()
 	if all, r := readAll(t, b, Place{}); len(all) != 0 || r.Next != (Place{}) || r.Again {
@@ -66,7 +65,7 @@ func TestSendChecks(t *testing.T) {
 	}
 }
 
-// A line that is no message is skipped, told and kept; what stands behind it counts.
+// A line that is not a message is skipped, reported and kept; the lines after it count.
 func TestBadLines(t *testing.T) {
 	b := newBox(t)
 	text := "hello\n" +
@@ -79,7 +78,7 @@ func TestBadLines(t *testing.T) {
 	if ids(all) != "a d e" || r.Skips != 6 || len(r.Bad) != 6 || all[0].Verified {
 		t.Errorf("%s; %v", ids(all), r.Bad)
 	}
-	if r.Bad[0].Text != "hello" || r.Bad[0].At != 0 || !strings.Contains(r.Bad[0].String(), "mailbox, offset 0: it is not JSON") {
+	if r.Bad[0].Text != "hello" || r.Bad[0].At != 0 || !strings.Contains(r.Bad[0].String(), "mailbox, offset 0: not JSON") {
 		t.Errorf("%v", &r.Bad[0])
 	}
 	must(t, b.Append(t.Context(), true, message("supervisor", "w1", "")))
@@ -90,7 +89,7 @@ func TestBadLines(t *testing.T) {
 	if got, err := os.ReadFile(b.Path()); err != nil || !strings.HasPrefix(string(got), text) {
 		t.Error("what was there was changed")
 	}
-	// A copy of a coded line is known by its id; a changed one is nobody's.
+	// A copy of a coded line is found by its id; a changed line is unverified.
 	raw, _ := os.ReadFile(b.Path())
 	line := bytes.TrimSpace(raw[bytes.LastIndexByte(raw[:len(raw)-1], '\n')+1:])
 	f, err := os.OpenFile(b.Path(), os.O_APPEND|os.O_WRONLY, 0)
@@ -107,8 +106,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// Whatever byte the file is cut behind: the whole lines are read, nothing else,
-// and the next message stands on its own.
+// Wherever the file is cut: a reader gets the whole lines and nothing else, and the next
+// message begins on a new line.
 func TestCutAfterEveryByte(t *testing.T) {
 	b := newBox(t)
 	for i := range 4 {
@@ -130,12 +129,12 @@ func TestCutAfterEveryByte(t *testing.T) {
 		last.ID = "last"
 		must(t, b.Append(t.Context(), true, last))
 		more, r := readAll(t, b, r.Next)
-		// A tail that lacks its newline alone is a message.
+		// A last line that only lacks its newline is a message.
 		closed := n > 0 && n < len(whole) && whole[n] == '\n'
 		if !strings.HasSuffix(ids(more), "last") || len(more) > 2 || (len(more) == 2) != closed || r.Again {
 			t.Fatalf("cut at %d: then %s, %+v", n, ids(more), r)
 		}
-		// A reader that was farther reads again what is there, but what it knows.
+		// A reader whose Place was later reads everything again, except known messages.
 		known := map[string]bool{"m0": true, "m1": true, "m2": true, "m3": true}
 		var late []Line
 		r, err := b.Read(end.Next, func(id string) bool { return known[id] }, func(l Line) error { late = append(late, l); return nil })
@@ -145,10 +144,10 @@ func TestCutAfterEveryByte(t *testing.T) {
 	}
 }
 
-// A mailbox that is deleted, replaced or changed before the place is read anew.
+// The mailbox is deleted, replaced or changed after a reader got its Place.
 func TestPlaces(t *testing.T) {
 	for what, change := range map[string]func(t *testing.T, path string, raw []byte){
-		"deleted and made anew": func(t *testing.T, path string, raw []byte) {
+		"deleted and recreated": func(t *testing.T, path string, raw []byte) {
 			must(t, os.Remove(path))
 		},
 		"replaced by a copy": func(t *testing.T, path string, raw []byte) {
@@ -187,8 +186,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Files that are set aside are kept, and a reader goes on through them wherever
-// it stood.
+// Files that are set aside are kept, and a reader continues through them from any Place.
 func TestRotation(t *testing.T) {
 	b := newBox(t)
 	b.Full = 1000
@@ -212,22 +210,22 @@ func TestRotation(t *testing.T) {
 			t.Fatalf("from place %d: %s, want %s", i, ids(all), strings.Join(wrote[i:], " "))
 		}
 	}
-	// Other names are none of its files.
+	// Files with other names are not part of the mailbox.
 	for _, name := range []string{"mailbox.1", "mailbox.bak", "mailbox.000000", "mailbox.+00001", "mailbox.deliveries.000009"} {
 		must(t, os.WriteFile(filepath.Join(b.Dir, name), []byte(`{"id":"x","to":"w1"}`+"\n"), 0o600))
 	}
 	if all, r := readAll(t, b, Place{}); ids(all) != strings.Join(wrote, " ") || r.Skips != 0 {
 		t.Errorf("%s", ids(all))
 	}
-	// One that was set aside is lost: the others are read.
+	// If one of the files is lost, the others are read.
 	must(t, os.Remove(filepath.Join(b.Dir, old[1])))
 	if all, r := readAll(t, b, places[len(places)-1]); len(all) != 1 || r.Again {
 		t.Errorf("%s, %+v", ids(all), r)
 	}
 }
 
-// Twenty processes append 100,000 lines while files are set aside: none is lost,
-// none torn, each sender's in order, also for who reads meanwhile.
+// Twenty processes append 100,000 lines while files are set aside: no line is lost or torn,
+// and each sender's are in order, also for a concurrent reader.
 func TestManyWriters(t *testing.T) {
 	const writers = 20
 	each := 5000
@@ -288,8 +286,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// Random deliveries: the ledger says what a plain reading of them says, however
-// often and in how many parts it loads.
+// Random deliveries: the ledger agrees with a plain reading, however often and in how many
+// parts it loads.
 func TestLedgerProperty(t *testing.T) {
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -345,7 +343,8 @@ func TestLedgerProperty(t *testing.T) {
 	}
 }
 
-// A message for all is spread once, by one write, and is then each one's.
+// A message to all is distributed once, by one write, and is then one message for each
+// recipient.
 func TestAll(t *testing.T) {
 	b := newBox(t)
 	m := message("supervisor", "all", "")
@@ -385,7 +384,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// What became of messages is believed of cmux's own lines alone.
+// Deliveries count only with cmux's code.
 func TestForgedDelivery(t *testing.T) {
 	b := newBox(t)
 	m := message("supervisor", "w1", "")
@@ -394,7 +393,7 @@ func TestForgedDelivery(t *testing.T) {
 	var l Ledger
 	bad, err := l.Load(b, new(Places))
 	must(t, err)
-	if len(bad) != 1 || !strings.Contains(bad[0].Why, "did not write it") || len(l.Waiting()) != 1 {
+	if len(bad) != 1 || !strings.Contains(bad[0].Why, "not written by") || len(l.Waiting()) != 1 {
 		t.Errorf("%v, %v", bad, l.Waiting())
 	}
 }
@@ -415,7 +414,7 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// A reading that was stopped goes on at the message that it was stopped at.
+// A stopped read continues at the message at which it was stopped.
 func TestReadStops(t *testing.T) {
 	b := newBox(t)
 	for i := range 3 {
@@ -450,7 +449,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := encode(m)
 		if err != nil {
-			return // a year that JSON cannot say
+			return // a year that JSON cannot represent
 		}
 		m2, err := Parse(again)
 		if err != nil || !reflect.DeepEqual(m, m2) && !strings.Contains(string(line), "ts") {

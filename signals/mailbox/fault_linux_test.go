@@ -12,7 +12,7 @@ import (
 	"cmux/signals"
 )
 
-// On a full disk a message is refused whole, and what was there stays.
+// On a full disk a message is refused whole, and earlier messages stay.
 func TestDiskFull(t *testing.T) {
 	root := t.TempDir()
 	if err := unix.Mount("cmux-test", root, "tmpfs", 0, "size=256k"); err != nil {

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Status is how a message stands with one recipient.
+// Status is the state of a message for one recipient.
 type Status struct {
 	State State
 	Why   string
-	At    time.Time // since when
+	At    time.Time // since when it is in this state
 	Try   int       // how often it was handed over
 }
 
-// Ledger is the fold of messages and deliveries: what waits for whom, in order.
-// The zero value is empty. Deliveries may be taken in before their messages.
-// It is not for concurrent use.
+// Ledger is the fold of messages and deliveries: the messages that wait for each recipient,
+// in order. The zero value is empty. Deliveries may be applied before their messages. It is
+// not safe for concurrent use.
 type Ledger struct {
 	lines  []*item // in the order of the mailbox
 	index  map[string]*item
 	status map[string][]entry // message -> recipient
-	open   []*item            // messages that may still be waiting
+	open   []*item            // messages that may still wait
 }
 
 type item struct {
 	Line
-	n    int  // where it stands among all
-	open bool // it is among those that may be waiting
+	n    int  // its index among all messages
+	open bool // it is in the list of messages that may still wait
 }
 
 type entry struct {
@@ -34,10 +34,10 @@ type entry struct {
 	Status
 }
 
-// Known reports whether a message was taken in.
+// Known reports whether the ledger has a message.
 func (l *Ledger) Known(id string) bool { return l.index[id] != nil }
 
-// Add takes a message in. One whose id is known is left out: the first stands.
+// Add adds a message. If its id is known, Add ignores it: the first one counts.
 func (l *Ledger) Add(m Line) bool {
 	if l.Known(m.ID) {
 		return false
@@ -54,8 +54,8 @@ func (l *Ledger) Add(m Line) bool {
 	return true
 }
 
-// Apply takes in what became of a message. What is confirmed stays so, whatever
-// is written later; of all else the last line counts.
+// Apply applies a delivery. A confirmed message stays confirmed, whatever follows;
+// otherwise the last line counts.
 func (l *Ledger) Apply(d Delivery) {
 	if l.status == nil {
 		l.status = make(map[string][]entry)
@@ -72,15 +72,15 @@ func (l *Ledger) Apply(d Delivery) {
 		return
 	}
 	s.State, s.Why, s.At, s.Try = d.State, d.Why, d.At, max(s.Try, d.Try)
-	if i := l.index[d.ID]; i != nil && !i.open && i.Type == "" && !d.State.Final() { // tried again
+	if i := l.index[d.ID]; i != nil && !i.open && i.Type == "" && !d.State.Final() { // retried
 		i.open = true
 		at, _ := slices.BinarySearchFunc(l.open, i.n, func(o *item, n int) int { return o.n - n })
 		l.open = slices.Insert(l.open, at, i)
 	}
 }
 
-// Recipients are those that a message is or was for: of one for all, those that
-// it was spread to.
+// Recipients returns all recipients of a message; of a message to all, those it was queued
+// for.
 func (l *Ledger) Recipients(m *Message) []Address {
 	to, err := m.Recipient()
 	if err != nil || m.Type != "" {
@@ -98,8 +98,8 @@ func (l *Ledger) Recipients(m *Message) []Address {
 	return out
 }
 
-// Status is how a message stands with a recipient. One of which nothing is
-// recorded is queued since it was written.
+// Status returns the state of a message for a recipient. Without a delivery it is queued
+// since it was written.
 func (l *Ledger) Status(id string, to Address) Status {
 	name := to.String()
 	for _, e := range l.status[id] {
@@ -114,7 +114,7 @@ func (l *Ledger) Status(id string, to Address) Status {
 	return s
 }
 
-// Find is the message of an id.
+// Find returns the message with an id.
 func (l *Ledger) Find(id string) (Line, bool) {
 	if m := l.index[id]; m != nil {
 		return m.Line, true
@@ -122,7 +122,7 @@ func (l *Ledger) Find(id string) (Line, bool) {
 	return Line{}, false
 }
 
-// Lines are the messages in the order in which they were written.
+// Lines yields the messages in the order of writing.
 func (l *Ledger) Lines(yield func(Line) bool) {
 	for _, m := range l.lines {
 		if !yield(m.Line) {
@@ -131,8 +131,8 @@ func (l *Ledger) Lines(yield func(Line) bool) {
 	}
 }
 
-// Backward yields the messages in the turned order of the mailbox. They are the
-// ledger's own, to be read.
+// Backward yields the messages, the newest first. They belong to the ledger; do not change
+// them.
 func (l *Ledger) Backward(yield func(*Line) bool) {
 	for _, m := range slices.Backward(l.lines) {
 		if !yield(&m.Line) {
@@ -141,7 +141,7 @@ func (l *Ledger) Backward(yield func(*Line) bool) {
 	}
 }
 
-// Len is how many messages there are.
+// Len returns the number of messages.
 func (l *Ledger) Len() int { return len(l.lines) }
 
 // Waiting is a message that has not reached a recipient.
@@ -151,9 +151,9 @@ type Waiting struct {
 	Status
 }
 
-// Waiting are the messages that have not reached their recipients, in the order
-// in which they were written. One for all that was not spread yet is there once,
-// for all. It costs what waits, not what there is.
+// Waiting returns the messages that have not reached their recipients, in the order of
+// writing. A message to all that was not distributed yet is listed once. The cost depends
+// on the waiting messages only.
 func (l *Ledger) Waiting() (all []Waiting) {
 	kept := l.open[:0]
 	for _, m := range l.open {
@@ -176,17 +176,16 @@ func (l *Ledger) Waiting() (all []Waiting) {
 	return all
 }
 
-// Places is how far both files were read.
+// Places holds the positions up to which both files were read.
 type Places struct {
 	Messages   Place `json:"messages"`
 	Deliveries Place `json:"deliveries"`
 }
 
-// Load takes in all that the files of a box hold beyond the places, and moves
-// these on. It returns the lines that were skipped.
+// Load reads what is new in the files of a box and advances the places. It returns the
+// lines that were skipped.
 func (l *Ledger) Load(b *Box, at *Places) (bad []Bad, err error) {
-	// The messages first, so that of each that is known all is known that was
-	// recorded until then.
+	// Messages first: then every delivery recorded before now belongs to a known message.
 	m, err := b.Read(at.Messages, l.Known, func(m Line) error { l.Add(m); return nil })
 	at.Messages, bad = m.Next, m.Bad
 	if err != nil {

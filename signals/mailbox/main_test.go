@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The test binary is also the processes that append at the same time.
+// The test binary also runs as the processes that append at the same time.
 const roleKey = "CMUX_MAILBOX_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// testKey codes as a person's key does.
+// testKey makes codes as a person's key does.
 type testKey struct{}
 
 func (testKey) code(place string, body []byte) string {
@@ -80,7 +80,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// readAll are the messages behind a place.
+// readAll returns the messages after a place.
 func readAll(t testing.TB, b *Box, from Place) (all []Line, r Reading) {
 	t.Helper()
 	r, err := b.Read(from, nil, func(l Line) error { all = append(all, l); return nil })

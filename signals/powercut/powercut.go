@@ -1,4 +1,4 @@
-// Package powercut shows tests what a power cut leaves on a disk.
+// Package powercut lets tests see what a power cut leaves on a disk.
 package powercut
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Disk is a file system of the test's own.
+// Disk is a file system of its own for a test.
 type Disk struct {
 	Path string // where it is mounted
 
@@ -16,7 +16,7 @@ type Disk struct {
 	image string
 }
 
-// New makes a disk. The test is skipped where that is not allowed.
+// New makes a disk. It skips the test if mounting is not permitted.
 func New(t testing.TB) *Disk {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func New(t testing.TB) *Disk {
 	return d
 }
 
-// Cut takes the power away: what had not reached the disk is gone, and the disk
+// Cut simulates a power cut: everything that had not reached the disk is gone, and the disk
 // is mounted again in the same place.
 func (d *Disk) Cut() {
 	d.t.Helper()

@@ -379,7 +379,7 @@ func TestDamage(t *testing.T) {
 	for i := range l.Bad {
 		why = append(why, l.Bad[i].Why)
 	}
-	want := "it is not JSON|cmux of this person did not write it|cmux of this person did not write it|it is a copy of an older change"
+	want := "not JSON|not written by this person's cmux|not written by this person's cmux|copy of an older change"
 	if strings.Join(why, "|") != want || len(l.All()) != 3 || l.Get("t1").State != Open {
 		t.Errorf("%q; %d tasks", why, len(l.All()))
 	}

@@ -1,6 +1,6 @@
-// Package alert bounds how often agents may call for a person. Each alert stands in
-// .cmux/alerts.jsonl before it is told, by whoever tells it, and whether there may be another one follows
-// from those, purely.
+// Package alert bounds how often agents may alert a person. Each alert is written to
+// .cmux/alerts.jsonl before any process notifies the person. Whether another alert is
+// allowed follows from that file alone.
 package alert
 
 import (
@@ -15,7 +15,7 @@ import (
 	"cmux/agents/records/ledger"
 )
 
-// Name is that of the file, in the folder .cmux.
+// Name is the name of the file, in the folder .cmux.
 const Name = "alerts.jsonl"
 
 // Levels of an alert.
@@ -25,13 +25,13 @@ const (
 	Critical = "critical"
 )
 
-// Levels are all of them, the least first.
+// Levels returns all levels, the lowest first.
 func Levels() []string { return []string{Info, Warning, Critical} }
 
-// MaxText bounds what an alert says, in bytes.
+// MaxText bounds the text of an alert, in bytes.
 const MaxText = 300
 
-// Of agents, one may alert so often in a while, and all together.
+// Limits of alerts within Window: of one agent, and of all agents together.
 const (
 	Window = 10 * time.Minute
 	Each   = 5
@@ -40,7 +40,7 @@ const (
 
 // Alert is a line of the file.
 type Alert struct {
-	N     int       `json:"n"`            // its number in the file, from 1; 0: of a time when they had none
+	N     int       `json:"n"`            // its number in the file, from 1; 0: written before lines had numbers
 	ID    string    `json:"id,omitempty"` // of the request
 	At    time.Time `json:"at"`
 	By    string    `json:"by"` // user, cmux, or the address of an agent
@@ -48,32 +48,33 @@ type Alert struct {
 	Text  string    `json:"text"`
 }
 
-// Check refuses an alert that is none.
+// Check returns an error if the alert is not valid.
 func (a *Alert) Check() error {
 	switch {
 	case !slices.Contains(Levels(), a.Level):
-		return fmt.Errorf("%.40q is no level: want %s", a.Level, strings.Join(Levels(), ", "))
+		return fmt.Errorf("%.40q is not a level: want %s", a.Level, strings.Join(Levels(), ", "))
 	case strings.TrimSpace(a.Text) == "" || strings.ContainsAny(a.Text, "\n\r") || len(a.Text) > MaxText:
 		return fmt.Errorf("an alert is one line of at most %d bytes", MaxText)
 	}
 	return nil
 }
 
-// free reports whether somebody may alert as often as they like.
+// free reports whether by may alert without limits.
 func free(by string) bool { return by == "user" || by == "cmux" }
 
-// Allow says why an agent may not alert now, going by the alerts before, oldest first.
+// Allow returns why an agent may not alert now, or nil. before are the earlier alerts,
+// oldest first.
 func Allow(before []Alert, a Alert) error {
 	if free(a.By) {
 		return nil
 	}
 	each, all := 0, 0
 	for _, b := range slices.Backward(before) {
-		if since := a.At.Sub(b.At); since > Window || since < -Window || free(b.By) { // a clock that was set back holds nobody up for long
+		if since := a.At.Sub(b.At); since > Window || since < -Window || free(b.By) { // after the clock was set back, a future time must not block anybody for long
 			continue
 		}
 		if b.Text == a.Text {
-			return fmt.Errorf("%s told them this at %s: wait for the person", b.By, b.At.Local().Format("15:04:05"))
+			return fmt.Errorf("%s sent this alert at %s: wait for the person", b.By, b.At.Local().Format("15:04:05"))
 		}
 		if all++; b.By == a.By {
 			each++
@@ -88,7 +89,7 @@ func Allow(before []Alert, a Alert) error {
 	return nil
 }
 
-// List are the alerts, oldest first.
+// List is the alerts, oldest first.
 type List struct {
 	Bad    []ledger.Bad
 	Alerts []Alert
@@ -96,7 +97,7 @@ type List struct {
 
 func (l *List) copy() *List { return &List{slices.Clip(l.Bad), slices.Clip(l.Alerts)} }
 
-// most is the number of the last one.
+// most returns the number of the last alert.
 func (l *List) most() int {
 	if len(l.Alerts) == 0 {
 		return 0
@@ -104,14 +105,14 @@ func (l *List) most() int {
 	return l.Alerts[len(l.Alerts)-1].N
 }
 
-// Skip keeps in mind a line that does not count.
+// Skip records a line that does not count.
 func (l *List) Skip(b ledger.Bad, _ []byte) { l.Bad = append(l.Bad, b) }
 
-// Take takes in a line, or says why it does not count.
+// Take adds a line, or returns why it does not count.
 func (l *List) Take(line []byte) error {
 	var a Alert
 	if err := json.Unmarshal(line, &a); err != nil || a.Text == "" {
-		return errors.New("it is no alert")
+		return errors.New("not an alert")
 	}
 	if most := l.most(); most > 0 && a.N <= most {
 		return ledger.ErrCopy
@@ -120,12 +121,12 @@ func (l *List) Take(line []byte) error {
 	return nil
 }
 
-// kept is how many alerts stay in a file that is shortened: many more than follow from
-// each other.
+// kept is how many alerts stay in a file that is shortened: many more than the limits
+// depend on.
 const kept = 500
 
-// short are the lines of the newest alerts. Their numbers go on, so the last one refuses
-// a copy of any before.
+// short returns the lines of the newest alerts. They keep their numbers, so the last one
+// makes the list refuse a copy of any earlier line.
 func (l *List) short() (lines [][]byte, err error) {
 	for _, a := range l.Alerts[max(0, len(l.Alerts)-kept):] {
 		line, err := ledger.Encode(&a)
@@ -137,8 +138,9 @@ func (l *List) short() (lines [][]byte, err error) {
 	return lines, nil
 }
 
-// Record writes an alert down in the project at root, unless there were too many. One
-// whose ID is there already is not written again, nor refused. The file that held lines that do not count is saved aside.
+// Record writes an alert of the project at root, unless there were too many. An alert with
+// a known ID is neither written again nor refused. If the file held lines that do not
+// count, it is saved aside.
 func Record(ctx context.Context, root string, a Alert) (aside string, err error) {
 	if err := a.Check(); err != nil {
 		return "", err

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
 
-// Whatever agents do, in no window are there more alerts than the bounds say, none is
-// repeated in it, and who keeps quiet for a window may alert again.
+// Whatever agents do, no window has more alerts than the limits allow, and none is repeated
+// in it. An agent that sends none for a window may alert again.
 func TestAllow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(1e9, 0)
@@ -59,19 +59,19 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	for range 2 { // a keeper that is killed before it has answered
+	for range 2 { // a keeper that is killed before it answered
 		if _, err := Record(t.Context(), root, Alert{ID: "q1", At: now, By: "web", Level: Warning, Text: "the disk is full"}); err != nil {
 			t.Error(err)
 		}
 	}
-	for want, a := range map[string]Alert{"no level": {Level: "loud", Text: "x"}, "one line": {Level: Info, Text: "a\nb"}} {
+	for want, a := range map[string]Alert{"not a level": {Level: "loud", Text: "x"}, "one line": {Level: Info, Text: "a\nb"}} {
 		if _, err := Record(t.Context(), root, a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
 
-// The newest stay when the file is shortened, and older ones count for nothing.
+// The newest alerts stay when the file is shortened, and copies of older ones do not count.
 func TestShort(t *testing.T) {
 	l := new(List)
 	for n := 1; n <= 3*kept; n++ {
@@ -92,7 +92,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// Copies of an alert do not silence the agents: they count for nothing.
+// Copies of an alert do not block the agents: they do not count.
 func TestCopiedLines(t *testing.T) {
 	root := t.TempDir()
 	a := Alert{At: time.Unix(1e9, 0), By: "api", Level: Warning, Text: "the build is red"}

@@ -1,10 +1,10 @@
-// Package audit keeps .cmux/audit.log: what agents of the organization did with
-// tools, and every order with who gave it and how, a line of JSON each.
+// Package audit keeps .cmux/audit.log, with one line of JSON for each tool call of the
+// organization's agents, and for each command with its caller and the way it came.
 //
-// One writer at a time appends, under the lock on the project's folder. A file
-// that has reached its size is set aside by number and kept. What a full disk
-// refuses is counted, and the next line says how much is missing: nothing that an
-// agent or a person does is held up for its account.
+// One writer at a time appends, under the lock on the project's folder. A file that has
+// reached its maximum size is set aside by number and kept. If the disk is full, lines are
+// lost and counted, and the next line has the count: a full log never blocks an agent or a
+// person.
 package audit
 
 import (
@@ -29,13 +29,13 @@ const Name = "audit.log"
 
 // Bounds of the file and of a line.
 const (
-	MaxFile   = 10 << 20 // bytes, from which on it is set aside
+	MaxFile   = 10 << 20 // bytes, at which it is set aside
 	MaxResult = 500      // characters
 	MaxInput  = 500
 	patience  = 2 * time.Second // for other writers
 )
 
-// Line is one tool call, or one order.
+// Line is one tool call or one command.
 type Line struct {
 	At      time.Time `json:"timestamp"`
 	Session string    `json:"session,omitempty"`
@@ -49,18 +49,17 @@ type Line struct {
 	Failed bool   `json:"failed,omitempty"`
 	Denied string `json:"denied,omitempty"` // why cmux refused it
 
-	// An order.
+	// A command.
 	Order   string `json:"order,omitempty"`
-	About   string `json:"about,omitempty"` // which agent, task or run
+	About   string `json:"about,omitempty"` // the agent, task or run that it is about
 	By      string `json:"by,omitempty"`    // user, an agent's name, or node:NAME
-	How     string `json:"how,omitempty"`   // by which way it came: command, api
+	How     string `json:"how,omitempty"`   // how it came: command, api
 	Refused string `json:"refused,omitempty"`
 
 	Missing int `json:"missing,omitempty"` // lines before this one that could not be written
 }
 
-// Log appends to the audit log of the project at Root. It may be used by several
-// goroutines.
+// Log appends to the audit log of the project at Root. It is safe for concurrent use.
 type Log struct {
 	Root string
 	Now  func() time.Time
@@ -125,7 +124,7 @@ func aside(dir, path string) error {
 	return signals.Rename(path, fmt.Sprintf("%s.%d", filepath.Base(path), next))
 }
 
-// Files are the names of the log's files in a folder, oldest first.
+// Files returns the names of the log's files in a folder, oldest first.
 func Files(dir string) (names []string, err error) {
 	entries, err := signals.ReadDir(dir)
 	if err != nil {
@@ -138,7 +137,7 @@ func Files(dir string) (names []string, err error) {
 	}
 	slices.SortFunc(names, func(a, b string) int {
 		x, y := number(a), number(b)
-		if x == 0 || y == 0 { // the one that grows is the newest
+		if x == 0 || y == 0 { // the current file is the newest
 			return y - x
 		}
 		return x - y
@@ -146,7 +145,7 @@ func Files(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// number is that of a file that was set aside; 0: it is none.
+// number returns the number of a file that was set aside; 0: the name is not one.
 func number(name string) int {
 	digits, ok := strings.CutPrefix(name, Name+".")
 	n, err := strconv.Atoi(digits)
@@ -156,7 +155,7 @@ func number(name string) int {
 	return n
 }
 
-// Cut is the beginning of a text, of at most so many characters.
+// Cut returns the beginning of a text, of at most so many characters.
 func Cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

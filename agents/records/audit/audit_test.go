@@ -24,7 +24,7 @@ func open(t *testing.T) (*Log, string) {
 	return &Log{Root: root, Now: time.Now}, filepath.Join(root, signals.Folder)
 }
 
-// read are the lines of all files, oldest first. Every one is JSON.
+// read returns the lines of all files, oldest first. Every line is JSON.
 func read(t *testing.T, dir string) (all []Line) {
 	t.Helper()
 	files, err := Files(dir)
@@ -64,7 +64,7 @@ func TestLinesAreBounded(t *testing.T) {
 	}
 }
 
-// Writers of several processes lose nothing when the file is set aside.
+// Writers of several processes lose no line when the file is set aside.
 func TestSetAside(t *testing.T) {
 	l, dir := open(t)
 	const writers, each = 4, 30
@@ -116,7 +116,7 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// A line cut by a kill is no line, and the next one is whole.
+// A line cut by a kill is ignored, and the next one is whole.
 func TestTornLine(t *testing.T) {
 	l, dir := open(t)
 	if err := l.Append(t.Context(), Line{Order: "one"}); err != nil {
@@ -141,7 +141,7 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
-// What cannot be written is counted.
+// Lines that cannot be written are counted.
 func TestMissing(t *testing.T) {
 	l, dir := open(t)
 	path := filepath.Join(dir, Name)

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	maxText   = 64 << 10 // of what is said, bytes
-	maxResult = 8 << 10  // of what a tool or a check printed
+	maxText   = 64 << 10 // of a text, bytes
+	maxResult = 8 << 10  // of the output of a tool or a check
 	maxString = 4 << 10  // of a string in a tool's input
-	maxInput  = 64 << 10 // of a tool's input when its strings are cut
+	maxInput  = 64 << 10 // of a tool's input after its strings are cut
 )
 
-// bounded is e with its long parts cut.
+// bounded returns e with its long parts cut.
 func (e Event) bounded() Event {
 	most := maxText
 	if e.Kind == ToolResult || e.Kind == Check {
@@ -26,8 +26,8 @@ func (e Event) bounded() Event {
 	return e
 }
 
-// middle leaves the middle of a text out, so that about most bytes of its
-// beginning and its end are kept, whole characters only.
+// middle cuts the middle out of a text and keeps about most bytes of its beginning and end,
+// in whole characters.
 func middle(s string, most int) (kept string, cut int) {
 	if len(s) <= most {
 		return s, 0
@@ -42,8 +42,8 @@ func middle(s string, most int) (kept string, cut int) {
 	return s[:head] + "\n…\n" + s[tail:], tail - head
 }
 
-// short cuts the long strings of a tool's input. One that stays long is left
-// out, as one that is no JSON is.
+// short cuts the long strings of a tool's input. It drops an input that stays too long, or
+// that is not JSON.
 func short(input json.RawMessage) (kept json.RawMessage, cut int) {
 	if len(input) == 0 {
 		return nil, 0
@@ -86,8 +86,8 @@ func shorten(value any, cut *int) any {
 	return value
 }
 
-// beginning is that of a text, of at most n bytes, whole characters only, and
-// how many bytes follow it.
+// beginning returns the first n bytes of a text at most, in whole characters, and how many
+// bytes follow.
 func beginning(s string, n int) (kept string, cut int) {
 	if len(s) <= n {
 		return s, 0

@@ -1,14 +1,13 @@
-// Package event is what happens in an agent's node, told as typed events: a
-// line of JSON each, in the node's events.jsonl.
+// Package event defines what happens in an agent's node as typed events, one line of JSON
+// each, in the node's events.jsonl.
 //
-// The node's wrapper is the only writer, one attempt after the other. A line is
-// appended by a single write and not synced: it outlives the wrapper, not a
-// power cut. Lines stand in the order in which their facts were learnt, so that
-// At may go back a little.
+// Only the node's wrapper writes, one attempt after the other. A line is appended by a
+// single write and not synced: it survives the wrapper, but not a power cut. Lines are in
+// the order in which cmux learned of the events, so At may go back a little.
 //
-// Sizes are bounded: of a long text the beginning and the end are kept, of a
-// tool's input the beginning of each long string; Cut says how much is missing.
+// Sizes are bounded: of a long text, the beginning and the end are kept; of a tool's input,
+// the beginning of each long string. Cut is the number of missing bytes.
 //
-// A reader passes over what it does not know: a line left torn by a power cut, a
-// field, and a Kind that a newer version wrote.
+// Readers skip what they do not know: a line torn by a power cut, a field, or a Kind of a
+// newer version.
 package event

@@ -9,10 +9,10 @@ import (
 	"cmux/dag"
 )
 
-// Kind says what an Event is.
+// Kind is the type of an Event.
 type Kind string
 
-// What the agent and its program do. It is the same whatever the kind of agent.
+// Events of the agent and its program. They are the same for all kinds of agents.
 const (
 	Session       Kind = "session"
 	Prompt        Kind = "prompt"
@@ -27,7 +27,7 @@ const (
 	Compacted     Kind = "compacted"
 )
 
-// What passes between the agent, cmux and a person.
+// Events between the agent, cmux and a person.
 const (
 	Status   Kind = "status"
 	Question Kind = "question"
@@ -50,8 +50,8 @@ const (
 	Blocked = "blocked"
 )
 
-// Event is one thing that happened in an attempt. Which fields are set beside
-// the first four depends on Kind: see Markdown.
+// Event is one event of an attempt. The first four fields are always set; the others depend
+// on Kind: see Markdown.
 type Event struct {
 	At      time.Time `json:"at"`
 	Node    string    `json:"node"`
@@ -82,10 +82,10 @@ var kinds = []struct {
 	fields string
 }{
 	{Session, "the program's conversation begins or resumes, or the program ends", "`state` (`began`, `resumed`, `ended`), `id` of the conversation, `exit` (where it ended by itself)"},
-	{Prompt, "what the agent was told, by cmux or a person", "`text`"},
-	{Thought, "what it thinks", "`text`, `message`"},
-	{Text, "what it says", "`text`, `message`"},
-	{ToolUse, "it calls a tool", "`tool`, `tool_id`, `input`, `message`"},
+	{Prompt, "a message or prompt to the agent, from cmux or a person", "`text`"},
+	{Thought, "the agent's reasoning", "`text`, `message`"},
+	{Text, "the agent's text", "`text`, `message`"},
+	{ToolUse, "the agent calls a tool", "`tool`, `tool_id`, `input`, `message`"},
 	{ToolResult, "the result of the call", "`tool_id`, `text`, `failed`"},
 	{Denied, "cmux refused a call before it happened", "`tool`, `tool_id`, `input`, `text` (why)"},
 	{Subagent, "a sub-agent begins or ends", "`state` (`began`, `ended`), `id`, `text` (its type)"},
@@ -104,7 +104,7 @@ var kinds = []struct {
 	{End, "the attempt ended", "`state` (`done`, `failed (checks)`, …), `exit` (of the program), `failed`, `text` (the summary, or why), `used`"},
 }
 
-// Markdown is the table of kinds for the docs.
+// Markdown returns the table of kinds for the docs.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("| `kind` | what happened | fields |\n|---|---|---|\n")

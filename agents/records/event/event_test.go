@@ -29,7 +29,7 @@ const (
 	end   = "<!-- end of kinds -->\n"
 )
 
-// TestDocs keeps the table in the docs as the code says.
+// TestDocs checks that the table in the docs matches the code.
 func TestDocs(t *testing.T) {
 	b, err := os.ReadFile(page)
 	if err != nil {
@@ -100,7 +100,7 @@ func replay(t *testing.T, path string, from int64) (all []Event, next int64) {
 	return all, next
 }
 
-// What is written comes back, from any offset that was given out.
+// Written events are read back, from any offset that was returned.
 func TestReplay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	if all, next := replay(t, path, 0); len(all) != 0 || next != 0 {
@@ -145,7 +145,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Damage and news from other versions are passed over.
+// Damaged lines and events of other versions are skipped.
 func TestReplayIsTolerant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	torn := `{"kind":"text","text":"one"}` + "\n" + `{"kind":"te` + "\n" + `7` + "\n" + `{"text":"no kind"}` + "\n" +
@@ -203,7 +203,7 @@ func TestFollow(t *testing.T) {
 			t.Fatalf("got %s, not %d", text, i)
 		}
 	}
-	// What is there at the end is read.
+	// Events written before the end are read.
 	l.Append(Event{Kind: Text, Text: "last"})
 	cancel()
 	if err := <-ended; err != nil {
@@ -291,7 +291,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What was handed over is not shown again as the prompt that it became.
+// A text that cmux sent is not shown again as a prompt.
 func TestLinesShowAPromptOnce(t *testing.T) {
 	var p Printer
 	var shown string
@@ -337,8 +337,8 @@ func TestBrief(t *testing.T) {
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
-// Whatever an event holds, it comes back in one line, and what is shown of it
-// holds nothing that a terminal obeys.
+// Every event is written as one line, and what is shown of it contains no terminal control
+// sequence.
 func FuzzEvent(f *testing.F) {
 	f.Add("tool_use", "Bash", "text\x1b[0m", []byte(`{"command":"x"}`))
 	f.Add("check", "\x00", strings.Repeat("é", 9000), []byte(`[]`))
@@ -346,7 +346,7 @@ func FuzzEvent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, tool, text string, input []byte) {
 		e := Event{Kind: Kind(kind), Tool: tool, Text: text, Command: text, Input: input}
 		for _, s := range []string{new(Printer).Lines(e), Brief(e)} {
-			// A carriage return that ends a line is one.
+			// A carriage return that ends a line is a line end.
 			if strings.ContainsAny(strings.ReplaceAll(s, "\r\n", "\n"), "\x1b\x00\r\x07") {
 				t.Errorf("a terminal would obey %q", s)
 			}

@@ -11,26 +11,26 @@ import (
 	"cmux/signals"
 )
 
-// Log appends the events of one attempt. It may be used by several goroutines.
-// A nil Log keeps nothing.
+// Log appends the events of one attempt. It is safe for concurrent use. A nil Log discards
+// events.
 type Log struct {
 	node    string
 	attempt int
 
 	mu  sync.Mutex
 	log *signals.Log // nil: closed
-	err error        // the first event that was lost
+	err error        // why the first lost event was lost
 
 	telling sync.Mutex
 	also    func(Event)
 }
 
-// Also has f told of every event, one after the other. It is set before the
-// first.
+// Also sets a function that gets every event, one at a time. Call it before the first
+// event.
 func (l *Log) Also(f func(Event)) { l.also = f }
 
-// Open opens the events of a node, at path, for an attempt. They hold what
-// programs print and are for their owner alone.
+// Open opens the events of a node, at path, for an attempt. Only their owner can read them,
+// because they hold what programs print.
 func Open(path, node string, attempt int) (*Log, error) {
 	log, err := signals.OpenLog(path)
 	if err != nil {
@@ -39,8 +39,8 @@ func Open(path, node string, attempt int) (*Log, error) {
 	return &Log{node: node, attempt: attempt, log: log}, nil
 }
 
-// Append writes an event. One that cannot be written is lost, which Close
-// tells: what an agent does is not held up for its account.
+// Append writes an event. If that fails, the event is lost and Close returns the error: a
+// failed write never blocks the agent.
 func (l *Log) Append(e Event) {
 	if l == nil {
 		return
@@ -70,7 +70,7 @@ func (l *Log) Append(e Event) {
 	}
 }
 
-// Close closes the file and returns why an event was lost, if one was.
+// Close closes the file and returns the error of the first lost event, if any.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -85,20 +85,20 @@ func (l *Log) Close() error {
 	return err
 }
 
-// Replay gives each event at path that stands at offset from or behind it, with
-// the offset that follows it, and returns where to read on. Events that are not
-// there yet are none. An error of each ends the reading and is returned.
+// Replay passes each event at path, from offset from on, to each, with the offset of the
+// next event. It returns where to continue. A missing file has no events. An error of each
+// ends the read and is returned.
 func Replay(path string, from int64, each func(e Event, next int64) error) (next int64, err error) {
 	return Lines(path, from, func(line []byte, next int64) error {
 		var e Event
 		if json.Unmarshal(line, &e) != nil || e.Kind == "" {
-			return nil // it is no event of ours
+			return nil // not an event
 		}
 		return each(e, next)
 	})
 }
 
-// Lines is Replay of the lines themselves.
+// Lines is Replay for the raw lines.
 func Lines(path string, from int64, each func(line []byte, next int64) error) (next int64, err error) {
 	tail, err := signals.ReadLog(path, from, each)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,13 +107,13 @@ func Lines(path string, from int64, each func(line []byte, next int64) error) (n
 	return tail.Next, err
 }
 
-// slowLook is how often a file is looked at when nothing tells of a change.
+// slowLook is how often Follow reads the file when no notification comes.
 const slowLook = 2 * time.Second
 
-// Follow is Replay that goes on with what is appended, until ctx ends and what
-// was there at that moment is read. It returns where it ended.
+// Follow is Replay that continues with appended events until ctx ends; then it reads what
+// is there and returns its offset.
 func Follow(ctx context.Context, path string, from int64, each func(e Event, next int64) error) (next int64, err error) {
-	// Not the folder: the log beside grows much faster.
+	// Not the folder: the log in it grows much faster.
 	w := signals.Watch(ctx, path)
 	defer w.Close()
 	tick := time.NewTicker(slowLook)

@@ -12,24 +12,24 @@ import (
 const (
 	shownResult = 2000 // bytes shown of a tool's result
 	shownInput  = 300  // of a tool's input
-	wholeInput  = 8000 // of one that a person decides about
+	wholeInput  = 8000 // of the input of a call that a person decides about
 	shownPrompt = 4000
-	briefText   = 160 // of a text in a line of its own
+	briefText   = 160 // of a text on a line of its own
 
 	// ThoughtMark begins each line of a thought.
 	ThoughtMark = "~ "
-	// QuoteMark begins what an agent was told.
+	// QuoteMark begins each line of a prompt.
 	QuoteMark = "> "
 )
 
-// Quote is how the log of an attempt begins to show a prompt.
+// Quote is the beginning of a prompt, as the log of an attempt shows it.
 type Quote struct {
 	Text  string
-	More  bool // the rest of Text's last line belongs to it
+	More  bool // Text ends within a line
 	Lines int  // of the whole prompt
 }
 
-// Quoted is the quote of a prompt.
+// Quoted returns the quote of a prompt.
 func Quoted(e Event) Quote {
 	whole := strings.TrimSpace(Printable(e.Text))
 	kept, cut := beginning(whole, shownPrompt)
@@ -40,14 +40,14 @@ func Quoted(e Event) Quote {
 	return Quote{Text: text, More: cut > 0, Lines: strings.Count(whole, "\n") + 1}
 }
 
-// Printer makes the lines that the log of an attempt and its pane show of
-// events. It may be used by several goroutines.
+// Printer formats events as the lines that the log of an attempt and its pane show. It is
+// safe for concurrent use.
 type Printer struct {
 	mu     sync.Mutex
-	handed string // what the agent was told last and may come back as its prompt
+	handed string // the last text sent to the agent, which may come back as its prompt
 }
 
-// Lines are an event as text; empty: it is not shown, or others show it.
+// Lines returns an event as text; empty: it is not shown here.
 func (p *Printer) Lines(e Event) string {
 	text := strings.TrimSpace(Printable(e.Text))
 	switch e.Kind {
@@ -94,8 +94,8 @@ func (p *Printer) hand(text string) {
 	p.handed = plain(text)
 }
 
-// repeated reports whether a prompt is what was handed over just before, which
-// programs wrap and break anew.
+// repeated reports whether a prompt is the text that was just sent; programs may wrap it
+// differently.
 func (p *Printer) repeated(prompt string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,8 +108,8 @@ func (p *Printer) repeated(prompt string) bool {
 
 func plain(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Brief is an event in one short line, for whoever watches many nodes; empty:
-// it is not worth one.
+// Brief returns an event as one short line, for a view of many nodes; empty: it is not
+// shown there.
 func Brief(e Event) string {
 	text, _ := beginning(plain(Printable(e.Text)), briefText)
 	with := func(label string) string {
@@ -161,11 +161,10 @@ func Brief(e Event) string {
 
 func call(e Event) string { return strings.TrimSpace(Printable(e.Tool + " " + About(e.Input))) }
 
-// About says in a line what a tool is used for, from its input.
+// About returns in one line what a tool call is about, from its input.
 func About(input json.RawMessage) string { return about(input, shownInput) }
 
-// Whole is About with far more of a long input: what a person reads before they
-// allow the call.
+// Whole is About with far more of a long input, for a person who must allow the call.
 func Whole(input json.RawMessage) string { return about(input, wholeInput) }
 
 func about(input json.RawMessage, most int) string {
@@ -184,8 +183,8 @@ func about(input json.RawMessage, most int) string {
 	return Cut(string(input), most)
 }
 
-// Indented is a text with first before its first line and rest before the
-// others; empty for an empty text.
+// Indented returns a text with first before its first line and rest before the others; an
+// empty text stays empty.
 func Indented(first, rest, text string) string {
 	if text = strings.TrimRight(text, "\n "); text == "" {
 		return ""
@@ -193,8 +192,8 @@ func Indented(first, rest, text string) string {
 	return first + strings.ReplaceAll(text, "\n", "\n"+rest) + "\n"
 }
 
-// Cut is the beginning of a text, of at most n bytes, whole characters only,
-// and says how much is missing.
+// Cut returns the first n bytes of a text at most, in whole characters, and says how much
+// is missing.
 func Cut(s string, n int) string {
 	kept, cut := beginning(s, n)
 	if cut == 0 {
@@ -203,7 +202,7 @@ func Cut(s string, n int) string {
 	return fmt.Sprintf("%s (%d bytes more)", kept, cut)
 }
 
-// Printable is a text without what a terminal would obey.
+// Printable returns a text without terminal control sequences.
 func Printable(s string) string {
 	return harmless.Text(s)
 }

@@ -16,21 +16,21 @@ import (
 )
 
 var (
-	// ErrNone says that there is no such incident.
+	// ErrNone means that there is no incident with that id.
 	ErrNone = errors.New("there is no such incident")
-	// ErrClosed says that an incident is closed already.
+	// ErrClosed means that the incident is closed already.
 	ErrClosed = errors.New("it is closed already")
 )
 
-// List is the fold of all lines. Incidents in it never change: a line puts
-// another one in their place. The zero value is empty.
+// List is the fold of all lines. Its incidents never change: a line replaces its incident
+// by a new value. The zero value is empty.
 type List struct {
 	Bad  []ledger.Bad // lines that do not count
-	Gaps []string     // incidents of which a line is missing
+	Gaps []string     // incidents with a missing line
 
 	all   map[string]*Incident
 	order []string
-	most  int // highest number of an id
+	most  int // highest number of all ids
 }
 
 func (l *List) copy() *List {
@@ -43,7 +43,7 @@ func (l *List) copy() *List {
 	return &c
 }
 
-// number is that of an incident's id; 0: it is none.
+// number returns the number in an incident's id; 0: the id is not valid.
 func number(id string) int {
 	digits, ok := strings.CutPrefix(id, "i")
 	n, err := strconv.Atoi(digits)
@@ -53,7 +53,7 @@ func number(id string) int {
 	return n
 }
 
-// Take folds in a line of the file.
+// Take folds a line of the file.
 func (l *List) Take(text []byte) error {
 	line := new(Line)
 	if err := json.Unmarshal(text, line); err != nil {
@@ -76,10 +76,10 @@ func (l *List) Take(text []byte) error {
 	return nil
 }
 
-// idIn finds the id in what is left of a line, so that it is not given again.
+// idIn finds the id in a damaged line, so that the id is not used again.
 var idIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"incident":"i([0-9]{1,9})"`) })
 
-// Skip takes note of a line that does not count.
+// Skip records a line that does not count.
 func (l *List) Skip(bad ledger.Bad, line []byte) {
 	l.Bad = append(l.Bad, bad)
 	if m := idIn().FindSubmatch(line); m != nil {
@@ -102,10 +102,10 @@ func (l *List) put(line *Line) *Incident {
 	return i
 }
 
-// Get is the incident of an id; nil: there is none.
+// Get returns the incident with an id; nil: there is none.
 func (l *List) Get(id string) *Incident { return l.all[id] }
 
-// All are the incidents, in the order in which they were opened.
+// All returns the incidents in the order in which they were opened.
 func (l *List) All() []*Incident {
 	all := make([]*Incident, len(l.order))
 	for n, id := range l.order {
@@ -114,7 +114,7 @@ func (l *List) All() []*Incident {
 	return all
 }
 
-// last is the newest incident of a cause; nil: there is none.
+// last returns the newest incident of a cause; nil: there is none.
 func (l *List) last(key string) *Incident {
 	for _, id := range slices.Backward(l.order) {
 		if i := l.all[id]; i.Key == key {
@@ -124,7 +124,7 @@ func (l *List) last(key string) *Incident {
 	return nil
 }
 
-// Open is the open incident of a cause; nil: there is none.
+// Open returns the open incident of a cause; nil: there is none.
 func (l *List) Open(key string) *Incident {
 	for _, id := range slices.Backward(l.order) {
 		if i := l.all[id]; i.Key == key && i.State == Open {
@@ -134,15 +134,15 @@ func (l *List) Open(key string) *Incident {
 	return nil
 }
 
-// Book is the incidents of a project. It may be used by several goroutines, and
-// several processes may each have one.
+// Book holds the incidents of a project. It is safe for concurrent use, and several
+// processes may each have one.
 type Book struct {
 	*ledger.Book[*List]
 	now func() time.Time
 }
 
-// OpenBook is the book of the project at root. It needs no file; write says that
-// the person's key is made where they have none.
+// OpenBook opens the book of the project at root; the file need not exist. write: create
+// the person's key if there is none.
 func OpenBook(root string, now func() time.Time, write bool) (*Book, error) {
 	b, err := ledger.Open(root, ledger.Format[*List]{Name: strings.TrimSuffix(Name, ".jsonl"), Place: "incident", New: func() *List { return new(List) }, Copy: (*List).copy}, write)
 	if err != nil {
@@ -151,10 +151,10 @@ func OpenBook(root string, now func() time.Time, write bool) (*Book, error) {
 	return &Book{b, now}, nil
 }
 
-// Open writes down that something broke: as a new incident, or to the one of the
-// same cause that is open, or was closed less than Again ago: a cause that comes
-// and goes is one incident, and acked once. It returns the incident as it is then, and whether it is
-// a new one.
+// Open records a failure: in a new incident, or in the last incident of the same cause if
+// that is open or was closed less than Again ago. So a cause that comes and goes is one
+// incident, and is acknowledged once. It returns the new state of the incident, and whether
+// it is a new one.
 func (b *Book) Open(ctx context.Context, by string, r Report) (i *Incident, opened bool, err error) {
 	i, err = b.change(ctx, func(l *List, now time.Time) (*Incident, *Line, error) {
 		line := &Line{Op: OpAdd, By: by, Note: r.Note}
@@ -176,13 +176,13 @@ func (b *Book) Open(ctx context.Context, by string, r Report) (i *Incident, open
 	return i, opened, err
 }
 
-// Append adds to an incident, closed ones included.
+// Append adds to an incident, also to a closed one.
 func (b *Book) Append(ctx context.Context, id, by string, n Note) (*Incident, error) {
 	return b.on(ctx, id, func(*Incident) (*Line, error) { return &Line{Op: OpAdd, By: by, Note: n}, nil })
 }
 
-// Close ends an incident, with what ended it. One that is closed stays as it is:
-// the error is ErrClosed.
+// Close closes an incident and records how it ended. If it is closed already, the error is
+// ErrClosed.
 func (b *Book) Close(ctx context.Context, id, by, outcome string, n Note) (*Incident, error) {
 	return b.on(ctx, id, func(i *Incident) (*Line, error) {
 		if i.State == Closed {
@@ -192,9 +192,9 @@ func (b *Book) Close(ctx context.Context, id, by, outcome string, n Note) (*Inci
 	})
 }
 
-// CloseKey ends the open incident of a cause, if there is one.
+// CloseKey closes the open incident of a cause, if there is one.
 func (b *Book) CloseKey(ctx context.Context, key, by, outcome string, n Note) (*Incident, error) {
-	if l, err := b.List(); err != nil || l.Open(key) == nil { // it is asked for at every healthy look
+	if l, err := b.List(); err != nil || l.Open(key) == nil { // called at every healthy check
 		return nil, err
 	}
 	return b.change(ctx, func(l *List, _ time.Time) (*Incident, *Line, error) {
@@ -206,7 +206,7 @@ func (b *Book) CloseKey(ctx context.Context, key, by, outcome string, n Note) (*
 	})
 }
 
-// Ack writes down that a person knows of an incident.
+// Ack records that a person knows of an incident.
 func (b *Book) Ack(ctx context.Context, id, by, text string) (*Incident, error) {
 	return b.on(ctx, id, func(*Incident) (*Line, error) { return &Line{Op: OpAck, By: by, Text: text}, nil })
 }
@@ -225,8 +225,8 @@ func (b *Book) on(ctx context.Context, id string, f func(*Incident) (*Line, erro
 	})
 }
 
-// change writes one line about an incident as it is now, nil for a new one. A nil
-// line is none.
+// change writes a line that f makes of an incident as it is now; nil: a new one. If f
+// returns nil, nothing is written.
 func (b *Book) change(ctx context.Context, f func(*List, time.Time) (*Incident, *Line, error)) (after *Incident, err error) {
 	_, _, err = b.Book.Change(ctx, func(l *List) ([][]byte, error) {
 		now := b.now().UTC().Truncate(time.Millisecond)

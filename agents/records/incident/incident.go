@@ -1,15 +1,15 @@
-// Package incident is what broke in an organization, and what was done about it,
-// as it stands in .cmux/incidents.jsonl.
+// Package incident records what broke in an organization, and what was done about it, in
+// .cmux/incidents.jsonl.
 //
-// The file is the only memory of incidents, and a ledger: see package ledger for
-// how lines are sealed, cut off and saved aside. A line opens an incident, adds to
-// one, closes one or says that a person knows of it. A List is the one fold of the
-// lines.
+// The file is the only record of incidents. Package ledger seals its lines, and saves aside
+// a file with invalid lines. A line opens an incident, adds to one, closes one, or records
+// that a person knows of it. A List is the fold of the lines.
 //
-// Each incident has a key, which names its cause: "agent/w1/frozen". While one of
-// the key is open, another report of the same cause adds to it instead of opening
-// a second; one that was closed less than Again ago is opened again. What was reported in the same words less than Again ago, with nothing
-// done meanwhile, is not written: an incident may be reported each time it is seen.
+// Each incident has a key, which names its cause: "agent/w1/frozen". While an incident of
+// the key is open, another report of the same cause adds to it. If the last one was closed
+// less than Again ago, the report opens it again. A report with the same words less than
+// Again ago, with nothing done in between, is not written: callers may report a failure
+// each time they see it.
 package incident
 
 import (
@@ -20,39 +20,39 @@ import (
 	"time"
 )
 
-// Name is that of the file, in the folder .cmux.
+// Name is the name of the file, in the folder .cmux.
 const Name = "incidents.jsonl"
 
-// Again is for how long the same words about the same cause are not written again.
+// Again is how long the same words about the same cause are not written again.
 const Again = 10 * time.Minute
 
-// Bounds of what is written: longer text is cut in its middle.
+// Limits of what is written: the middle of a longer text is cut out.
 const (
 	MaxTitle = 200
 	MaxText  = 4 << 10
 	MaxNotes = 50 // of each sort in one line
 
-	// Of the evidence and of the deeds of an incident so many are kept in memory:
-	// the first ones, and the newest. The file has all.
+	// These many pieces of evidence and actions of an incident are kept in memory: the
+	// first and the newest. The file has all.
 	keepFirst, keepLast = 10, 40
 )
 
-// Evidence is something that was seen.
+// Evidence is one observation.
 type Evidence struct {
 	At   time.Time `json:"at"`   // zero: when it is written
-	Text string    `json:"text"` // without an age in it, which would make it new each time
+	Text string    `json:"text"` // without an age, which would make it new each time
 
 	written time.Time
 }
 
-// Deed is something that was done.
+// Deed is one action that was taken.
 type Deed struct {
 	At     time.Time `json:"at"` // zero: when it is written
 	What   string    `json:"what"`
-	Result string    `json:"result"` // what came of it; empty: it has just begun
+	Result string    `json:"result"` // how it ended; empty: it has just begun
 }
 
-// Cost is what an incident has cost, as far as it is known.
+// Cost is the known cost of an incident.
 type Cost struct {
 	Tokens  int64   `json:"tokens"`
 	Seconds float64 `json:"seconds"`
@@ -61,30 +61,30 @@ type Cost struct {
 // Advice is what a person can do.
 type Advice struct {
 	Text    string `json:"text"`
-	Command string `json:"command,omitempty"` // one that works as it stands
+	Command string `json:"command,omitempty"` // a command that works as printed
 }
 
-// Note is what is added to an incident. Everything in it may be missing.
+// Note is an addition to an incident. All fields are optional.
 type Note struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 	Deeds    []Deed     `json:"deeds,omitempty"`
 	Cost     Cost       `json:"cost,omitzero"`
-	Advice   *Advice    `json:"advice,omitempty"` // takes the place of an older one
+	Advice   *Advice    `json:"advice,omitempty"` // replaces an older one
 }
 
-// Report says that something broke.
+// Report is a failure to record.
 type Report struct {
-	Kind  string // one word of a few: agent, server, health, rollback
-	About string // what it is about: the name of an agent, server, a project's health
-	Key   string // names the cause; empty: kind and about
+	Kind  string // agent, server, health or rollback
+	About string // the name of an agent, server, or a project's health
+	Key   string // cause; empty: kind and about
 	Title string // one line
 	Note
 }
 
-// Saw is a report's or a note's one piece of evidence.
+// Saw returns one piece of evidence, for a report or a note.
 func Saw(text string) []Evidence { return []Evidence{{Text: text}} }
 
-// Did is a note's one deed.
+// Did returns one action, for a note.
 func Did(what, result string) []Deed { return []Deed{{What: what, Result: result}} }
 
 // States of an incident.
@@ -93,7 +93,7 @@ const (
 	Closed = "closed"
 )
 
-// Incident is something that broke.
+// Incident is a failure and its history.
 type Incident struct {
 	ID       string     `json:"id"`
 	Kind     string     `json:"kind"`
@@ -101,11 +101,11 @@ type Incident struct {
 	Key      string     `json:"key"`
 	Title    string     `json:"title"`
 	State    string     `json:"state"`
-	Seen     int        `json:"seen"`     // how much evidence there is, what is left out included
+	Seen     int        `json:"seen"`     // number of all evidence, kept or not
 	Evidence []Evidence `json:"evidence"` // the first and the newest
-	Deeds    []Deed     `json:"deeds"`    // likewise
+	Deeds    []Deed     `json:"deeds"`    // the first and the newest
 	Cost     Cost       `json:"cost"`
-	Advice   *Advice    `json:"advice"` // null: nothing is to be done
+	Advice   *Advice    `json:"advice"` // null: there is nothing to do
 
 	OpenedAt  time.Time  `json:"opened_at"`
 	OpenedBy  string     `json:"opened_by"`
@@ -115,16 +115,15 @@ type Incident struct {
 	Outcome   string     `json:"outcome,omitempty"` // how it ended
 	AckedAt   *time.Time `json:"acked_at"`
 	AckedBy   string     `json:"acked_by,omitempty"`
-	Ack       string     `json:"ack,omitempty"` // what they wrote
+	Ack       string     `json:"ack,omitempty"` // the person's text
 
 	lines int
 }
 
-// Waits reports whether a person has not been seen to know of an incident that is
-// open.
+// Waits reports whether an incident is open and no person has acknowledged it.
 func (i *Incident) Waits() bool { return i.State == Open && i.AckedAt == nil }
 
-// Label is the state as people read it.
+// Label returns the state for people.
 func (i *Incident) Label() string {
 	if i.AckedAt != nil {
 		return i.State + ", acked"
@@ -132,14 +131,14 @@ func (i *Incident) Label() string {
 	return i.State
 }
 
-// Op says what a line does.
+// Op is what a line does.
 type Op string
 
 const (
 	OpOpen  Op = "open"
 	OpAdd   Op = "add"
 	OpClose Op = "close" // Text: how it ended
-	OpAck   Op = "ack"   // Text: what the person wrote
+	OpAck   Op = "ack"   // Text: the person's text
 
 	OpReopen Op = "reopen" // it broke again soon after
 )
@@ -147,7 +146,7 @@ const (
 // Line is a line of incidents.jsonl.
 type Line struct {
 	Incident string    `json:"incident"`
-	N        int       `json:"n"` // of the incident's lines, from 0
+	N        int       `json:"n"` // number among the incident's lines, from 0
 	Op       Op        `json:"op"`
 	At       time.Time `json:"at"`
 	By       string    `json:"by"` // user, cmux, or the address of an agent
@@ -159,9 +158,9 @@ type Line struct {
 	Note
 }
 
-var errNoLine = errors.New("it is no line about an incident")
+var errNoLine = errors.New("not a line about an incident")
 
-// check refuses a line that is none.
+// check returns an error if a line is not valid.
 func (l *Line) check() error {
 	if number(l.Incident) == 0 || l.N < 0 || (l.Op == OpOpen) != (l.N == 0) {
 		return errNoLine
@@ -178,7 +177,7 @@ func (l *Line) check() error {
 	return nil
 }
 
-// clean bounds a line, and fills in what is left out.
+// clean limits the texts of a line and fills in missing fields.
 func (l *Line) clean() {
 	l.Title = oneLine(l.Title, MaxTitle)
 	l.About, l.Kind = oneLine(l.About, MaxTitle), oneLine(l.Kind, MaxTitle)
@@ -209,7 +208,8 @@ func oneLine(text string, most int) string {
 	return Cut(strings.Join(strings.Fields(text), " "), most)
 }
 
-// Cut is a text of at most so many bytes, which says what is missing in its middle.
+// Cut shortens a text to at most so many bytes; a note in its middle says how much is
+// missing.
 func Cut(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	const gap = " [...] "
@@ -220,7 +220,7 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:half], "") + gap + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
-// apply is an incident, nil for one that is not there, after a line.
+// apply returns an incident after a line; nil is an incident that does not exist yet.
 func (l *Line) apply(old *Incident) *Incident {
 	i := &Incident{ID: l.Incident, Kind: l.Kind, About: l.About, Key: l.Key, Title: l.Title, State: Open,
 		Evidence: []Evidence{}, Deeds: []Deed{}, OpenedAt: l.At, OpenedBy: l.By}
@@ -246,7 +246,7 @@ func (l *Line) apply(old *Incident) *Incident {
 			i.State, i.ClosedAt, i.ClosedBy, i.Outcome = Closed, &at, l.By, l.Text
 		}
 	case OpReopen:
-		if i.ClosedBy != "cmux" { // a person called it mended: what comes now is new to them
+		if i.ClosedBy != "cmux" { // a person closed it as fixed, so a new failure is new to them
 			i.AckedAt, i.AckedBy, i.Ack = nil, "", ""
 		}
 		i.State, i.ClosedAt, i.ClosedBy, i.Outcome = Open, nil, "", ""
@@ -257,7 +257,7 @@ func (l *Line) apply(old *Incident) *Incident {
 	return i
 }
 
-// kept are some things with more behind them: the first and the newest of all.
+// kept appends more to a list and keeps the first and the newest of all.
 func kept[T any](all, more []T) []T {
 	all = append(all[:len(all):len(all)], more...)
 	if len(all) <= keepFirst+keepLast {
@@ -266,17 +266,17 @@ func kept[T any](all, more []T) []T {
 	return append(slices.Clone(all[:keepFirst]), all[len(all)-keepLast:]...)
 }
 
-// key is the cause of a report.
+// key returns the cause of a report.
 func (r *Report) key() string { return cmp.Or(r.Key, r.Kind+"/"+r.About) }
 
-// within reports whether something was written less than Again ago. A clock that was
-// ahead when it was keeps nothing quiet.
+// within reports whether a line was written less than Again ago. A time in the future,
+// after the clock was set back, does not count.
 func within(now, written time.Time) bool {
 	ago := now.Sub(written)
 	return ago >= 0 && ago < Again
 }
 
-// again reports whether a report says nothing that the incident does not have.
+// again reports whether the incident already has everything in a report.
 func (r *Report) again(i *Incident, now time.Time) bool {
 	if len(r.Deeds) > 0 || r.Cost != (Cost{}) || r.Advice != nil && (i.Advice == nil || *r.Advice != *i.Advice) || !within(now, i.ChangedAt) {
 		return false

@@ -41,8 +41,8 @@ func frozen(text string) Report {
 	return Report{Kind: "agent", About: "w1", Key: "agent/w1/frozen", Title: "w1 is frozen", Note: Note{Evidence: Saw(text)}}
 }
 
-// A cause has one open incident, however often it is reported, and another one
-// after that was closed.
+// A cause has one open incident, however often it is reported, and a new one after that was
+// closed.
 func TestStory(t *testing.T) {
 	c := &clock{noon}
 	b := newBook(t, t.TempDir(), c.Now)
@@ -115,8 +115,8 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// Text is bounded, and what agents wrote reaches the file harmless; of much
-// evidence the first and the newest is kept.
+// Texts are bounded, and agents' text is escaped in the file; of much evidence the first
+// and the newest are kept.
 func TestBounds(t *testing.T) {
 	b := newBook(t, t.TempDir(), func() time.Time { return noon })
 	r := frozen("begin" + strings.Repeat("x", 10*MaxText) + "end")
@@ -141,8 +141,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Whatever byte the file is cut behind, what was whole counts, and the next report
-// is written; so it is where somebody else wrote lines.
+// Wherever the file is cut, whole lines count and the next report is written; also if
+// somebody else wrote lines.
 func TestCutAfterEveryByte(t *testing.T) {
 	root := t.TempDir()
 	b := newBook(t, root, func() time.Time { return noon })
@@ -173,7 +173,7 @@ func TestCutAfterEveryByte(t *testing.T) {
 	}
 }
 
-// Many who report at once have one incident a cause.
+// Concurrent reports give one incident per cause.
 func TestManyWriters(t *testing.T) {
 	root := t.TempDir()
 	var writers sync.WaitGroup
@@ -197,8 +197,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// What is old, and what comes and goes, is one incident of few lines; and a clock
-// that was ahead silences nothing.
+// A failure that comes and goes is one incident with few lines; a clock that was ahead
+// suppresses no report.
 func TestFlapping(t *testing.T) {
 	c := &clock{noon}
 	b := newBook(t, t.TempDir(), c.Now)
@@ -232,8 +232,8 @@ func TestFlapping(t *testing.T) {
 	}
 }
 
-// What a newer cmux wrote, and this one does not know, stays in the file; also when
-// the file is put in order, and read just then.
+// Lines of a newer cmux that this one does not know stay in the file, also when the file is
+// repaired while it is read.
 func TestNewerLinesStay(t *testing.T) {
 	b := newBook(t, t.TempDir(), func() time.Time { return noon })
 	_, _, err := b.Open(t.Context(), "cmux", frozen("one"))
@@ -242,7 +242,7 @@ func TestNewerLinesStay(t *testing.T) {
 		return [][]byte{[]byte(`{"incident":"i1","n":1,"op":"escalate"}`)}, nil
 	})
 	must(t, err)
-	for range 2 { // with a line that nobody sealed, and without
+	for range 2 { // with and without a line that has no code
 		f, err := os.OpenFile(b.Path(), os.O_APPEND|os.O_WRONLY, 0)
 		must(t, err)
 		_, err = f.WriteString("forged\n")
@@ -257,7 +257,7 @@ func TestNewerLinesStay(t *testing.T) {
 	if !bytes.Contains(raw, []byte("escalate")) || bytes.Contains(raw, []byte("forged")) {
 		t.Errorf("%s", raw)
 	}
-	// A file of such lines alone is ours.
+	// A file with only such lines is ours.
 	newer, _, ok := bytes.Cut(raw[bytes.IndexByte(raw, '\n')+1:], []byte("\n"))
 	if !ok || !bytes.Contains(newer, []byte("escalate")) {
 		t.Fatalf("%s", newer)

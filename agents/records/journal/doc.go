@@ -1,14 +1,13 @@
-// Package journal is what an organization remembers in words: a folder for each
-// day below .cmux/journal, with the entries of the day (journal.md), what is to
-// be thought about and handed on (reflection.md), files that agents made
-// (artifacts/) and long bodies of messages (attachments/); and MEMORY.md at the
-// project's root, which is a person's.
+// Package journal keeps what an organization remembers in words. Each day has a folder
+// below .cmux/journal with its entries (journal.md), notes for later and for the next
+// supervisor (reflection.md), files of agents (artifacts/) and long bodies of messages
+// (attachments/). MEMORY.md at the project's root belongs to the person.
 //
-// All of it is Markdown that a person may edit and commit. So nothing is kept
-// beside it: entries are read back out of the text, and what a person wrote
-// between them is theirs. Entries are only appended, by one write under the
-// file's lock; reflection.md is replaced whole, under a lock of its folder.
+// All of it is Markdown that a person may edit and commit. So there is no index: entries
+// are parsed from the text, and a person's text between them stays. Entries are only
+// appended, by one write under the file's lock; reflection.md is replaced whole, under a
+// lock on its folder.
 //
-// A text cannot pass for an entry of somebody else's: a line of it that would
-// begin one is escaped.
+// A text cannot imitate another author's entry: lines that would begin an entry are
+// escaped.
 package journal

@@ -12,7 +12,7 @@ import (
 	"cmux/signals"
 )
 
-// On a full disk an entry is refused whole, and what was there stays.
+// On a full disk an entry is refused whole, and earlier entries stay.
 func TestDiskFull(t *testing.T) {
 	j, _ := newJournal(t)
 	if err := unix.Mount("cmux-test", j.Root, "tmpfs", 0, "size=256k"); err != nil {

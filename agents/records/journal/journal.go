@@ -18,7 +18,7 @@ import (
 	"cmux/signals"
 )
 
-// Names below .cmux/journal/YYYY-MM-DD.
+// Names in .cmux/journal/YYYY-MM-DD.
 const (
 	Folder      = "journal"
 	entriesFile = "journal.md"
@@ -26,7 +26,7 @@ const (
 	attachments = "attachments"
 )
 
-// maxFile bounds what is read of one file.
+// maxFile bounds how much of a file is read.
 const maxFile = 16 << 20
 
 // Journal is the journal of a project.
@@ -37,24 +37,23 @@ type Journal struct {
 
 func (j *Journal) dir() string { return filepath.Join(j.Root, signals.Folder, Folder) }
 
-// Day is the day of a moment, by the clock on the wall where that is told.
+// Day returns the day of a time, in the local time zone.
 func Day(at time.Time) string { return at.Format(time.DateOnly) }
 
-// Today is the day that it is.
+// Today returns the current day.
 func (j *Journal) Today() string { return Day(j.Now()) }
 
-// ErrDay says that a text names no day.
+// ErrDay means that a text is not a day.
 var ErrDay = errors.New("a day is written YYYY-MM-DD")
 
 func (j *Journal) day(day string) (string, error) {
 	if at, err := time.Parse(time.DateOnly, day); err != nil || Day(at) != day {
-		return "", fmt.Errorf("%.40q is no day: %w", day, ErrDay)
+		return "", fmt.Errorf("%.40q is not a day: %w", day, ErrDay)
 	}
 	return filepath.Join(j.dir(), day), nil
 }
 
-// make makes a folder of a day, and has the person's repository be able to track
-// the journal.
+// make makes the folder of a day, and makes sure that git can track the journal.
 func (j *Journal) make(day, sub string) (string, error) {
 	dir, err := j.day(day)
 	if err != nil {
@@ -82,7 +81,7 @@ type Entry struct {
 	Text  string    `json:"text,omitempty"`
 }
 
-// Bounds of an entry.
+// Limits of an entry.
 const (
 	MaxTitle = 200
 	MaxText  = 256 << 10
@@ -90,32 +89,32 @@ const (
 
 var tagShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN][\pL\pN._/-]{0,49}$`) })
 
-// Check says why an entry cannot be added as it is.
+// Check returns why an entry cannot be added, or nil.
 func (e *Entry) Check() error {
 	switch {
 	case strings.TrimSpace(e.Title) == "":
 		return errors.New("an entry needs a title")
 	case len(e.Title) > MaxTitle:
-		return fmt.Errorf("the title has %d bytes, and %d is the most: say the rest in the text", len(e.Title), MaxTitle)
+		return fmt.Errorf("the title has %d bytes; at most %d are allowed: put the rest into the text", len(e.Title), MaxTitle)
 	case strings.ContainsAny(e.Title, "\n\r"):
-		return errors.New("the title has more than one line: say the rest in the text")
+		return errors.New("the title has more than one line: put the rest into the text")
 	case len(e.Text) > MaxText:
-		return fmt.Errorf("the text has %d bytes, and %d is the most: keep it as an artifact", len(e.Text), MaxText)
+		return fmt.Errorf("the text has %d bytes; at most %d are allowed: keep it as an artifact", len(e.Text), MaxText)
 	case !utf8.ValidString(e.Title) || !utf8.ValidString(e.Text):
 		return errors.New("the entry is not text (UTF-8)")
 	}
 	if strings.ContainsAny(e.By, "*;\n\r") {
-		return fmt.Errorf("%.60q is no name", e.By)
+		return fmt.Errorf("%.60q is not a name", e.By)
 	}
 	for _, tag := range e.Tags {
 		if !tagShape().MatchString(tag) {
-			return fmt.Errorf("%.60q is no tag: a tag is a word", tag)
+			return fmt.Errorf("%.60q is not a tag: a tag is one word", tag)
 		}
 	}
 	return nil
 }
 
-// Add appends an entry to its day and returns that.
+// Add appends an entry to its day and returns the day.
 func (j *Journal) Add(ctx context.Context, e Entry) (day string, err error) {
 	if e.At.IsZero() {
 		e.At = j.Now()
@@ -131,8 +130,8 @@ func (j *Journal) Add(ctx context.Context, e Entry) (day string, err error) {
 	return day, appendText(ctx, filepath.Join(dir, entriesFile), "# "+day+"\n", e.markdown())
 }
 
-// appendText appends a text to a file by a single write, behind a first line
-// where the file is new.
+// appendText appends a text to a file by a single write. A new file gets a first line
+// before it.
 func appendText(ctx context.Context, path, first, text string) error {
 	release, err := signals.Hold(ctx, filepath.Dir(path))
 	if err != nil {
@@ -148,7 +147,7 @@ func appendText(ctx context.Context, path, first, text string) error {
 		switch {
 		case size == 0:
 			text = first + text
-		case size < 0: // a line that does not end
+		case size < 0: // the last line has no newline
 			text = "\n" + text
 		}
 		size = max(size, -size)
@@ -166,7 +165,7 @@ func appendText(ctx context.Context, path, first, text string) error {
 	return nil
 }
 
-// end is the size of a file, negative when its last line does not end.
+// end returns the size of a file, negative if its last line has no newline.
 func end(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -184,10 +183,10 @@ func end(f *os.File) (int64, error) {
 
 const clock = "15:04:05"
 
-// heading begins an entry: the time, and the title.
+// heading returns the first line of an entry: the time and the title.
 var heading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^## ([0-2][0-9]:[0-5][0-9](?::[0-5][0-9])?) (.*)$`) })
 
-// about is the line behind it.
+// about returns the second line of an entry.
 var about = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\*(by ([^*;]+))?(; )?(tags: ([^*;]+))?\*$`) })
 
 func (e *Entry) markdown() string {
@@ -209,8 +208,8 @@ func (e *Entry) markdown() string {
 	return b.String()
 }
 
-// escaped is a text without space at its ends, none of whose lines begins an
-// entry: Markdown shows them as they were.
+// escaped returns a text trimmed, with every line escaped that would begin an entry.
+// Markdown shows the lines unchanged.
 func escaped(text string) string {
 	text = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	lines := strings.Split(text, "\n")
@@ -222,7 +221,7 @@ func escaped(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// unescaped is a line as escaped was given it.
+// unescaped returns a line without the escape of escaped.
 func unescaped(line string) string {
 	if rest := strings.TrimLeft(line, `\`); rest != line && heading().MatchString(rest) {
 		return line[1:]
@@ -230,7 +229,7 @@ func unescaped(line string) string {
 	return line
 }
 
-// parse reads the entries of a day. What stands before the first is nobody's.
+// parse parses the entries of a day. Text before the first entry belongs to none.
 func parse(day string, text []byte, zone *time.Location) (all []Entry) {
 	var body []string
 	flush := func() {
@@ -239,7 +238,7 @@ func parse(day string, text []byte, zone *time.Location) (all []Entry) {
 		}
 		body = nil
 	}
-	fresh := false // the line behind the heading comes next
+	fresh := false // the next line is the second line of an entry
 	for line := range strings.SplitSeq(string(text), "\n") {
 		if m := heading().FindStringSubmatch(line); m != nil {
 			at, err := time.ParseInLocation(time.DateOnly+" "+clock, day+" "+(m[1] + ":00")[:8], zone)
@@ -266,17 +265,17 @@ func parse(day string, text []byte, zone *time.Location) (all []Entry) {
 	return all
 }
 
-// Page is what the journal has of a day.
+// Page is everything in the journal for one day.
 type Page struct {
 	Day         string   `json:"day"`
 	Entries     []Entry  `json:"entries"`
-	Text        string   `json:"-"` // journal.md as it stands
+	Text        string   `json:"-"` // journal.md, unchanged
 	Reflection  string   `json:"reflection"`
 	Artifacts   []string `json:"artifacts"`   // names
 	Attachments []string `json:"attachments"` // names
 }
 
-// Show is the page of a day. A day of which there is nothing is an empty page.
+// Show returns the page of a day. A day without files has an empty page.
 func (j *Journal) Show(day string) (*Page, error) {
 	dir, err := j.day(day)
 	if err != nil {
@@ -301,7 +300,7 @@ func (j *Journal) Show(day string) (*Page, error) {
 	return p, err
 }
 
-// Entries are those of a day alone.
+// Entries returns only the entries of a day.
 func (j *Journal) Entries(day string) ([]Entry, error) {
 	dir, err := j.day(day)
 	if err != nil {
@@ -311,7 +310,7 @@ func (j *Journal) Entries(day string) ([]Entry, error) {
 	return parse(day, text, j.Now().Location()), err
 }
 
-// read is a file of the journal; empty when it is not there.
+// read returns a file of the journal; empty if it does not exist.
 func read(path string) ([]byte, error) {
 	b, err := signals.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -320,7 +319,7 @@ func read(path string) ([]byte, error) {
 	return b, err
 }
 
-// names are those of the files in a folder.
+// names returns the names of the files in a folder.
 func names(dir string) ([]string, error) {
 	entries, err := signals.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -335,7 +334,7 @@ func names(dir string) ([]string, error) {
 	return all, nil
 }
 
-// Days are the days that the journal has, oldest first.
+// Days returns the days of the journal, oldest first.
 func (j *Journal) Days() ([]string, error) {
 	entries, err := signals.ReadDir(j.dir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -351,15 +350,14 @@ func (j *Journal) Days() ([]string, error) {
 	return days, nil
 }
 
-// Attach keeps the long body of a message, durably, and returns its path as it
-// reads from the project's root.
+// Attach stores the long body of a message durably and returns its path, relative to the
+// project's root.
 func (j *Journal) Attach(name string, body []byte) (string, error) {
 	return j.keep(attachments, name, body)
 }
 
-// Artifact keeps a file that an agent made, durably, and returns its path as it
-// reads from the project's root. One of the same name stays: the new one is
-// numbered.
+// Artifact stores an agent's file durably and returns its path, relative to the project's
+// root. If the name exists, the new file gets a number.
 func (j *Journal) Artifact(name string, data []byte) (string, error) {
 	dir, err := j.make(j.Today(), artifacts)
 	if err != nil {
@@ -376,18 +374,18 @@ func (j *Journal) Artifact(name string, data []byte) (string, error) {
 	return j.keep(artifacts, name, data)
 }
 
-// Write keeps a page of its own beside today's, durably, and returns its path as it
-// reads from the project's root. One of the same name is replaced.
+// Write stores a separate page in today's folder durably and returns its path, relative to
+// the project's root. It replaces a page of that name.
 func (j *Journal) Write(name string, text []byte) (string, error) {
 	if name == entriesFile || name == reflectionFile {
-		return "", fmt.Errorf("journal: %s is not replaced", name)
+		return "", fmt.Errorf("journal: %s cannot be replaced", name)
 	}
 	return j.keep("", name, text)
 }
 
 func (j *Journal) keep(sub, name string, data []byte) (string, error) {
 	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") || len(name) > 200 || bytes.IndexByte([]byte(name), 0) >= 0 {
-		return "", fmt.Errorf("journal: %.80q is no name for a file", name)
+		return "", fmt.Errorf("journal: %.80q is not a file name", name)
 	}
 	day := j.Today()
 	dir, err := j.make(day, sub)

@@ -23,7 +23,7 @@ func must(t testing.TB, err error) {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("here", 3600))
 
-// newJournal is a journal with a clock that a test sets.
+// newJournal returns a journal with a clock that the test sets.
 func newJournal(t testing.TB) (*Journal, *time.Time) {
 	now := noon
 	return &Journal{Root: t.TempDir(), Now: func() time.Time { return now }}, &now
@@ -36,7 +36,7 @@ func readFile(t testing.TB, path ...string) string {
 	return string(b)
 }
 
-// What is added is read back, and stands in a file that a person likes to read.
+// Added entries are read back, from a file that is easy to read.
 func TestAdd(t *testing.T) {
 	j, now := newJournal(t)
 	first := Entry{At: noon, Title: "Login form", By: "w1", Tags: []string{"auth", "web"}, Text: "Chose JWT.\n\n## 11:00:00 Not an entry\n*by user*\n# shell comment\n\\## 11:00 nor this"}
@@ -58,7 +58,7 @@ func TestAdd(t *testing.T) {
 	if !strings.HasPrefix(p.Text, want) {
 		t.Errorf("%s", p.Text)
 	}
-	// What a person writes stays, and where their last line does not end.
+	// A person's text stays, also if their last line has no newline.
 	path := filepath.Join(j.Root, ".cmux/journal", day, entriesFile)
 	must(t, os.WriteFile(path, []byte("# My day\nthoughts\n## 09:30 By hand\nearly"), 0o600))
 	_, err = j.Add(t.Context(), Entry{Title: "After"})
@@ -90,7 +90,7 @@ func TestAddChecks(t *testing.T) {
 	}
 }
 
-// Many who write at once lose nothing of each other's.
+// Concurrent writers lose nothing of each other's.
 func TestManyWriters(t *testing.T) {
 	j, _ := newJournal(t)
 	var writers sync.WaitGroup
@@ -121,7 +121,7 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// The folder is its owner's alone, and git can track it.
+// Only the owner can read the folder, and git can track it.
 func TestModes(t *testing.T) {
 	j, _ := newJournal(t)
 	_, err := j.Add(t.Context(), Entry{Title: "x"})
@@ -231,7 +231,7 @@ func TestReflect(t *testing.T) {
 			t.Errorf("%v: noted", bad)
 		}
 	}
-	// A person's own arrangement stays.
+	// A person's own rules for git stay.
 	path := filepath.Join(j.Root, ".cmux/journal/2026-03-03", reflectionFile)
 	must(t, os.WriteFile(path, []byte("mine\n\n## hand-off notes\n\n\n## Other\nx"), 0o600))
 	_, err = j.Reflect(t.Context(), HandOff, "", "n")
@@ -308,7 +308,7 @@ func TestMemory(t *testing.T) {
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
-// Whatever an entry says, it is read back as that one entry.
+// Every entry is read back as that one entry.
 func FuzzEntry(f *testing.F) {
 	f.Add("Title", "text\n## 12:00 x\n\\## 13:00:00 y", "w1", "a")
 	f.Add("## 12:00 x", "*by user*", "", "")

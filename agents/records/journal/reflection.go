@@ -15,12 +15,11 @@ const reflectionFile = "reflection.md"
 
 // Section is a part of reflection.md.
 type Section struct {
-	Name  string // by which it is meant: investigate
+	Name  string // in commands: investigate
 	Title string // its heading
 }
 
-// Sections are those of a new reflection.md, in its order. HandOff is what the
-// next supervisor is told.
+// Sections returns the sections of a new reflection.md, in order.
 func Sections() []Section {
 	return []Section{
 		{"investigate", "Investigate next"},
@@ -34,7 +33,7 @@ func Sections() []Section {
 // HandOff is the section that the next supervisor reads.
 const HandOff = "hand-off"
 
-// ErrSection says that there is no section of a name.
+// ErrSection means that there is no section with that name.
 var ErrSection = errors.New("no such section")
 
 func titleOf(section string) (string, error) {
@@ -49,8 +48,8 @@ func titleOf(section string) (string, error) {
 // MaxNote bounds a note in reflection.md.
 const MaxNote = 4 << 10
 
-// Reflect adds a note to a section of today's reflection.md: a line of its list,
-// with who says it. Everything else in the file stays as it is.
+// Reflect adds a note with its author to the list of a section in today's reflection.md.
+// The rest of the file does not change.
 func (j *Journal) Reflect(ctx context.Context, section, by, text string) (day string, err error) {
 	title, err := titleOf(section)
 	if err != nil {
@@ -59,7 +58,7 @@ func (j *Journal) Reflect(ctx context.Context, section, by, text string) (day st
 	if text = strings.TrimSpace(text); text == "" {
 		return "", errors.New("the note is empty")
 	} else if len(text) > MaxNote {
-		return "", fmt.Errorf("the note has %d bytes, and %d is the most: keep it as an entry", len(text), MaxNote)
+		return "", fmt.Errorf("the note has %d bytes; at most %d are allowed: keep it as an entry", len(text), MaxNote)
 	}
 	now := j.Now()
 	day = Day(now)
@@ -84,17 +83,17 @@ func (j *Journal) Reflect(ctx context.Context, section, by, text string) (day st
 	if by != "" {
 		note += " (" + by + ")"
 	}
-	// The lines of a note belong to its list, so that no heading begins in it.
+	// Indent the lines of a note so that they belong to its list and begin no heading.
 	note += " " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
 	return day, signals.WriteFile(path, []byte(insert(string(had), title, note)), 0o600)
 }
 
-// ReflectionFile is where the reflection of a day stands, which is one.
+// ReflectionFile returns the path of a day's reflection; day must be valid.
 func (j *Journal) ReflectionFile(day string) string {
 	return filepath.Join(j.dir(), day, reflectionFile)
 }
 
-// template is a new reflection.md.
+// template returns a new reflection.md.
 func template(day string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Reflection, %s\n", day)
@@ -104,8 +103,8 @@ func template(day string) string {
 	return b.String()
 }
 
-// insert puts a note at the end of the section with a title, which is made at
-// the end where there is none.
+// insert puts a note at the end of the section with a title; if there is none, it adds the
+// section at the end.
 func insert(text, title, note string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -133,7 +132,7 @@ func isHeading(line, title string) bool {
 	return ok && strings.EqualFold(strings.TrimSpace(name), title)
 }
 
-// Reflection is the newest reflection.md and its day; both empty: there is none.
+// Reflection returns the newest reflection.md and its day; both empty: there is none.
 func (j *Journal) Reflection() (day, text string, err error) {
 	days, err := j.Days()
 	if err != nil {
@@ -151,8 +150,8 @@ func (j *Journal) Reflection() (day, text string, err error) {
 	return "", "", nil
 }
 
-// HandOffNotes are the notes that were left for the next supervisor on the
-// newest day that has any; empty: there are none.
+// HandOffNotes returns the notes for the next supervisor from the newest day that has any;
+// empty: there are none.
 func (j *Journal) HandOffNotes() (day, text string, err error) {
 	days, err := j.Days()
 	if err != nil {
@@ -174,7 +173,7 @@ func (j *Journal) HandOffNotes() (day, text string, err error) {
 	return "", "", nil
 }
 
-// section is what stands below the heading with a title.
+// section returns the text below the heading with a title.
 func section(text, title string) string {
 	var b strings.Builder
 	inside := false

@@ -15,40 +15,39 @@ import (
 	"cmux/signals"
 )
 
-// Hit is a line that was found.
+// Hit is a matching line.
 type Hit struct {
-	Path string `json:"path"` // as it reads from the project's root
+	Path string `json:"path"` // relative to the project's root
 	Day  string `json:"day,omitempty"`
 	Line int    `json:"line"`
 	Text string `json:"text"`
 }
 
-// Query says what is looked for.
+// Query is what to search for.
 type Query struct {
-	Words string // all of these words, wherever they stand in a line, each as the beginning of one, in either case
-	Since string // from this day on; empty: all
-	Most  int    // of the hits; 0: 200
+	Words string // each must begin a word of the line, in any case and order
+	Since string // from this day on; empty: all days
+	Most  int    // limit of hits; 0: 200
 
-	// Without reports of a file, by its path from the root, that it is known to have no
-	// such line; nil: nothing is known.
+	// Without reports whether a file, by its path from the root, is known to have no
+	// matching line; nil: nothing is known.
 	Without func(path string) bool
 }
 
-// Found is what a search found: the newest day first, and in a file from its
-// beginning.
+// Found is the result of a search: the newest day first, each file from its beginning.
 type Found struct {
 	Hits []Hit `json:"hits"`
-	More bool  `json:"more"` // there are more hits than were asked for
+	More bool  `json:"more"` // there are more hits than Most
 
-	// Skipped are files that were not looked into, as they are too large or no text.
+	// Skipped are files that were not searched, because they are too large or not text.
 	Skipped []string `json:"skipped"`
 }
 
-// Search looks through MEMORY.md and the files of the journal.
+// Search searches MEMORY.md and the files of the journal.
 func (j *Journal) Search(ctx context.Context, q Query) (*Found, error) {
 	words := strings.Fields(strings.ToLower(q.Words))
 	if len(words) == 0 {
-		return nil, errors.New("say what to look for")
+		return nil, errors.New("the search is empty")
 	}
 	if q.Since != "" {
 		if _, err := j.day(q.Since); err != nil {
@@ -98,7 +97,7 @@ func (j *Journal) Search(ctx context.Context, q Query) (*Found, error) {
 	return found, nil
 }
 
-// in looks for lines of a file that have all words.
+// in finds the lines of a file that have all words.
 func (f *Found) in(path, rel, day string, words []string, most int) error {
 	text, err := signals.ReadFile(path, maxFile)
 	var size *signals.SizeError
@@ -128,7 +127,7 @@ func (f *Found) in(path, rel, day string, words []string, most int) error {
 	return nil
 }
 
-// begins reports whether a line has a word, or more, that begins with w.
+// begins reports whether a word of a line begins with w.
 func begins(line, w string) bool {
 	first, _ := utf8.DecodeRuneInString(w)
 	for at := 0; ; {
@@ -144,21 +143,21 @@ func begins(line, w string) bool {
 	}
 }
 
-// Letter reports whether a character is of a word.
+// Letter reports whether a character can be in a word.
 func Letter(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.Is(unicode.M, r)
 }
 
 const memoryFile = "MEMORY.md"
 
-// MemoryLines is how long MEMORY.md should be at the most: it is shown to every
-// agent, whole.
+// MemoryLines is the recommended maximum of lines in MEMORY.md, because every agent reads
+// all of it.
 const MemoryLines = 200
 
 // Memory is MEMORY.md at the project's root.
 type Memory struct {
 	Path  string
-	Text  string // empty: there is none
+	Text  string // empty: the file does not exist
 	Lines int
 }
 
@@ -177,7 +176,7 @@ func (j *Journal) Memory() (*Memory, error) {
 	return m, nil
 }
 
-// Warning says that MEMORY.md is too long; empty: it is not.
+// Warning warns that MEMORY.md is too long; empty: it is not.
 func (m *Memory) Warning() string {
 	if m.Lines <= MemoryLines {
 		return ""

@@ -1,19 +1,17 @@
-// Package ledger keeps a file of truth under .cmux: one change a line, each with
-// the code of the person's key.
+// Package ledger keeps an authoritative file in .cmux: one change a line, each with the
+// code of the person's key.
 //
-// What the lines come to is the caller's: a List folds them, one after the other.
-// A Book reads what is new in its file, and appends under the file's lock what was
-// decided on the list as it then was; so of two writers the second builds on the
-// first. A line without a code, or a copy that the list refuses, counts for
-// nothing and is told of. Before the next change such a file is saved aside whole,
-// and the lines that count stay as they are. So does a line with a good code that
-// the list refuses for another reason: a newer cmux may have written it. A line that
-// a kill cut off is none.
+// The caller gives the lines their meaning: a List folds them, one after the other. A Book
+// reads what is new in its file, and appends changes that were decided on the newest list,
+// under the file's lock. So of two writers, the second builds on the first. A line without
+// a code, or a copy that the list refuses, does not count and is reported. Before the next
+// change, the Book saves a copy of such a file and keeps only the valid lines. It also
+// keeps a line with a valid code that the list refuses for another reason: a newer cmux may
+// have written it. A last line without its end, after a kill, is ignored.
 //
-// A file that has grown long is shortened before a change, where its format says how:
-// to the few lines that come to the same list. The file as it was is kept beside it,
-// with .1 behind its name, and with .2 the one before; of the time before that nothing
-// is kept.
+// A Book shortens a long file before a change if its format can: to the few lines that fold
+// to the same list. The old file is kept as .1, and the one before as .2; older ones are
+// not kept.
 package ledger
 
 import (
@@ -37,71 +35,71 @@ import (
 	"cmux/signals"
 )
 
-// ErrForeign says that nothing in the file counts: it was written with another
-// key, or by somebody else.
+// ErrForeign means that no line of the file counts: it was written with another key, or by
+// somebody else.
 var ErrForeign = errors.New("no line of it was written by cmux with your key, so nothing in it counts and nothing is added: put the key back that it was written with, or move the file away")
 
-// ErrCopy is what a list says of a line that it has already.
-var ErrCopy = errors.New("it is a copy of an older change")
+// ErrCopy is the error of a list for a line that it already has.
+var ErrCopy = errors.New("copy of an older change")
 
 // Bad is a line that does not count.
 type Bad struct {
-	File string `json:"-"` // its name
+	File string `json:"-"` // name of the file
 	At   int64  `json:"at"`
 	Why  string `json:"why"`
-	Text string `json:"text"` // how it begins
+	Text string `json:"text"` // its beginning
 
-	ours bool // it has the code, and stays in the file
+	ours bool // it has the code and stays in the file
 }
 
 func (b *Bad) String() string {
 	return fmt.Sprintf("%s, offset %d: %s: %q", b.File, b.At, b.Why, b.Text)
 }
 
-// List is what the lines of a file come to.
+// List is the result of a file's lines.
 type List interface {
-	Take(line []byte) error    // fold a line in that counts, or say why it does not
-	Skip(bad Bad, line []byte) // take note of one that does not
+	Take(line []byte) error    // fold a valid line, or return why it does not count
+	Skip(bad Bad, line []byte) // record a line that does not count
 }
 
 // Format is how a file is read and written.
 type Format[L List] struct {
-	Name  string // of the file in the folder .cmux, with .jsonl behind it
-	Place string // that its lines are coded for
+	Name  string // of the file in the folder .cmux, without .jsonl
+	Place string // context of its lines' codes
 	New   func() L
-	Copy  func(L) L // a list that goes on by itself
-	// Short makes the lines that come to the list again, and to one that refuses a copy
-	// of any line before as the list does; nil: the file is never shortened.
+	Copy  func(L) L // an independent copy of a list
+	// Short returns lines that fold to the same list, and to one that refuses a copy of any
+	// earlier line as this list does; nil: the file is never shortened.
 	Short func(L) ([][]byte, error)
 }
 
-// long is from what size on a file is shortened.
+// long is the size at which a file is shortened.
 const long = 256 << 10
 
-// Book is such a file of a project. It may be used by several goroutines, and
-// several processes may each have one.
+// Book is such a file of a project. It is safe for concurrent use, and several processes
+// may each have one.
 type Book[L List] struct {
 	Format[L]
 	path string
 	key  *seal.Key
 
 	mu   sync.Mutex
-	read bool // list is what was read
+	read bool // list is valid
 	list L
 	bad  []Bad
-	good bool   // a line counts
-	file uint64 // inode that list was read from
-	next int64  // offset that it was read up to
-	last []byte // the line before it
+	good bool   // at least one line counts
+	file uint64 // inode of the file that was read
+	next int64  // offset up to which it was read
+	last []byte // the line before next
 
-	Long  int64 // from what size on the file is shortened; set before the first Change
-	tried int64 // its size when that did not help
+	Long  int64 // size at which the file is shortened; set before the first Change
+	tried int64 // its size when shortening did not help
 
-	opened func() // for tests: between the opening of the file and its reading
+	opened func() // for tests: called after the file was opened and before it is read
 }
 
-// Open is the book of the project at root. It needs no file; write says that the
-// person's key is made where they have none.
+// Open opens the book of the project at root; the file need not exist. write: create the
+// person's key if there is none.
 func Open[L List](root string, f Format[L], write bool) (*Book[L], error) {
 	find := seal.Find
 	if write {
@@ -123,10 +121,10 @@ func Open[L List](root string, f Format[L], write bool) (*Book[L], error) {
 	return b, nil
 }
 
-// Path is the file.
+// Path returns the path of the file.
 func (b *Book[L]) Path() string { return b.path }
 
-// List is what the file comes to now.
+// List returns the list as the file is now.
 func (b *Book[L]) List() (none L, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,7 +142,7 @@ func (b *Book[L]) List() (none L, err error) {
 		}
 		err = errors.Join(b.catchUp(f), f.Close())
 		if errors.Is(err, signals.ErrLogGone) && try < 10 {
-			continue // another process put a new file in its place
+			continue // another process replaced the file
 		}
 		if err != nil {
 			return none, err
@@ -153,8 +151,8 @@ func (b *Book[L]) List() (none L, err error) {
 	}
 }
 
-// catchUp takes in what is new in the open file, or all of it when it is another
-// than it was.
+// catchUp folds what is new in the open file, or the whole file if it is another one than
+// before.
 func (b *Book[L]) catchUp(f *os.File) error {
 	id, err := signals.Identify(f)
 	if err != nil {
@@ -188,7 +186,7 @@ func (b *Book[L]) catchUp(f *os.File) error {
 	return nil
 }
 
-// goesOn reports whether the line before the offset is the one that was read.
+// goesOn reports whether the line before the offset is still the one that was read.
 func (b *Book[L]) goesOn(f io.ReaderAt) bool {
 	if b.next == 0 {
 		return true
@@ -198,7 +196,7 @@ func (b *Book[L]) goesOn(f io.ReaderAt) bool {
 	return err == nil && bytes.Equal(line[:len(line)-1], b.last)
 }
 
-// Verified reports whether cmux of this person wrote a line of the file.
+// Verified reports whether this person's cmux wrote a line of the file.
 func (b *Book[L]) Verified(line []byte) bool {
 	return b.key != nil && b.key.Open(b.Place, line) == nil
 }
@@ -206,23 +204,22 @@ func (b *Book[L]) Verified(line []byte) bool {
 func (b *Book[L]) take(line []byte) error {
 	switch {
 	case !json.Valid(line):
-		return errors.New("it is not JSON")
+		return errors.New("not JSON")
 	case !b.Verified(line):
-		return errors.New("cmux of this person did not write it")
+		return errors.New("not written by this person's cmux")
 	}
 	return b.list.Take(line)
 }
 
-// Change writes the lines that f makes of the list as it is now, all of them or
-// none, durably. f is given a list of its own, to which it makes its changes. It
-// returns that list, and the name of the file that was saved aside when it held
-// lines that do not count; empty: it held none.
+// Change writes the lines that f makes of the current list, durably, all of them or none. f
+// gets a copy of the list and changes it. Change returns that list, and the name of the
+// saved file if the old one held lines that do not count; empty: it held none.
 func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err error)) (list L, aside string, err error) {
 	var none L
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for anew := true; anew; { // as the file was replaced
-		anew = false
+	for again := true; again; { // after the file was replaced
+		again = false
 		err = signals.InTurn(ctx, b.path, true, nil, func(t *signals.Turn) error {
 			if err := b.catchUp(t.File()); err != nil {
 				return err
@@ -231,11 +228,11 @@ func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err err
 				return err
 			}
 			if slices.ContainsFunc(b.bad, func(bad Bad) bool { return !bad.ours }) {
-				anew = true
+				again = true
 				aside, err = b.repair(t)
 				return err
 			}
-			if anew, err = b.shorten(t); anew || err != nil {
+			if again, err = b.shorten(t); again || err != nil {
 				return err
 			}
 			list = b.Copy(b.list)
@@ -257,8 +254,8 @@ func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err err
 	return list, aside, nil
 }
 
-// complete ends a last line that lacks its newline alone. It will count, so what is
-// decided now must know of it.
+// complete ends a last line that only lacks its newline. The line will count, so the next
+// decision must include it.
 func (b *Book[L]) complete(t *signals.Turn) error {
 	rest, err := io.ReadAll(io.NewSectionReader(t.File(), b.next, 1<<30))
 	if err != nil || len(rest) == 0 || !b.Verified(rest) {
@@ -270,8 +267,8 @@ func (b *Book[L]) complete(t *signals.Turn) error {
 	return b.catchUp(t.File())
 }
 
-// Mark is a name for what v says: always the same, and known to nobody who lacks the
-// key.
+// Mark returns a name for v: always the same for equal values, and not predictable without
+// the key.
 func (b *Book[L]) Mark(v any) (string, error) {
 	line, err := Encode(v)
 	if err == nil {
@@ -281,7 +278,7 @@ func (b *Book[L]) Mark(v any) (string, error) {
 	return hex.EncodeToString(sum[:12]), err
 }
 
-// Encode is a change as a line.
+// Encode returns a change as a line.
 func Encode(change any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -292,7 +289,7 @@ func Encode(change any) ([]byte, error) {
 	return harmless.JSON(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
 }
 
-// repair saves the file aside and keeps the lines in it that count.
+// repair saves the file aside and keeps the lines that count.
 func (b *Book[L]) repair(t *signals.Turn) (aside string, err error) {
 	info, err := t.File().Stat()
 	if err != nil {
@@ -322,7 +319,7 @@ func (b *Book[L]) repair(t *signals.Turn) (aside string, err error) {
 				kept = append(kept, line...)
 			}
 			bad = bad[1:]
-		} else if bytes.HasSuffix(line, []byte("\n")) { // else it was left torn
+		} else if bytes.HasSuffix(line, []byte("\n")) { // a torn line
 			kept = append(kept, line...)
 		}
 		at += int64(len(line))

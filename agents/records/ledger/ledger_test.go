@@ -14,14 +14,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
 
-// lines is a list that takes everything.
+// lines is a list that accepts everything.
 type lines struct{ n int }
 
 func (l *lines) Take([]byte) error { l.n++; return nil }
 func (l *lines) Skip(Bad, []byte)  {}
 
-// A file that another process replaces between its opening and its reading is opened
-// again.
+// If another process replaces the file between opening and reading, it is opened again.
 func TestReplacedWhileRead(t *testing.T) {
 	b, err := Open(t.TempDir(), Format[*lines]{Name: "x", Place: "x", New: func() *lines { return new(lines) }, Copy: func(l *lines) *lines { c := *l; return &c }}, true)
 	if err != nil {
@@ -51,7 +50,7 @@ func TestReplacedWhileRead(t *testing.T) {
 	}
 }
 
-// sum is a list that adds up numbers, each line with a number of its own.
+// sum is a list that adds up numbers; each line has a unique number.
 type sum struct {
 	N, Total, bad int
 }
@@ -79,8 +78,8 @@ func sums() Format[*sum] {
 
 func add(l *sum) ([][]byte, error) { return [][]byte{fmt.Appendf(nil, `{"N":%d,"Add":1}`, l.N+1)}, nil }
 
-// A file that has grown is shortened by whichever of many writers comes to it, and
-// nothing of what it came to is lost; readers follow. A line from before counts no more.
+// Any of many writers shortens a file that has grown. The result stays the same, readers
+// follow, and copies of older lines no longer count.
 func TestShorten(t *testing.T) {
 	root := t.TempDir()
 	open := func() *Book[*sum] {
@@ -135,13 +134,13 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// A shortening that is tried again keeps the copy from before it.
+// A shortening that is tried again keeps the copy of the first try.
 func TestKeptAgain(t *testing.T) {
 	b, err := Open(t.TempDir(), sums(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, whole := range []string{"older\n", "a\n", "a\nb\n"} { // the second was not followed by a shorter file
+	for _, whole := range []string{"older\n", "a\n", "a\nb\n"} { // no shorter file followed the second copy
 		if err := b.keep([]byte(whole)); err != nil {
 			t.Fatal(err)
 		}
@@ -156,8 +155,8 @@ func TestKeptAgain(t *testing.T) {
 	}
 }
 
-// What a newer cmux wrote keeps a file as it is; what would not become shorter too; and
-// a disk that is full, or a cut between the two files, loses nothing.
+// A file stays unchanged if it has lines of a newer cmux, or if it would not become
+// shorter. A full disk, or a cut between the two files, loses nothing.
 func TestNotShortened(t *testing.T) {
 	root := t.TempDir()
 	b, err := Open(root, sums(), true)

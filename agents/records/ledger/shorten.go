@@ -11,11 +11,11 @@ import (
 	"cmux/signals"
 )
 
-// shorten puts a shorter file in the place of one that is long and says much that does
-// not count any more. It reports whether it did. The file as it was is kept beside it
-// first, and the new one takes its name at once, so a cut leaves either.
+// shorten replaces a long file by a shorter one without lines that no longer matter, and
+// reports whether it did. It first keeps the old file beside it. The new one replaces the
+// old atomically, so a power cut leaves one of them.
 func (b *Book[L]) shorten(t *signals.Turn) (bool, error) {
-	if b.Short == nil || b.next < max(b.Long, 2*b.tried) || len(b.bad) > 0 { // a newer cmux knows what these lines say
+	if b.Short == nil || b.next < max(b.Long, 2*b.tried) || len(b.bad) > 0 { // invalid lines may be those of a newer cmux
 		return false, nil
 	}
 	lines, err := b.Short(b.Copy(b.list))
@@ -48,9 +48,9 @@ func (b *Book[L]) shorten(t *signals.Turn) (bool, error) {
 	return true, t.Replace(short, 0o600)
 }
 
-// keep puts the file as it was beside it, and what was there one further. Where a cut or
-// a full disk left the file long after that, its copy is there already, and holds the
-// beginning of what is kept now.
+// keep copies the file beside it and renames the earlier copy. If a power cut or a full
+// disk stopped a shortening before, the copy exists already and holds the beginning of this
+// file; then keep does not rename it.
 func (b *Book[L]) keep(whole []byte) error {
 	if last, err := signals.ReadFile(b.path+".1", int64(len(whole))); err != nil || !bytes.HasPrefix(whole, last) {
 		if err := signals.Rename(b.path+".1", filepath.Base(b.path)+".2"); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,19 +7,19 @@ import (
 	"cmux/agents/records/ledger"
 )
 
-// Name is that of the file, in the folder .cmux.
+// Name is the name of the file, in the folder .cmux.
 const Name = "locks.jsonl"
 
-// Book is the locks of a project. It may be used by several goroutines, and several
-// processes may each have one.
+// Book holds the locks of a project. It is safe for concurrent use, and several processes
+// may each have one.
 type Book struct {
 	*ledger.Book[*List]
 	live Live
 	now  func() time.Time
 }
 
-// OpenBook is the locks of the project at root. It needs no file; write says that the
-// person's key is made where they have none.
+// OpenBook opens the locks of the project at root; the file need not exist. write: create
+// the person's key if there is none.
 func OpenBook(root string, live Live, now func() time.Time, write bool) (*Book, error) {
 	b, err := ledger.Open(root, ledger.Format[*List]{Name: "locks", Place: "locks", New: func() *List { return new(List) }, Copy: (*List).copy, Short: (*List).short}, write)
 	if err != nil {
@@ -48,8 +48,8 @@ func (b *Book) change(ctx context.Context, f func(l *List, now time.Time) ([]lin
 	return aside, err
 }
 
-// Want asks for a lock. got: the holder has it now; else it stands in line. Where it
-// does not wait the error is a *HeldError.
+// Want asks for a lock. got: the holder has it now; else it waits in line. If the wish does
+// not allow waiting, the error is a *HeldError.
 func (b *Book) Want(ctx context.Context, w Wish) (got bool, aside string, err error) {
 	aside, err = b.change(ctx, func(l *List, now time.Time) (lines []line, err error) {
 		lines, got, err = l.want(w, b.live, now)
@@ -58,13 +58,13 @@ func (b *Book) Want(ctx context.Context, w Wish) (got bool, aside string, err er
 	return got && err == nil, aside, err
 }
 
-// Leave has a holder wait no more.
+// Leave removes a holder from the line.
 func (b *Book) Leave(ctx context.Context, name string, h Holder) error {
 	_, err := b.change(ctx, func(l *List, now time.Time) ([]line, error) { return l.leave(name, h, now), nil })
 	return err
 }
 
-// Release ends a lock. force breaks somebody else's.
+// Release releases a lock. force: also one held by somebody else.
 func (b *Book) Release(ctx context.Context, name string, by Holder, force bool) (aside string, err error) {
 	return b.change(ctx, func(l *List, now time.Time) ([]line, error) { return l.release(name, by, force, b.live, now) })
 }

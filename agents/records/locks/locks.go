@@ -1,11 +1,11 @@
-// Package locks keeps named resources that only one may use at a time: a database, a
-// port, a device, a file that everybody edits. They stand in .cmux/locks.jsonl.
+// Package locks keeps named locks on resources that only one may use at a time: a database,
+// a port, a device, a file that everybody edits. They are in .cmux/locks.jsonl.
 //
-// A lock belongs to whoever took it for as long as they live: a life of an agent, a
-// process, or a person, who stays until they release it. Who lives is not in the file
-// and is asked for; a lock whose holder is gone is free, whatever the file says. Those
-// who wait get it in the order in which they came, and nobody waits for who waits for
-// them. What follows from the file and from who lives is decided purely.
+// A lock belongs to its holder as long as that lives: a life of an agent, a process, or a
+// person, who holds it until they release it. The file does not record who lives; callers
+// pass that in. A lock whose holder is gone is free, whatever the file says. Waiters get it
+// in the order in which they came, and a wait that would end in a deadlock is refused. All
+// decisions are pure functions of the file and of who lives.
 package locks
 
 import (
@@ -21,32 +21,32 @@ import (
 	"cmux/agents/records/ledger"
 )
 
-// Bounds of a lock.
+// Limits of a lock.
 const (
 	MaxNote  = 200
 	MaxLocks = 200
 )
 
-// Holder is who holds a lock, or waits for one.
+// Holder holds a lock or waits for one.
 type Holder struct {
 	Who     string `json:"who"`               // user, or the address of an agent
-	Of      string `json:"of,omitempty"`      // the organization or the run that the agent belongs to
+	Of      string `json:"of,omitempty"`      // the agent's organization or run
 	Life    int    `json:"life,omitempty"`    // of the agent
-	Wrapper int    `json:"wrapper,omitempty"` // pid of what carries that life
-	PID     int    `json:"pid,omitempty"`     // of the process with which it ends; 0: it ends with the agent
-	Start   uint64 `json:"start,omitempty"`   // of the process
-	Boot    string `json:"boot,omitempty"`    // of the machine
+	Wrapper int    `json:"wrapper,omitempty"` // pid of the wrapper of that life
+	PID     int    `json:"pid,omitempty"`     // process that holds the lock, which ends with it; 0: the agent holds it
+	Start   uint64 `json:"start,omitempty"`   // start time of the process
+	Boot    string `json:"boot,omitempty"`    // boot id of the machine
 }
 
-// Node is the name of the agent, in the organization or run.
+// Node returns the name of the agent in the organization or run.
 func (h Holder) Node() string { return strings.TrimPrefix(h.Who, "node:") }
 
-// same reports whether two are one agent, or the person.
+// same reports whether two holders are the same agent, or the person.
 func (h Holder) same(o Holder) bool { return h.Who == o.Who && h.Of == o.Of && h.Life == o.Life }
 
-// Waiter is who waits for a lock.
+// Waiter waits for a lock.
 type Waiter struct {
-	Holder        // as it will hold it
+	Holder        // the future holder
 	By     Holder `json:"by"` // the process that waits
 	Note   string `json:"note,omitempty"`
 	Since  time.Time
@@ -59,26 +59,26 @@ type Lock struct {
 	Holder  Holder
 	Note    string
 	Since   time.Time
-	Waiters []Waiter // the first gets it first
+	Waiters []Waiter // in the order in which they get it
 }
 
 // line is a line of the file.
 type line struct {
-	N      int       `json:"n"`  // its number in the file, from 1; 0: of a time when they had none
+	N      int       `json:"n"`  // its number in the file, from 1; 0: written before lines had numbers
 	Op     string    `json:"op"` // take, wait, leave, release, break; base: the lines before it are gone
 	Name   string    `json:"name,omitempty"`
 	At     time.Time `json:"at"`
-	Holder Holder    `json:"holder"`       // who took it, waits, or waits no more; else whose it was
-	By     *Holder   `json:"by,omitempty"` // wait: the process that waits; break: who did
+	Holder Holder    `json:"holder"`       // take, wait, leave: the holder or waiter; else the previous holder
+	By     *Holder   `json:"by,omitempty"` // wait: the waiting process; break: who broke the lock
 	Note   string    `json:"note,omitempty"`
-	Why    string    `json:"why,omitempty"` // release, leave: nobody asked for it
+	Why    string    `json:"why,omitempty"` // release, leave: the reason, if nobody asked for it
 }
 
 // List is the fold of the file.
 type List struct {
 	Bad   []ledger.Bad
 	locks map[string]*Lock
-	most  int // the number of the last line
+	most  int // number of the last line
 }
 
 func (l *List) copy() *List {
@@ -91,14 +91,14 @@ func (l *List) copy() *List {
 	return c
 }
 
-// Skip keeps in mind a line that does not count.
+// Skip records a line that does not count.
 func (l *List) Skip(b ledger.Bad, _ []byte) { l.Bad = append(l.Bad, b) }
 
-// Take takes in a line, or says why it does not count.
+// Take folds a line, or returns why it does not count.
 func (l *List) Take(b []byte) error {
 	var n line
 	if err := json.Unmarshal(b, &n); err != nil || (n.Name == "") != (n.Op == opBase) {
-		return errors.New("it is no line about a lock")
+		return errors.New("not a line about a lock")
 	}
 	if l.most > 0 && n.N <= l.most {
 		return ledger.ErrCopy
@@ -133,18 +133,18 @@ func (l *List) step(n *line) error {
 		k.Held, k.Holder, k.Note, k.Since = true, n.Holder, n.Note, n.At
 	case "wait":
 		if n.By == nil {
-			return errors.New("nobody waits")
+			return errors.New("the line names no waiter")
 		}
 		k.Waiters = append(k.Waiters, Waiter{n.Holder, *n.By, n.Note, n.At})
 	case "leave":
 		leave()
 	case "release", "break":
 		if !k.Held || k.Holder != n.Holder {
-			return fmt.Errorf("%w: the lock is not held so", ledger.ErrCopy)
+			return fmt.Errorf("%w: the lock is not held by that holder", ledger.ErrCopy)
 		}
 		k.Held, k.Holder, k.Note, k.Since = false, Holder{}, "", time.Time{}
 	default:
-		return errors.New("it says nothing")
+		return errors.New("unknown op")
 	}
 	if !k.Held && len(k.Waiters) == 0 {
 		delete(l.locks, n.Name)
@@ -159,10 +159,10 @@ func (l *List) step(n *line) error {
 
 const opBase = "base"
 
-// short are the lines that come to the same locks. They go on from the number of the
-// last line, which the first of them names, so that no line before it is taken again.
+// short returns lines that fold to the same locks. Their numbers continue from the last
+// line's, which the first of them has, so that the list refuses every earlier line.
 func (l *List) short() (lines [][]byte, err error) {
-	base := max(l.most, 1) // lines of a time when they had no numbers lie before it too
+	base := max(l.most, 1) // earlier lines without numbers must be refused too
 	all := []line{{Op: opBase}}
 	for _, name := range slices.Sorted(maps.Keys(l.locks)) {
 		k := l.locks[name]
@@ -184,14 +184,15 @@ func (l *List) short() (lines [][]byte, err error) {
 	return lines, nil
 }
 
-// Live says who is there. It is asked while the file is locked.
+// Live reports whether a holder lives. It is called while the file is locked.
 type Live func(Holder) bool
 
-// All are the locks that are held or waited for, by name, as they are for who lives.
+// All returns the locks that are held or waited for, by name, without holders and waiters
+// that are gone.
 func (l *List) All(live Live) (all []Lock) {
 	c := l.copy()
 	for _, n := range c.sweep(live, time.Time{}) {
-		_ = c.step(&n) // it was found there
+		_ = c.step(&n) // valid, as sweep made it from the list
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.locks)) {
 		all = append(all, *c.locks[name])
@@ -199,35 +200,35 @@ func (l *List) All(live Live) (all []Lock) {
 	return all
 }
 
-// sweep is what is to be written of holders and waiters who are gone.
+// sweep returns the lines that remove holders and waiters that are gone.
 func (l *List) sweep(live Live, now time.Time) (all []line) {
 	for _, name := range slices.Sorted(maps.Keys(l.locks)) {
 		k := l.locks[name]
 		if k.Held && !live(k.Holder) {
-			all = append(all, line{Op: "release", Name: name, At: now, Holder: k.Holder, Why: "its holder has ended"})
+			all = append(all, line{Op: "release", Name: name, At: now, Holder: k.Holder, Why: "the holder has ended"})
 		}
 		for _, w := range k.Waiters {
 			if !live(w.By) || !live(w.Holder) {
-				all = append(all, line{Op: "leave", Name: name, At: now, Holder: w.Holder, Why: "it has ended"})
+				all = append(all, line{Op: "leave", Name: name, At: now, Holder: w.Holder, Why: "the waiter has ended"})
 			}
 		}
 	}
 	return all
 }
 
-// HeldError says that somebody else has a lock, or comes first.
+// HeldError means that another holder has a lock, or is before the caller in line.
 type HeldError struct {
 	Lock Lock
-	Own  bool // whoever wants it for a command has it themselves, until they release it
+	Own  bool // the caller itself holds the lock until it releases it
 }
 
 func (e *HeldError) Error() string {
 	if e.Own {
-		return fmt.Sprintf("you (%s) have the lock %s already, since %s, and no command of yours gets it meanwhile", e.Lock.Holder.Who, e.Lock.Name, e.Lock.Since.Local().Format("15:04:05"))
+		return fmt.Sprintf("you (%s) have held the lock %s since %s; your commands cannot get it before you release it", e.Lock.Holder.Who, e.Lock.Name, e.Lock.Since.Local().Format("15:04:05"))
 	}
-	text := fmt.Sprintf("the lock %s is waited for by %s, which comes first", e.Lock.Name, first(e.Lock.Waiters))
+	text := fmt.Sprintf("%[2]s waits for the lock %[1]s and comes first", e.Lock.Name, first(e.Lock.Waiters))
 	if e.Lock.Held {
-		text = fmt.Sprintf("%s has the lock %s, since %s", e.Lock.Holder.Who, e.Lock.Name, e.Lock.Since.Local().Format("15:04:05"))
+		text = fmt.Sprintf("%s has held the lock %s since %s", e.Lock.Holder.Who, e.Lock.Name, e.Lock.Since.Local().Format("15:04:05"))
 		if e.Lock.Note != "" {
 			text += " (" + e.Lock.Note + ")"
 		}
@@ -243,35 +244,35 @@ func first(all []Waiter) string {
 }
 
 var (
-	// ErrDeadlock says that who has the lock waits, in the end, for who wants it.
+	// ErrDeadlock means that the holder of the lock waits, directly or not, for the caller.
 	ErrDeadlock = errors.New("neither would ever go on")
-	// ErrNotHeld says that a lock is not there to be released.
+	// ErrNotHeld means that nobody holds the lock.
 	ErrNotHeld = errors.New("nobody has the lock")
 )
 
-// Wish is who wants a lock.
+// Wish is a request for a lock.
 type Wish struct {
 	Name   string
 	Holder Holder
 	By     Holder // the process that asks
 	Note   string
-	Wait   bool // it stands in line when somebody else has it
+	Wait   bool // wait in line if somebody else has it
 }
 
-// want decides on a wish. got: it has the lock now. When it must wait and does, there
-// is no error; when it does not wait the error is a *HeldError.
+// want decides on a wish. got: the caller has the lock now. If it waits in line, there is
+// no error; if it may not wait, the error is a *HeldError.
 func (l *List) want(w Wish, live Live, now time.Time) (lines []line, got bool, err error) {
 	if err := check(w.Name, w.Note); err != nil {
 		return nil, false, err
 	}
 	lines = l.sweep(live, now)
 	for i := range lines {
-		_ = l.step(&lines[i]) // it was found there
+		_ = l.step(&lines[i]) // valid, as sweep made it from the list
 	}
 	k := l.locks[w.Name]
 	switch {
 	case k == nil && len(l.locks) >= MaxLocks:
-		return nil, false, fmt.Errorf("there are %d locks, and that is the most", MaxLocks)
+		return nil, false, fmt.Errorf("there are %d locks already, the maximum", MaxLocks)
 	case k != nil && k.Held && k.Holder == w.Holder:
 		return lines, true, nil
 	case k == nil || !k.Held && (len(k.Waiters) == 0 || k.Waiters[0].Holder == w.Holder):
@@ -291,9 +292,9 @@ func (l *List) want(w Wish, live Live, now time.Time) (lines []line, got bool, e
 	return append(lines, n), false, l.step(&n)
 }
 
-// cycle says who has what, where h would wait for itself in the end by waiting for a
-// lock: for who has it, and for everybody who comes first. A lock of a process ends
-// with that process and closes no circle.
+// cycle returns the chain of holders if h, by waiting for a lock, would wait for itself:
+// for the holder, and for everybody before it in line. A lock of a process ends with that
+// process, so it closes no cycle.
 func (l *List) cycle(h Holder, name string) []string {
 	var path []string
 	seen := map[Holder]bool{}
@@ -322,13 +323,13 @@ func (l *List) cycle(h Holder, name string) []string {
 	return path
 }
 
-// obstacle is somebody who is waited for, and why.
+// obstacle is a holder or waiter that somebody waits for, with the reason.
 type obstacle struct {
 	Holder
 	text string
 }
 
-// ahead are those for whom h waits, or would wait, in line for a lock.
+// ahead returns those that h waits for, or would wait for, in line for a lock.
 func (l *List) ahead(name string, h Holder) (all []obstacle) {
 	k := l.locks[name]
 	if k == nil {
@@ -348,9 +349,9 @@ func (l *List) ahead(name string, h Holder) (all []obstacle) {
 	return all
 }
 
-// Ahead says whose ends h waits for, who is in line for a lock: those of its holder, or
-// of the first in line. turn: nobody who lives is ahead of h, or h is not in line, so it
-// is to ask for the lock again.
+// Ahead returns the holders whose end h waits for in line for a lock: the lock's holder, or
+// the first in line. turn: no living holder or waiter is ahead of h, or h is not in line,
+// so h must ask for the lock again.
 func (l *List) Ahead(name string, h Holder, live Live) (ends []Holder, turn bool) {
 	k := l.locks[name]
 	if k == nil || !slices.ContainsFunc(k.Waiters, func(w Waiter) bool { return w.Holder == h }) {
@@ -370,7 +371,7 @@ func (l *List) Ahead(name string, h Holder, live Live) (ends []Holder, turn bool
 	return nil, true
 }
 
-// leave is what is to be written when somebody waits no more.
+// leave returns the lines that remove a waiter.
 func (l *List) leave(name string, h Holder, now time.Time) []line {
 	k := l.locks[name]
 	if k == nil || !slices.ContainsFunc(k.Waiters, func(w Waiter) bool { return w.Holder == h }) {
@@ -379,7 +380,7 @@ func (l *List) leave(name string, h Holder, now time.Time) []line {
 	return []line{{Op: "leave", Name: name, At: now, Holder: h}}
 }
 
-// release decides on the end of a lock, by its holder, or with force by anybody.
+// release returns the lines that end a lock, for its holder, or with force for anybody.
 func (l *List) release(name string, by Holder, force bool, live Live, now time.Time) ([]line, error) {
 	k := l.locks[name]
 	if k == nil || !k.Held || !live(k.Holder) {
@@ -392,7 +393,7 @@ func (l *List) release(name string, by Holder, force bool, live Live, now time.T
 	case !k.Holder.same(by):
 		return nil, &HeldError{Lock: *k}
 	case k.Holder.PID > 0:
-		return nil, fmt.Errorf("process %d has the lock %s, and it ends with that process", k.Holder.PID, name)
+		return nil, fmt.Errorf("process %d has the lock %s, which ends with that process", k.Holder.PID, name)
 	}
 	return []line{n}, nil
 }
@@ -402,7 +403,7 @@ func namePattern() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA
 func check(name, note string) error {
 	switch {
 	case !namePattern().MatchString(name):
-		return fmt.Errorf("%.40q is no name for a lock: use letters, digits and . _ : / -, at most 100", name)
+		return fmt.Errorf("%.40q is not a lock name: use letters, digits and . _ : / -, at most 100", name)
 	case len(note) > MaxNote || strings.ContainsAny(note, "\n\r"):
 		return fmt.Errorf("a note is one line of at most %d bytes", MaxNote)
 	}

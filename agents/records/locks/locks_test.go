@@ -26,20 +26,20 @@ func process(n int) Holder { return Holder{Who: "user", PID: n, Start: 1} }
 
 func everybody(Holder) bool { return true }
 
-// Who gets a lock, who waits, who would wait for ever.
+// Who gets a lock, who waits, and who would wait forever.
 func TestStories(t *testing.T) {
 	a, b, c := agent("a"), agent("b"), agent("c")
 	for name, story := range map[string]string{
-		"free, taken, released":              "a+db: got | a+db: got | b+db: a has the lock db | b-db: a has the lock db | a-db: ok | a-db: nobody has | b+db: got",
-		"in line":                            "a+db: got | b?db: waits | c?db: waits | c+db: a has | a-db: ok | c+db: b, which comes first | c?db: waits | b?db: got | b-db: ok | c?db: got",
+		"free, taken, released":              "a+db: got | a+db: got | b+db: a has held the lock db | b-db: a has held the lock db | a-db: ok | a-db: nobody has | b+db: got",
+		"in line":                            "a+db: got | b?db: waits | c?db: waits | c+db: a has | a-db: ok | c+db: b waits for the lock db and comes first | c?db: waits | b?db: got | b-db: ok | c?db: got",
 		"a waiter that ends":                 "a+db: got | b?db: waits | c?db: waits | a-db: ok | dead b | c?db: got",
 		"a holder that ends":                 "a+db: got | b?db: waits | dead a | b?db: got",
 		"two for each other":                 "a+x: got | b+y: got | a?y: waits | b?x: neither would ever go on: a has x, b has y",
 		"three in a circle":                  "a+x: got | b+y: got | c+z: got | a?y: waits | b?z: waits | c?x: neither would",
 		"no circle":                          "a+x: got | b?x: waits | a+y: got | c?y: waits | c?x: waits",
 		"broken":                             "a+db: got | b?db: waits | c!db: ok | b?db: got",
-		"bad name":                           "a+../x: is no name",
-		"a process of who has it":            "a+db: got | pa?db: you (a) have the lock db already",
+		"bad name":                           "a+../x: is not a lock name",
+		"a process of who has it":            "a+db: got | pa?db: you (a) have held the lock db since",
 		"two processes wait for one another": "p1+db: got | p2?db: waits | p1-db: ends with that process | dead p1 | p2?db: got",
 	} {
 		dead := map[Holder]bool{}
@@ -75,7 +75,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				said = err.Error()
 			}
-			for j := range lines { // as they are read again
+			for j := range lines { // as they are read back
 				if err := l.step(&lines[j]); err != nil {
 					t.Fatalf("%s, %d: %+v: %v", name, i, lines[j], err)
 				}
@@ -87,9 +87,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// Whatever happens, a lock has one holder, who lives; everybody who waits for a lock
-// that they do not get has somebody to wait for who goes on; and what is written is
-// read as the same, also from a file that was shortened.
+// Whatever happens, a lock has one living holder, every waiter waits for somebody who can
+// finish, and what is written is read back equal, also from a shortened file.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		life := map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}
@@ -181,7 +180,7 @@ func sameLock(a, b Lock) bool {
 	return text(a) == text(b)
 }
 
-// reread is a list as a file has it that was shortened. It takes none of its lines twice.
+// reread returns the list of a shortened file. It refuses copies of its lines.
 func reread(t *rapid.T, l *List) *List {
 	lines, err := l.short()
 	if err != nil {
@@ -201,8 +200,7 @@ func reread(t *rapid.T, l *List) *List {
 	return short
 }
 
-// A lock that was released when lines had no numbers does not come back with a copy
-// of such a line.
+// A copy of a line without a number does not bring back a released lock.
 func TestShortOfUnnumbered(t *testing.T) {
 	take, _ := json.Marshal(&line{Op: "take", Name: "db", Holder: agent("api")})
 	release, _ := json.Marshal(&line{Op: "release", Name: "db", Holder: agent("api")})
@@ -227,7 +225,7 @@ func TestShortOfUnnumbered(t *testing.T) {
 	}
 }
 
-// Many who want one lock get it one after the other.
+// Concurrent requests for a lock get it one after the other.
 func TestManyWriters(t *testing.T) {
 	root := t.TempDir()
 	var mu sync.Mutex
@@ -278,8 +276,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// A line that is there twice counts once: nobody loses a lock, or has it again, by a
-// copy of what was true before. What is written afterwards counts.
+// A repeated line counts once: a copy of an older line neither takes a lock away nor gives
+// it back. Later lines count.
 func TestCopiedLines(t *testing.T) {
 	root := t.TempDir()
 	b, err := OpenBook(root, everybody, time.Now, true)
@@ -336,7 +334,7 @@ func TestCopiedLines(t *testing.T) {
 	held(1, 0)
 }
 
-// Who waits has somebody alive to wait for, and else its turn.
+// A waiter has somebody alive to wait for; otherwise it is its turn.
 func TestAhead(t *testing.T) {
 	a, b, c := agent("a"), agent("b"), agent("c")
 	now := time.Unix(0, 0)

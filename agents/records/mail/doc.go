@@ -1,14 +1,13 @@
-// Package mail is how a message gets from who wrote it to who it is for, as far
-// as that can be said without doing it: what may be sent, what an agent is
-// shown of a message, and Route, which says of what waits which is handed to
-// whom, how, or what it waits for.
+// Package mail decides how messages get from their senders to their recipients: which
+// messages may be sent, how an agent sees a message, and, with Route, which waiting
+// messages are handed to whom, how, or what they wait for.
 //
-// Route is pure. Whoever carries its steps out (a server, or what keeps a
-// standing agent) records first and hands over then: a message that was recorded
-// as handed and never arrived is looked for in the agent's conversation, and
-// handed over again if it is not there. So it arrives once, whatever is killed
-// when.
+// Route is pure. Its caller (a server, or the keeper of a standing agent) records each step
+// before it hands a message over. If a message was recorded as handed but never arrived,
+// the caller looks for it in the agent's conversation and, if it is not there, hands it
+// over again. So each message arrives once, whichever process is killed at any time.
 //
-// Bodies are kept as they were written and are made harmless where they leave
+// Bodies are stored unchanged and escaped when they leave the mailbox: here, when an agent
+// sees them.
 // the mailbox: here, when an agent is shown one.
 package mail

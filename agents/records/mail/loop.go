@@ -9,33 +9,33 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Bounds of what one agent sends.
+// Limits of what one agent sends.
 const (
 	PerMinute = 60        // messages
-	Same      = 10        // the so-manieth of equal content to one recipient is refused
-	sameFor   = time.Hour // what is older is no loop
+	Same      = 10        // equal messages to one recipient; this many are refused
+	sameFor   = time.Hour // older messages do not count
 
 	HourBytes = 48 << 20  // of texts and files in an hour
 	DayBytes  = 192 << 20 // and in a day
 )
 
-// LoopError says that an agent sends too much: two that answer each other for
-// ever, most likely.
+// LoopError means that an agent sends too much; most likely two agents answer each other
+// without end.
 type LoopError struct {
 	From, To string
 	Why      string
 
-	// First says that the one before it was not refused for the same: the
-	// supervisor is to be told.
+	// First means that the sender's previous message was not refused for the same reason:
+	// the caller must inform the supervisor.
 	First bool
 }
 
 func (e *LoopError) Error() string {
-	return fmt.Sprintf("%s to %s was not sent: %s. Stop sending; go on with your work, or end your turn", "a message of "+e.From, e.To, e.Why)
+	return fmt.Sprintf("%s to %s was not sent: %s. Stop sending; continue your work, or end your turn", "a message of "+e.From, e.To, e.Why)
 }
 
-// Loops remembers what was sent lately. The zero value has seen nothing. It is
-// not for concurrent use.
+// Loops remembers recent messages. The zero value is empty. It is not safe for concurrent
+// use.
 type Loops struct {
 	senders map[string]*sender
 	same    map[content][]time.Time
@@ -44,26 +44,25 @@ type Loops struct {
 
 type sender struct {
 	sent []time.Time // of the last minute
-	told string      // why the one before was refused
+	told string      // why the previous message was refused; empty: it was not
 
 	stored []stored // in the last day
 }
 
-// stored is what a message took on the disk.
+// stored is the disk space of a message.
 type stored struct {
 	at    time.Time
 	bytes int64
 }
 
-// content is what a message says to whom.
+// content identifies a message's text and recipient.
 type content struct {
 	from, to string
 	sum      [sha256.Size]byte
 }
 
-// Admit takes in a message that was sent at a moment, with so many bytes of files,
-// or refuses it with a *LoopError. The person and cmux itself may send what they
-// like.
+// Admit records a message sent at a time, with so many bytes of files, or refuses it with a
+// *LoopError. The person and cmux have no limits.
 func (l *Loops) Admit(m *mailbox.Message, files int64, at time.Time) error {
 	if from, err := mailbox.ParseAddress(m.From); err == nil && (from.Kind == mailbox.User || from.Name == "monitor") {
 		return nil
@@ -84,13 +83,13 @@ func (l *Loops) Admit(m *mailbox.Message, files int64, at time.Time) error {
 	why := ""
 	switch {
 	case len(s.sent) >= PerMinute:
-		why = fmt.Sprintf("it sends more than %d messages a minute", PerMinute)
-	case m.Type != mailbox.StatusUpdate && len(l.same[key]) >= Same-1: // nobody is disturbed by what it says it does
-		why = fmt.Sprintf("it has said the same %d times within an hour", Same-1)
+		why = fmt.Sprintf("the agent sends more than %d messages a minute", PerMinute)
+	case m.Type != mailbox.StatusUpdate && len(l.same[key]) >= Same-1: // a status update disturbs nobody
+		why = fmt.Sprintf("the agent has sent the same text %d times within an hour", Same-1)
 	case hour+bytes > HourBytes:
-		why = fmt.Sprintf("with it, its texts and files have more than %d MB within an hour: say where a file stands instead", HourBytes>>20)
+		why = fmt.Sprintf("the agent would send more than %d MB of texts and files within an hour: send the paths of files instead", HourBytes>>20)
 	case day+bytes > DayBytes:
-		why = fmt.Sprintf("with it, its texts and files have more than %d MB within a day: say where a file stands instead", DayBytes>>20)
+		why = fmt.Sprintf("the agent would send more than %d MB of texts and files within a day: send the paths of files instead", DayBytes>>20)
 	}
 	first := why != s.told
 	s.told = why
@@ -102,9 +101,9 @@ func (l *Loops) Admit(m *mailbox.Message, files int64, at time.Time) error {
 	return nil
 }
 
-// keeps is what the sender has stored in the last hour and the last day. What is
-// older is forgotten. What a clock that was put back has left in the future
-// counts: the disk has it.
+// keeps returns what the sender has stored in the last hour and the last day, and forgets
+// older messages. Messages with a future time, after the clock was set back, count: they
+// are on the disk.
 func (s *sender) keeps(now time.Time) (hour, day int64) {
 	s.stored = slices.DeleteFunc(s.stored, func(x stored) bool { return now.Sub(x.at) >= 24*time.Hour })
 	for _, x := range s.stored {
@@ -116,8 +115,8 @@ func (s *sender) keeps(now time.Time) (hour, day int64) {
 	return hour, day
 }
 
-// since leaves out what is older than so long, and what a clock that was put
-// back since has left in the future.
+// since returns the times that are not older than d. It leaves out future times, which
+// remain after the clock was set back.
 func since(all []time.Time, now time.Time, within time.Duration) []time.Time {
 	kept := all[:0]
 	for _, t := range all {
@@ -128,7 +127,7 @@ func since(all []time.Time, now time.Time, within time.Duration) []time.Time {
 	return kept
 }
 
-// sweep forgets, now and then, what does not count any more.
+// sweep forgets, from time to time, what no longer counts.
 func (l *Loops) sweep(now time.Time) {
 	if age := now.Sub(l.swept); age >= 0 && age < sameFor {
 		return
@@ -152,8 +151,8 @@ func (s *sender) kept(now time.Time) bool {
 	return day > 0
 }
 
-// Told is the message by which the supervisor, or the person where it is the
-// supervisor itself, is told of a loop. It comes from cmux.
+// Told returns cmux's message about a loop to the supervisor; if the supervisor is the
+// sender, to the person.
 func (e *LoopError) Told() mailbox.Message {
 	to := mailbox.Supervisor
 	if e.From == to {

@@ -46,7 +46,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What an earlier cmux handed over is seen in the conversations that hold it.
+// Messages in the form of an earlier cmux are found in conversations.
 func TestSeen(t *testing.T) {
 	for text, want := range map[string]string{
 		"[supervisor] [TASK] Fix it (message a1)\n> one\n\n[user) (x, unverified] do it (message b2)\r\nIt answers message a1.\n> [user] x (message c3)": "a1 b2",
@@ -62,8 +62,8 @@ func TestSeen(t *testing.T) {
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
-// Whatever a message says: of a text with it and others their ids are seen, in
-// order, and no other.
+// In a text of several messages, whatever they contain, exactly their ids are found, in
+// order.
 func FuzzText(f *testing.F) {
 	f.Add("supervisor", "[TASK] x", "body\n[a] b (message c)")
 	f.Add("a\" subject=\"b\n<message id=\"c\"", "x\">\n<message id=\"d\">", "</message>\n<message id=\"e\">")
@@ -120,7 +120,7 @@ func TestLoops(t *testing.T) {
 		must(t, l.Admit(m, 0, noon.Add(time.Duration(i)*time.Minute)))
 	}
 	at := noon.Add(30 * time.Minute)
-	if err := send(&l, "w3", "w1", "same", at); err == nil || !strings.Contains(err.Why, "the same 9 times") {
+	if err := send(&l, "w3", "w1", "same", at); err == nil || !strings.Contains(err.Why, "the same text 9 times") {
 		t.Errorf("%v", err)
 	}
 	if err := send(&l, "w3", "w2", "same", at); err != nil {
@@ -136,7 +136,7 @@ func TestLoops(t *testing.T) {
 			}
 		}
 	}
-	if l.Admit(&mailbox.Message{From: "w9", To: "w1"}, 0, noon.Add(-time.Hour)) != nil { // a clock that was put back
+	if l.Admit(&mailbox.Message{From: "w9", To: "w1"}, 0, noon.Add(-time.Hour)) != nil { // the clock was set back
 		t.Error("refused")
 	}
 	told := (&LoopError{From: "supervisor", To: "w1", Why: "x"}).Told()
@@ -148,8 +148,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// What one sender can store in an hour and in a day is bounded, whatever it sends
-// it as; another one's is its own, and so is a later hour.
+// What one sender can store in an hour and in a day is bounded, whatever form it has. Other
+// senders and later hours do not count.
 func TestStored(t *testing.T) {
 	var l Loops
 	n := 0
@@ -160,19 +160,19 @@ func TestStored(t *testing.T) {
 	for hour := range time.Duration(4) {
 		at := hour * time.Hour
 		must(t, send("w1", HourBytes-10, "12345678", at))
-		if err := send("w1", 10, "", at+59*time.Minute); err == nil || !strings.Contains(err.Error(), "48 MB within an hour") {
+		if err := send("w1", 10, "", at+59*time.Minute); err == nil || !strings.Contains(err.Error(), "48 MB of texts and files within an hour") {
 			t.Errorf("hour %d: %v", hour, err)
 		}
 		must(t, send("w2", 1000, "", at))
 	}
-	if err := send("w1", 100, "", 5*time.Hour); err == nil || !strings.Contains(err.Error(), "192 MB within a day") {
+	if err := send("w1", 100, "", 5*time.Hour); err == nil || !strings.Contains(err.Error(), "192 MB of texts and files within a day") {
 		t.Errorf("%v", err)
 	}
 	must(t, send("user", 2*DayBytes, "", 5*time.Hour))
 	must(t, send("w1", 100, "", 24*time.Hour))
 }
 
-// Files that go along are bounded together, and what they take is known later.
+// Attached files have a common limit, and their size is known later.
 func TestEnclosures(t *testing.T) {
 	root := t.TempDir()
 	p, err := Open(root, func() time.Time { return noon })
@@ -190,13 +190,12 @@ func TestEnclosures(t *testing.T) {
 		t.Errorf("two files: %d in %q", got, sent.Body)
 	}
 	big := make([]byte, MaxTotal/3+1)
-	if _, err := p.Send(t.Context(), m, true, Enclosure{"1", big}, Enclosure{"2", big}, Enclosure{"3", big}); err == nil || !strings.Contains(err.Error(), "is the most that goes along") {
+	if _, err := p.Send(t.Context(), m, true, Enclosure{"1", big}, Enclosure{"2", big}, Enclosure{"3", big}); err == nil || !strings.Contains(err.Error(), "all attached files have at most") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A long body goes to the journal and comes back; lines of other people's are
-// unverified.
+// A long body goes to the journal and is read back; lines without a code are unverified.
 func TestSend(t *testing.T) {
 	root := t.TempDir()
 	p, err := Open(root, func() time.Time { return noon })
@@ -237,7 +236,7 @@ func TestSend(t *testing.T) {
 	if found, err := filepath.Glob(filepath.Join(root, ".cmux/journal/*/attachments/*")); err != nil || len(found) != 1 {
 		t.Errorf("%v, %v", found, err)
 	}
-	// Another project's mailbox says nothing here.
+	// Messages of another project's mailbox are unverified here.
 	other := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(other, ".cmux"), 0o755))
 	must(t, os.WriteFile(filepath.Join(other, ".cmux/mailbox"), raw, 0o600))

@@ -10,51 +10,52 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Desk is who looks after some of the recipients of a mailbox. Each recipient has
-// one, and no two record what became of the same message with the same recipient.
+// Desk delivers to some of the recipients of a mailbox. Each recipient has exactly one
+// desk, so no two desks record deliveries of one message to one recipient.
 type Desk interface {
-	// Name is what this desk calls a recipient that it looks after.
+	// Name returns the desk's name for a recipient; ok is false if it belongs to another
+	// desk.
 	Name(to mailbox.Address) (name string, mine bool)
-	// Recipient is how a recipient stands. While one is at work its wrapper keeps
-	// what it is told until that can be said: it stands as Idle.
+	// Recipient returns the state of a recipient. While an agent works, its wrapper queues
+	// messages for it, so it counts as Idle.
 	Recipient(to mailbox.Address) Recipient
-	// HasRead reports whether the recipient of that name has read a message.
+	// HasRead reports whether the recipient with that name has read a message.
 	HasRead(name, id string) bool
-	// Life is the life of the recipient that can be spoken to, by a number that no
-	// other life of it has; 0: none can.
+	// Life returns the current life of the recipient, by a unique number; 0: it cannot
+	// receive messages now.
 	Life(name string) int
-	// Tell tells that life of a message. It is bounded.
+	// Tell sends messages to that life. It returns within a bounded time.
 	Tell(ctx context.Context, name string, w *mailbox.Waiting) error
-	// Everybody are those that a message for all is for; none: another desk has it
-	// spread.
+	// Everybody returns the recipients of a message to all; none: another desk distributes
+	// it.
 	Everybody() []mailbox.Address
-	// At has the desk look again at a moment.
+	// At makes the desk run again at a time.
 	At(t time.Time)
 }
 
-// Office hands what waits in a mailbox to the lives of those whom it is for. A
-// life's own wrapper decides when it is safe to say it, and records what the
-// agent has read; until then a message counts as handed over, and the next life
-// is told it again. It is not for concurrent use.
+// Office hands waiting messages to the lives of their recipients. A life's wrapper decides
+// when to show a message and records what the agent has read. Until then, the message
+// counts as handed over, and the next life gets it again. It is not safe for concurrent
+// use.
 type Office struct {
 	*Post
 	ledger mailbox.Ledger
 	at     mailbox.Places
 	told   map[string]told
-	frozen map[string]time.Time // until when a life that did not answer is left alone
-	last   map[string]time.Time // when somebody was handed something
+	frozen map[string]time.Time // until when to skip a life that did not answer
+	last   map[string]time.Time // when a recipient last got a message
 }
 
-// told is what a life was told.
+// told is what was sent to a life.
 type told struct {
 	life int
 	ids  map[string]bool
 }
 
-// thaw is how long a wrapper that did not answer is left alone.
+// thaw is how long an Office skips a wrapper that did not answer.
 const thaw = 10 * time.Second
 
-// OpenOffice is the office for the mailbox of the project at root.
+// OpenOffice opens the office for the mailbox of the project at root.
 func OpenOffice(root string, now func() time.Time) (*Office, error) {
 	post, err := Open(root, now)
 	if err != nil {
@@ -63,7 +64,7 @@ func OpenOffice(root string, now func() time.Time) (*Office, error) {
 	return &Office{Post: post, told: map[string]told{}, frozen: map[string]time.Time{}, last: map[string]time.Time{}}, nil
 }
 
-// Load takes in what is new in the mailbox, and returns the lines that are none.
+// Load reads what is new in the mailbox, and returns the lines that are not valid.
 func (o *Office) Load() ([]mailbox.Bad, error) {
 	bad, err := o.ledger.Load(o.Box, &o.at)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,8 +76,7 @@ func (o *Office) Load() ([]mailbox.Bad, error) {
 // Known reports whether there is a message with this id.
 func (o *Office) Known(id string) bool { return o.ledger.Known(id) }
 
-// Waiting is all that waits, for whomever; nothing in an office that could not be
-// opened, nil.
+// Waiting returns all waiting messages, for all recipients; a nil Office has none.
 func (o *Office) Waiting() []mailbox.Waiting {
 	if o == nil {
 		return nil
@@ -84,7 +84,7 @@ func (o *Office) Waiting() []mailbox.Waiting {
 	return o.ledger.Waiting()
 }
 
-// Forget is for a recipient that is gone: another one may get its name.
+// Forget forgets a recipient that is gone: another one may get its name.
 func (o *Office) Forget(name string) {
 	if o != nil {
 		delete(o.told, name)
@@ -93,29 +93,29 @@ func (o *Office) Forget(name string) {
 	}
 }
 
-// Frozen says until when a recipient that did not answer is left alone.
+// Frozen returns until when a recipient that did not answer is skipped.
 func (o *Office) Frozen(name string) (until time.Time, is bool) {
 	until = o.frozen[name]
-	if left := until.Sub(o.Now()); left <= 0 || left > thaw { // or the clock was put back
+	if left := until.Sub(o.Now()); left <= 0 || left > thaw { // or the clock was set back
 		return time.Time{}, false
 	}
 	return until, true
 }
 
-// Last is when somebody was handed something.
+// Last returns when a recipient last got a message.
 func (o *Office) Last(name string) time.Time { return o.last[name] }
 
-// Round hands over what can be, and records what was read. unanswered is told of
-// lives that did not take what they were told.
+// Round hands over what it can and records what was read. It calls unanswered for lives
+// that did not answer.
 func (o *Office) Round(ctx context.Context, d Desk, unanswered func(name string, err error)) error {
 	if err := o.confirm(ctx, d); err != nil {
 		return err
 	}
-	// What is on its way comes before what is handed over now.
+	// Messages already handed over come before new ones.
 	o.again(ctx, d, unanswered)
 	now := o.Now()
 	rules := Usual()
-	rules.Queues = true // the wrapper has it, and says when it was read
+	rules.Queues = true // the wrapper queues messages and reports when they are read
 	size := func(l *mailbox.Line) int { return len(Text(o.Journal.Root, l)) }
 	for _, s := range Route(now, o.mine(d), d.Recipient, size, rules) {
 		if err := o.step(ctx, now, d, &s, unanswered); err != nil {
@@ -125,7 +125,7 @@ func (o *Office) Round(ctx context.Context, d Desk, unanswered func(name string,
 	return nil
 }
 
-// mine is what waits and is this desk's to deliver, or nobody else's.
+// mine returns the waiting messages for this desk, or for no desk.
 func (o *Office) mine(d Desk) []mailbox.Waiting {
 	return slices.DeleteFunc(o.ledger.Waiting(), func(w mailbox.Waiting) bool {
 		_, mine := d.Name(w.For)
@@ -157,7 +157,7 @@ func (o *Office) record(ctx context.Context, all []mailbox.Delivery) error {
 	return nil
 }
 
-// step carries a step out, recorded before it is made.
+// step records a step, then carries it out.
 func (o *Office) step(ctx context.Context, now time.Time, d Desk, s *Step, unanswered func(string, error)) error {
 	if s.How == Wait && !s.Until.IsZero() {
 		d.At(s.Until)
@@ -176,8 +176,7 @@ func (o *Office) step(ctx context.Context, now time.Time, d Desk, s *Step, unans
 	return nil
 }
 
-// tell hands messages to a life. One that does not take them is told them again
-// later.
+// tell sends messages to a life. If that fails, a later round sends them again.
 func (o *Office) tell(ctx context.Context, d Desk, name string, all []mailbox.Waiting, unanswered func(string, error)) {
 	n := d.Life(name)
 	if n == 0 {
@@ -199,8 +198,8 @@ func (o *Office) tell(ctx context.Context, d Desk, name string, all []mailbox.Wa
 	}
 }
 
-// again tells lives what was handed to ones before them, or by an office before
-// this one, and was not read. A life that has it leaves it out.
+// again sends lives the messages that were handed to earlier lives, or by an earlier
+// office, and were not read. A life ignores messages that it already has.
 func (o *Office) again(ctx context.Context, d Desk, unanswered func(string, error)) {
 	for _, w := range o.ledger.Waiting() {
 		name, mine := d.Name(w.For)

@@ -8,58 +8,58 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Stand is how a recipient stands, as far as that decides what it can be given.
+// Stand is the state of a recipient, as far as it decides how messages reach it.
 type Stand uint8
 
 const (
-	Unknown   Stand = iota // there is no such agent, or nothing is known of it
+	Unknown   Stand = iota // there is no such agent, or its state is unknown
 	Starting               // its program is not ready yet
 	Idle                   // at its prompt, with an empty line
-	InTurn                 // at work
-	Calling                // at work, and the hook of a tool call waits for an answer
+	InTurn                 // in a turn
+	Calling                // in a turn, and the hook of a tool call waits for an answer
 	Ending                 // the hook at the end of its turn waits for an answer
 	Dialog                 // its program shows a dialog
 	Draft                  // a person has typed something and not sent it
-	CopyMode               // a person reads back in its pane
-	TakenOver              // a person works in it
+	CopyMode               // a person scrolls back in its pane
+	TakenOver              // a person has taken it over
 	Limited                // its account met a limit
 	Frozen                 // its program is stopped, or does not answer
-	Dead                   // its program is gone, and comes back
+	Dead                   // its program has ended and will restart
 	Ended                  // it was stopped or killed on purpose
-	Over                   // it has done what it was there for, and nobody starts it again by itself
+	Over                   // it has done its work and does not restart by itself
 	stands
 )
 
-// waitsFor says what a message waits for where a recipient stands so.
+// waitsFor is what a message waits for in each state.
 var waitsFor = [stands]string{
 	Unknown: "there is no such agent", Starting: "its program starts", InTurn: "the end of its turn", Calling: "the end of its turn",
 	Dialog: "a dialog of its program", Draft: "a person who has typed something there", CopyMode: "a person who reads back in its pane",
-	TakenOver: "a person who has taken it over", Limited: "the end of a limit", Frozen: "its program, which does not answer",
-	Dead: "its program, which has ended", Ended: "its start: it was stopped",
+	TakenOver: "the end of a takeover", Limited: "the end of a limit", Frozen: "its program, which does not answer",
+	Dead: "its program, which has ended", Ended: "its start, because it was stopped",
 }
 
-// Recipient is who a message can be given to.
+// Recipient is a recipient with its state.
 type Recipient struct {
 	Stand  Stand
 	Detail string    // the name of the dialog; Over: how it ended
-	Until  time.Time // of a limit; zero: not known
-	Last   time.Time // when it was last handed something
+	Until  time.Time // of a limit; zero: unknown
+	Last   time.Time // when it last got a message
 }
 
-// How says how messages are handed over, or what is done with them instead.
+// How is how messages are handed over, or what else happens to them.
 type How uint8
 
 const (
-	Wait    How = iota // nothing: they wait for Why
+	Wait    How = iota // nothing happens: they wait for Why
 	Paste              // typed into the prompt and sent
 	Answer             // as the answer to the hook at the end of the turn
 	Context            // as the answer to the hook of a tool call
-	Break              // the turn is broken off, then typed
-	Notify             // the person is told that there is mail
-	Look               // looked for in the recipient's conversation: confirmed when there, else queued again
-	Spread             // a message for all is queued for each agent there is
+	Break              // the turn is interrupted, then they are typed
+	Notify             // the person is notified
+	Look               // searched in the recipient's conversation: confirmed if found, else queued again
+	Spread             // a message to all is queued for each agent
 	Expire             // given up: they waited too long
-	Fail               // given up, as Why says
+	Fail               // given up because of Why
 	hows
 )
 
@@ -67,44 +67,43 @@ func (h How) String() string {
 	return [hows]string{"wait", "paste", "answer", "context", "break", "notify", "look", "spread", "expire", "fail"}[h]
 }
 
-// Hands reports whether the recipient is given the messages.
+// Hands reports whether the recipient gets the messages.
 func (h How) Hands() bool { return h >= Paste && h <= Notify }
 
 // Rules bound what Route does.
 type Rules struct {
-	Gather  time.Duration // between two hand-overs, so that what comes meanwhile goes together
-	Confirm time.Duration // what was handed over and not confirmed is looked for after this
-	Expire  time.Duration // what waited so long is given up; not the person's
-	Tries   int           // hand-overs without a confirmation before a message is given up
-	Most    int           // messages that go together
-	Bytes   int           // of the texts that go together; one alone may be longer
+	Gather  time.Duration // between two deliveries, so that messages in between go together
+	Confirm time.Duration // after this time, look for a message that was handed over and not confirmed
+	Expire  time.Duration // a message that waited this long is given up, except the person's
+	Tries   int           // deliveries without confirmation before a message is given up
+	Most    int           // maximum of messages that go together
+	Bytes   int           // maximum of texts that go together; one alone may be longer
 
-	// Queues says that each recipient keeps what it is handed in a queue of its own
-	// until it has read it: more is handed on behind that, and it knows what is urgent.
+	// Queues means that each recipient queues its messages until it has read them. Then
+	// more messages follow at once, and the recipient decides about urgent ones.
 	Queues bool
 }
 
-// Usual are the rules where nobody set others. Programs cut what a hook says at
-// 10,000 characters.
+// Usual are the default rules. Programs cut the output of a hook at 10,000 characters.
 func Usual() Rules {
 	return Rules{Gather: 500 * time.Millisecond, Confirm: 30 * time.Second, Expire: 7 * 24 * time.Hour, Tries: 3, Most: 20, Bytes: 8000}
 }
 
-// Step is what is to be done with messages for one recipient. They are in the
-// order in which they were written.
+// Step is what to do with messages of one recipient. The messages are in the order of
+// writing.
 type Step struct {
 	How      How
 	For      mailbox.Address
 	Messages []mailbox.Waiting
 	Why      string    // Wait, Expire, Fail
-	Until    time.Time // Wait: when to ask again at the latest; zero: when something changes
-	Brief    bool      // Wait: for so short that it is not worth a record
+	Until    time.Time // Wait: latest time to call Route again; zero: when something changes
+	Brief    bool      // Wait: too short to be recorded
 }
 
-// Route says what is to be done with what waits, given how each recipient stands.
-// Steps of one recipient are in order, and none hands something over past what
-// was written before it: what stands behind a message for all has no step until
-// that is spread. size is how long the text of a message will be.
+// Route returns what to do with waiting messages, given the state of each recipient. Steps
+// of one recipient are in order, and no message overtakes an earlier one: messages after a
+// message to all have no step until that is distributed. size returns the length of a
+// message's text.
 func Route(now time.Time, waiting []mailbox.Waiting, who func(mailbox.Address) Recipient, size func(*mailbox.Line) int, rules Rules) (steps []Step) {
 	queues := make(map[mailbox.Address][]mailbox.Waiting)
 	var order []mailbox.Address
@@ -157,11 +156,11 @@ func (q *queue) route(all []mailbox.Waiting) (steps []Step) {
 	}
 	if len(old) > 0 {
 		s := q.step(Expire, old)
-		s.Why = "it waited longer than " + short(q.rules.Expire)
+		s.Why = "the message waited longer than " + short(q.rules.Expire)
 		steps = append(steps, s)
 	}
 	switch {
-	case q.to.Kind == mailbox.User: // what was handed waits to be read, which nobody looks for
+	case q.to.Kind == mailbox.User: // a delivered message waits until the person reads it
 		if len(rest) > 0 {
 			steps = append(steps, q.step(Notify, rest))
 		}
@@ -191,15 +190,15 @@ func (q *queue) route(all []mailbox.Waiting) (steps []Step) {
 	return append(steps, q.hand(rest)...)
 }
 
-// follow says what is to be done where something is on its way: all else waits
-// behind it, so that the order stands.
+// follow returns the step for messages on their way: all later ones wait, so that the order
+// is kept.
 func (q *queue) follow(flying, rest []mailbox.Waiting) (steps []Step) {
 	var late []mailbox.Waiting
 	until := time.Time{}
-	gone := q.who.Stand == Dead || q.who.Stand == Ended // it will not tell any more
+	gone := q.who.Stand == Dead || q.who.Stand == Ended // it will not confirm any more
 	for _, w := range flying {
 		switch due := w.Status.At.Add(q.rules.Confirm); {
-		case !q.now.Before(due) || gone || w.Status.At.After(q.now.Add(q.rules.Confirm)): // the clock was put back
+		case !q.now.Before(due) || gone || w.Status.At.After(q.now.Add(q.rules.Confirm)): // the clock was set back
 			late = append(late, w)
 		case until.IsZero() || due.Before(until):
 			until = due
@@ -220,11 +219,11 @@ func (q *queue) follow(flying, rest []mailbox.Waiting) (steps []Step) {
 	return steps
 }
 
-// hand says how what waits is handed over.
+// hand returns how waiting messages are handed over.
 func (q *queue) hand(rest []mailbox.Waiting) (steps []Step) {
 	if given := q.givenUp(rest); given > 0 {
 		s := q.step(Fail, rest[:given])
-		s.Why = fmt.Sprintf("it was handed over %d times and never confirmed", q.rules.Tries)
+		s.Why = fmt.Sprintf("the message was handed over %d times and never confirmed", q.rules.Tries)
 		steps = append(steps, s)
 		if rest = rest[given:]; len(rest) == 0 {
 			return steps
@@ -260,8 +259,8 @@ func (q *queue) hand(rest []mailbox.Waiting) (steps []Step) {
 	return steps
 }
 
-// inTurn says how an agent at work is given what cannot wait, and up to where in
-// the queue: what stands before an urgent message goes with it.
+// inTurn returns how an agent in a turn gets urgent messages, and how many: messages before
+// an urgent one go with it.
 func (q *queue) inTurn(rest []mailbox.Waiting) (how How, upTo int) {
 	how = Wait
 	for i, w := range rest {
@@ -275,7 +274,7 @@ func (q *queue) inTurn(rest []mailbox.Waiting) (how How, upTo int) {
 	return how, upTo
 }
 
-// wait says what all of them wait for.
+// wait returns the step for messages that all must wait.
 func (q *queue) wait(rest []mailbox.Waiting) Step {
 	s := q.step(Wait, rest)
 	s.Why, s.Until = waitsFor[q.who.Stand], q.who.Until
@@ -291,7 +290,7 @@ func (q *queue) wait(rest []mailbox.Waiting) Step {
 	return s
 }
 
-// givenUp is how many at the head of the queue were handed over too often.
+// givenUp returns how many messages at the head of the queue were handed over too often.
 func (q *queue) givenUp(rest []mailbox.Waiting) int {
 	n := 0
 	for n < len(rest) && rest[n].Try >= q.rules.Tries {
@@ -300,7 +299,7 @@ func (q *queue) givenUp(rest []mailbox.Waiting) int {
 	return n
 }
 
-// batch is how many go together: at least one.
+// batch returns how many messages go together: at least one.
 func (q *queue) batch(rest []mailbox.Waiting) int {
 	bytes := 0
 	for i := range rest {
@@ -312,8 +311,8 @@ func (q *queue) batch(rest []mailbox.Waiting) int {
 	return len(rest)
 }
 
-// Records is what is to be written of a step before it is carried out. Of Look
-// and Spread that is known only afterwards. What waits as before needs no line.
+// Records returns the deliveries to write before a step is carried out. For Look and Spread
+// they are known only afterwards. A message that waits as before needs no line.
 func (s *Step) Records(now time.Time) (all []mailbox.Delivery) {
 	for _, w := range s.Messages {
 		d := mailbox.Delivery{ID: w.ID, To: s.For.String(), Why: s.Why, At: now}
@@ -334,22 +333,21 @@ func (s *Step) Records(now time.Time) (all []mailbox.Delivery) {
 	return all
 }
 
-// Looked is what is to be written of a step Look when those of which found says
-// so were found in the recipient's conversation.
+// Looked returns the deliveries to write after a step Look; found reports whether a message
+// was found in the recipient's conversation.
 func (s *Step) Looked(now time.Time, found func(id string) bool) (all []mailbox.Delivery) {
 	for _, w := range s.Messages {
 		d := mailbox.Delivery{ID: w.ID, To: s.For.String(), State: mailbox.Confirmed, At: now}
 		if !found(w.ID) {
-			d.State, d.Why = mailbox.Queued, "it did not arrive"
+			d.State, d.Why = mailbox.Queued, "the message did not arrive"
 		}
 		all = append(all, d)
 	}
 	return all
 }
 
-// SpreadTo is what is to be written of a step Spread where these agents stand.
-// One line for each goes into one write; the sender gets none. Where there is
-// nobody else the message has reached all there are.
+// SpreadTo returns the deliveries to write for a step Spread, one for each of these agents
+// except the sender, in one write. If there are no other agents, the message is confirmed.
 func (s *Step) SpreadTo(now time.Time, agents []mailbox.Address) (all []mailbox.Delivery) {
 	for _, w := range s.Messages {
 		before := len(all)
@@ -365,7 +363,7 @@ func (s *Step) SpreadTo(now time.Time, agents []mailbox.Address) (all []mailbox.
 	return all
 }
 
-// short is a time as a person says it.
+// short returns a duration for people.
 func short(d time.Duration) string {
 	if d >= 48*time.Hour && d%(24*time.Hour) == 0 {
 		return fmt.Sprintf("%d days", d/(24*time.Hour))

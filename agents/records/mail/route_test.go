@@ -56,7 +56,7 @@ func waiting(t testing.TB, to, words string) (all []mailbox.Waiting) {
 	return all
 }
 
-// said is what steps say, each in a line.
+// said formats steps, each on a line.
 func said(steps []Step) string {
 	var out []string
 	for _, s := range steps {
@@ -98,7 +98,7 @@ func TestRoute(t *testing.T) {
 		{"never into a dialog", Recipient{Stand: Dialog, Detail: "trust this folder"}, "a!! b!", "wait a b: a dialog of its program: trust this folder", "", 0},
 		{"a draft", Recipient{Stand: Draft}, "a!!", "wait a: a person who has typed something there", "", 0},
 		{"copy mode", Recipient{Stand: CopyMode}, "a", "wait a: a person who reads back in its pane", "", 0},
-		{"taken over", Recipient{Stand: TakenOver}, "a!!", "wait a: a person who has taken it over", "", 0},
+		{"taken over", Recipient{Stand: TakenOver}, "a!!", "wait a: the end of a takeover", "", 0},
 		{"limited", Recipient{Stand: Limited, Until: noon.Add(time.Hour)}, "a", "wait a: the end of a limit at 13:00 (3600.0s)", "", 0},
 		{"limited for who knows how long", Recipient{Stand: Limited}, "a", "wait a: the end of a limit", "", 0},
 		{"frozen", Recipient{Stand: Frozen}, "a!!", "wait a: its program, which does not answer", "", 0},
@@ -109,9 +109,9 @@ func TestRoute(t *testing.T) {
 		{"not confirmed in time it is looked for", Recipient{Stand: Idle}, "a@30 b", "look a; wait b: the confirmation of message a", "", 0},
 		{"of the dead at once", Recipient{Stand: Dead}, "a@1", "look a", "", 0},
 		{"what was recorded in the future is looked for", Recipient{Stand: Idle}, "a@-60", "look a", "", 0},
-		{"tried too often", Recipient{Stand: Idle}, "a#3 b", "fail a: it was handed over 3 times and never confirmed; paste b", "", 0},
+		{"tried too often", Recipient{Stand: Idle}, "a#3 b", "fail a: the message was handed over 3 times and never confirmed; paste b", "", 0},
 		{"not often enough", Recipient{Stand: Idle}, "a#2", "paste a", "", 0},
-		{"too old", Recipient{Stand: InTurn}, "a-8 b", "expire a: it waited longer than 7 days; wait b: the end of its turn", "", 0},
+		{"too old", Recipient{Stand: InTurn}, "a-8 b", "expire a: the message waited longer than 7 days; wait b: the end of its turn", "", 0},
 		{"one alone may be long", Recipient{Stand: Idle}, "a", "paste a", "", 9000},
 		{"long ones do not go together", Recipient{Stand: Idle}, "a b c", "paste a b; wait c: those before it", "", 3000},
 		{"a person is told", Recipient{}, "a b-30", "notify a b", "user", 0},
@@ -130,7 +130,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// Who keeps a queue is handed on what comes behind what it has not read, at once.
+// A recipient with a queue gets later messages at once.
 func TestRouteToAQueue(t *testing.T) {
 	rules := Usual()
 	rules.Queues = true
@@ -147,7 +147,7 @@ func TestRouteToAQueue(t *testing.T) {
 		{"nothing to who is gone", Recipient{Stand: Dead}, "a@10 b", 0, "wait b: its program, which has ended"},
 		{"nor to who does not answer", Recipient{Stand: Frozen}, "a@10 b!!", 0, "wait b: its program, which does not answer"},
 		{"the rest in a moment", Recipient{Stand: Idle}, "a@10 b c d", 5000, "paste b; wait c d: those before it (0.5s)"},
-		{"what comes together goes together", Recipient{Stand: Idle, Last: noon}, "a@0 b", 0, "wait b: more that may come (0.5s)"},
+		{"messages that arrive together are delivered together", Recipient{Stand: Idle, Last: noon}, "a@0 b", 0, "wait b: more that may come (0.5s)"},
 		{"nobody reads what it has any more", Recipient{Stand: Over, Detail: "it is over"}, "a@1 b", 0, "fail a: it is over, before it had read it; fail b: it is over"},
 	} {
 		size := func(*mailbox.Line) int { return max(c.bytes, 10) }
@@ -158,7 +158,7 @@ func TestRouteToAQueue(t *testing.T) {
 	}
 }
 
-// Each recipient has a queue of its own, and the order is that of the mailbox.
+// Each recipient has its own queue, in the order of the mailbox.
 func TestRouteOfSeveral(t *testing.T) {
 	mail := append(append(waiting(t, "w1", "a"), waiting(t, "w2", "b")...), waiting(t, "w1", "c")...)
 	steps := Route(noon, mail, func(a mailbox.Address) Recipient {
@@ -208,7 +208,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// world is a project whose server and agents are killed at random.
+// world is a project whose server and agents are killed at random times.
 type world struct {
 	t     *testing.T
 	rnd   *rand.Rand
@@ -220,8 +220,8 @@ type world struct {
 	wrote map[string][]string
 }
 
-// serve is one look of a server that begins from the files and may be killed
-// between any two of its deeds.
+// serve is one look of a server that starts from the files and may be killed between any
+// two steps.
 func (w *world) serve(dies int) {
 	var l mailbox.Ledger
 	_, err := l.Load(w.box, new(mailbox.Places))
@@ -235,7 +235,7 @@ func (w *world) serve(dies int) {
 		return true
 	}
 	rules := Usual()
-	rules.Tries = 1000 // much is lost on its way here
+	rules.Tries = 1000 // many messages are lost here
 	who := func(a mailbox.Address) Recipient { return Recipient{Stand: w.stand[a.Name], Last: w.last[a.Name]} }
 	for _, s := range Route(w.now, l.Waiting(), who, func(m *mailbox.Line) int { return len(Text("/p", m)) }, rules) {
 		name := s.For.Name
@@ -253,7 +253,7 @@ func (w *world) serve(dies int) {
 			}
 			ids := Seen(Text("/p", lines...))
 			if !do(func() {
-				if w.rnd.IntN(5) > 0 { // else it was lost on its way
+				if w.rnd.IntN(5) > 0 { // else the message is lost
 					w.told[name] = append(w.told[name], ids...)
 				}
 				w.last[name] = w.now
@@ -283,8 +283,8 @@ func (w *world) look(s *Step) {
 	must(w.t, w.box.Record(w.t.Context(), s.Looked(w.now, func(id string) bool { return slices.Contains(w.told[s.For.Name], id) })...))
 }
 
-// Whatever is killed when: each message reaches each of its recipients once, and
-// in order.
+// Whichever process is killed at any time: each message reaches each recipient once, in
+// order.
 func TestDeliveredOnce(t *testing.T) {
 	for seed := range uint64(6) {
 		w := &world{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), now: noon, stand: map[string]Stand{}, told: map[string][]string{}, last: map[string]time.Time{}, wrote: map[string][]string{}}
@@ -296,7 +296,7 @@ func TestDeliveredOnce(t *testing.T) {
 		for n := range 150 {
 			w.now = w.now.Add(time.Duration(w.rnd.IntN(20000)) * time.Millisecond)
 			for _, a := range []string{"w0", "w1"} {
-				w.stand[a] = Stand(w.rnd.IntN(int(Over))) // who is over is told nothing more
+				w.stand[a] = Stand(w.rnd.IntN(int(Over))) // nobody sends to an agent that is Over
 			}
 			if n < 100 && w.rnd.IntN(2) == 0 {
 				to := []string{"w0", "w1", "all"}[w.rnd.IntN(3)]

@@ -21,40 +21,40 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Bounds of what is sent, in bytes.
+// Limits of messages, in bytes.
 const (
 	MaxBody  = 1 << 20
-	MaxFile  = 8 << 20  // of a file that goes along
-	MaxFiles = 10       // files that go along
-	MaxTotal = 16 << 20 // of all files that go along
+	MaxFile  = 8 << 20  // of an attached file
+	MaxFiles = 10       // number of attached files
+	MaxTotal = 16 << 20 // of all attached files
 )
 
-// Enclosure is a file that goes along with a message.
+// Enclosure is an attached file.
 type Enclosure struct {
 	Name string `json:"name"`
 	Data []byte `json:"data"`
 }
 
-// plainName is a file's name of which nothing but what is harmless in a path stays.
+// plainName replaces everything in a file's name that is not safe in a path.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
 
-// CheckFiles refuses files that are too many or too large to go along.
+// CheckFiles refuses attached files that are too many or too large.
 func CheckFiles(files []Enclosure) error {
 	if len(files) > MaxFiles {
-		return fmt.Errorf("%d files are too many for a message, which takes %d", len(files), MaxFiles)
+		return fmt.Errorf("a message has at most %[2]d files, not %[1]d", len(files), MaxFiles)
 	}
 	for _, f := range files {
 		if len(f.Data) > MaxFile {
-			return fmt.Errorf("%s has %d bytes, and %d is the most that goes along: say where it stands", f.Name, len(f.Data), MaxFile)
+			return fmt.Errorf("%s has %d bytes; an attached file has at most %d: send its path instead", f.Name, len(f.Data), MaxFile)
 		}
 	}
 	if n := Size(files); n > MaxTotal {
-		return fmt.Errorf("the files have %d bytes, and %d is the most that goes along: say where they stand", n, MaxTotal)
+		return fmt.Errorf("the files have %d bytes; all attached files have at most %d: send their paths instead", n, MaxTotal)
 	}
 	return nil
 }
 
-// Size is how many bytes the files have.
+// Size returns the total size of the files, in bytes.
 func Size(files []Enclosure) (n int64) {
 	for _, f := range files {
 		n += int64(len(f.Data))
@@ -62,8 +62,8 @@ func Size(files []Enclosure) (n int64) {
 	return n
 }
 
-// Stored is how many bytes the files have that came along with a message of the
-// project at root, and its text where that is a file.
+// Stored returns the size of a message's attached files in the project at root, and of its
+// text if that is in a file.
 func Stored(root string, m *mailbox.Message) (n int64) {
 	var paths []string
 	for _, found := range enclosure().FindAllStringSubmatch(m.Body, -1) {
@@ -80,8 +80,8 @@ func Stored(root string, m *mailbox.Message) (n int64) {
 	return n
 }
 
-// enclose keeps the files among the journal's attachments, and returns the lines
-// that name them in the message's body.
+// enclose stores the files among the journal's attachments and returns the lines that name
+// them in the message's body.
 func (p *Post) enclose(id string, files []Enclosure) (lines string, err error) {
 	if err := CheckFiles(files); err != nil {
 		return "", err
@@ -97,18 +97,18 @@ func (p *Post) enclose(id string, files []Enclosure) (lines string, err error) {
 	return lines, nil
 }
 
-// enclosed begins the line of a body that says where a file is that came along.
+// enclosed begins a line of a body with the path of an attached file.
 const enclosed = "Attached: "
 
-// Post is the mailbox of a project for who sends.
+// Post is the mailbox of a project for a sender.
 type Post struct {
 	Box     *mailbox.Box
 	Journal *journal.Journal
 	Now     func() time.Time
 }
 
-// Box is the mailbox of the project at root for reading: without a key of the
-// person every line is unverified.
+// Box returns the mailbox of the project at root for reading: without the person's key,
+// every line is unverified.
 func Box(root string) (*mailbox.Box, error) {
 	key, err := seal.Find()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +128,8 @@ func box(root string, key *seal.Key) *mailbox.Box {
 	return b
 }
 
-// Open is the mailbox of the project at root for sending and recording. It makes
-// the project's folder, and the person's key where they have none.
+// Open opens the mailbox of the project at root for sending and recording. It creates the
+// project's folder and the person's key if they are missing.
 func Open(root string, now func() time.Time) (*Post, error) {
 	key, err := seal.Own()
 	if err != nil {
@@ -141,15 +141,15 @@ func Open(root string, now func() time.Time) (*Post, error) {
 	return &Post{Box: box(root, key), Journal: &journal.Journal{Root: root, Now: now}, Now: now}, nil
 }
 
-// Send writes a message, with an id where it has none and the time, and returns it as it stands.
-// vouched says that it is known to be from who it says. A long body goes to the
-// journal first, and so do files that go along: the body says where they are.
+// Send writes a message and returns it as written. It sets the time, and an id if there is
+// none. vouched: the sender is verified. It first stores a long body and attached files in
+// the journal; the message's body then names their paths.
 func (p *Post) Send(ctx context.Context, m mailbox.Message, vouched bool, files ...Enclosure) (mailbox.Message, error) {
 	m.ID, m.TS = cmp.Or(m.ID, mailbox.NewID()), p.Now().UTC().Truncate(time.Millisecond)
 	m.Subject = strings.TrimSpace(m.Subject)
 	body := m.Body
 	if len(body) > MaxBody {
-		return m, fmt.Errorf("the message has %d bytes, and %d is the most: keep it as a file and say where it stands", len(body), MaxBody)
+		return m, fmt.Errorf("the message has %d bytes; at most %d are allowed: write a file and send its path", len(body), MaxBody)
 	}
 	m.Body = ""
 	if err := m.Check(); err != nil {
@@ -173,7 +173,7 @@ func (p *Post) Send(ctx context.Context, m mailbox.Message, vouched bool, files 
 	return m, p.Box.Append(ctx, vouched, m)
 }
 
-// Body is the whole body of a message.
+// Body returns the whole body of a message.
 func Body(b *mailbox.Box, m *mailbox.Message) (string, error) {
 	rel, ok := m.Attached()
 	if !ok {
@@ -186,17 +186,17 @@ func Body(b *mailbox.Box, m *mailbox.Message) (string, error) {
 	return string(text), nil
 }
 
-// PrefixError says that a prefix is not for who used it.
+// PrefixError means that the sender may not use a prefix.
 type PrefixError struct {
 	Prefix mailbox.Prefix
 	Try    string // what to do instead
 }
 
 func (e *PrefixError) Error() string {
-	return fmt.Sprintf("[%s] is written by cmux alone", e.Prefix)
+	return fmt.Sprintf("[%s] is reserved for cmux", e.Prefix)
 }
 
-// own are the prefixes that cmux alone writes, and what does what they say.
+// own are the prefixes that only cmux writes, with the command that sends them.
 var own = map[mailbox.Prefix]string{
 	mailbox.Done:       `cmux done "summary", which has the work checked`,
 	mailbox.Blocked:    `cmux blocked "reason"`,
@@ -205,7 +205,7 @@ var own = map[mailbox.Prefix]string{
 	mailbox.Error:      "another subject",
 }
 
-// CheckPrefix refuses a subject that says what cmux alone says.
+// CheckPrefix refuses a subject with a prefix that is reserved for cmux.
 func CheckPrefix(subject string) error {
 	if p, _ := mailbox.Cut(strings.TrimSpace(subject)); own[p] != "" {
 		return &PrefixError{p, own[p]}
@@ -213,7 +213,7 @@ func CheckPrefix(subject string) error {
 	return nil
 }
 
-// Free are the prefixes that anybody may use.
+// Free returns the prefixes that anybody may use.
 func Free() (all []string) {
 	for _, p := range mailbox.Prefixes() {
 		if own[p] == "" {

@@ -13,10 +13,9 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Text is what an agent is shown of messages that are handed to it together. Each
-// stands in an envelope, whose first line has its id and says who wrote it. The lines
-// of a body are quoted, so that none of them can pass for an envelope. root is the
-// project's, for long bodies, which are in files.
+// Text returns several messages as an agent sees them, each in an envelope. The first line
+// of an envelope has the id and the sender. The lines of a body are quoted, so that none of
+// them can imitate an envelope. root is the project's root, for long bodies in files.
 func Text(root string, all ...*mailbox.Line) string {
 	var b strings.Builder
 	for i, m := range all {
@@ -49,7 +48,7 @@ func Text(root string, all ...*mailbox.Line) string {
 	return b.String()
 }
 
-// attribute adds one to the first line of an envelope, which stays one line.
+// attribute adds an attribute to the first line of an envelope, which stays one line.
 func attribute(b *strings.Builder, name, value string) {
 	fmt.Fprintf(b, ` %s="%s"`, name, escape().Replace(harmless.Line(value)))
 }
@@ -58,20 +57,19 @@ var escape = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 })
 
-// enclosure is a line that says where a file is that came along, from the
-// project's root: agents work elsewhere.
+// enclosure matches a line with the path of an attached file, relative to the project's
+// root: agents work elsewhere.
 var enclosure = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^` + enclosed + `(\.cmux/journal/[0-9]{4}-[0-9]{2}-[0-9]{2}/attachments/[A-Za-z0-9._-]+)$`)
 })
 
-// header is the first line of a message in a Text: of an envelope, or as an earlier
-// cmux wrote it, which conversations still hold.
+// header matches the first line of a message in a Text: of an envelope, or in the form of
+// an earlier cmux, which conversations may still hold.
 var header = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:<message id="([a-zA-Z0-9-]{1,64})"|\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$)`)
 })
 
-// Seen are the ids of the messages that a prompt, or a text of a conversation,
-// shows.
+// Seen returns the ids of the messages in a prompt or in another text of a conversation.
 func Seen(text string) (ids []string) {
 	for _, m := range header().FindAllStringSubmatch(text, -1) {
 		ids = append(ids, m[1]+m[2])

@@ -46,7 +46,7 @@ func (s *State) pendingFor(u Urgency) string {
 		return "its end"
 	}
 	if s.Taken {
-		return "a person who has taken it over"
+		return "the end of a takeover"
 	}
 	switch s.Phase {
 	case Hindered:

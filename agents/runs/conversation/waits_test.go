@@ -24,7 +24,7 @@ func TestWaits(t *testing.T) {
 		{"its program starts", State{Phase: Preparing}, "its program starts"},
 		{"its program starts again", State{Phase: Reviving}, "its program starts"},
 		{"its program has ended", State{Phase: Left}, "its program, which has ended"},
-		{"a person types", State{Phase: Working, Taken: true}, "a person who has taken it over"},
+		{"a person types", State{Phase: Working, Taken: true}, "the end of a takeover"},
 		{"a draft", State{Phase: Hindered, Screen: news.Draft{}}, "a line is begun in its prompt: send or clear it there"},
 		{"its program shows no prompt yet", State{Phase: Hindered, Screen: news.UnknownScreen{}}, "its program starts"},
 		{"its program shows no prompt any more", State{Phase: Hindered, Screen: news.UnknownScreen{}, Shown: true}, "its pane shows no prompt"},
