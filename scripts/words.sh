@@ -18,13 +18,6 @@ agents/kinds/guard 4
 agents/kinds/kimi 2
 agents/kinds/stdio 5
 agents/kinds/transcript 7
-agents/platform/limits 2
-agents/platform/notice 3
-agents/platform/proc 3
-agents/platform/tmux 10
-agents/runs/attempt 18
-agents/runs/host 5
-agents/runs/host/hosttest 3
 agents/runs/prompt 5
 agents/runs/wrapper 6
 agents/testkit/agenttest 4

@@ -1,10 +1,9 @@
-// Package endpoint says where the server of a project listens, whether what
-// listens there is that server, and how who may read the project's token speaks
-// to it.
+// Package endpoint finds the server of a project, verifies its identity, and lets a holder
+// of the project's token call it.
 //
-// The server writes `.cmux/server.json`; while its lock is free the file is that
-// of an earlier one. The token stands in `.cmux/token`. Neither is ever sent to
-// a port before what listens there has proven that it knows the token too.
+// The server writes `.cmux/server.json`; while the server's lock is free, that file belongs
+// to an earlier server. The token is in `.cmux/token`. The client sends the token to a port
+// only after the server there has proven that it knows the token too.
 package endpoint
 
 import (
@@ -30,21 +29,21 @@ import (
 )
 
 const (
-	// File is the file that says where the server listens, in .cmux.
+	// File is the file with the server's endpoint, in .cmux.
 	File = "server.json"
 	// TokenFile holds the token, in .cmux.
 	TokenFile = "token"
-	// LoginsFile holds what browsers were logged in by, in .cmux.
+	// LoginsFile holds the secret that signs the browsers' logins, in .cmux.
 	LoginsFile = "logins"
 	// FirstPort is the first port that a server tries.
 	FirstPort = 8420
-	// HealthPath tells the identity of a server, without a token.
+	// HealthPath returns the identity of a server, without a token.
 	HealthPath = "/api/webhooks/health"
-	// LinksPath is where one-time links to the dashboard are made.
+	// LinksPath creates one-time links to the dashboard.
 	LinksPath = "/api/login/links"
-	// LogOutPath is where all logins are ended.
+	// LogOutPath ends all logins.
 	LogOutPath = "/api/login/logout-all"
-	// LANPath is where the server is told to listen on the local network too.
+	// LANPath makes the server listen on the local network too.
 	LANPath = "/api/login/lan"
 	// CertificateFile holds the certificate for the local network and its key, in .cmux.
 	CertificateFile = "lan.pem"
@@ -52,27 +51,27 @@ const (
 	maxFile = 64 << 10
 )
 
-// Place is where a server listens, or did.
+// Place is the endpoint of a server that runs or has ended.
 type Place struct {
-	Port      int       `json:"port"` // 0: it has none
+	Port      int       `json:"port"` // 0: none
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"started_at"`
 	Project   string    `json:"project"`             // see ProjectID
-	Instance  string    `json:"instance"`            // one for each start
+	Instance  string    `json:"instance"`            // id of this start of the server
 	Epoch     string    `json:"epoch"`               // of its event log
-	OnDemand  bool      `json:"on_demand,omitempty"` // no monitor keeps it up: it ends with the last page and run
+	OnDemand  bool      `json:"on_demand,omitempty"` // started without a monitor: it ends with the last page and run
 
-	EndedAt *time.Time `json:"ended_at,omitempty"` // it has ended, as its monitor saw
-	Why     string     `json:"why,omitempty"`      // it ended, or did not come up
+	EndedAt *time.Time `json:"ended_at,omitempty"` // when its monitor saw it end
+	Why     string     `json:"why,omitempty"`      // why it ended or did not start
 }
 
-// Addr is where the server of a port listens.
+// Addr returns the address of the server of a port.
 func Addr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// URL is the address of the server in a browser.
+// URL returns the address of the server in a browser.
 func (p *Place) URL() string { return "http://" + Addr(p.Port) }
 
-// ProjectID names the project at root to who does not know its path.
+// ProjectID identifies the project at root without revealing its path.
 func ProjectID(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return hex.EncodeToString(sum[:8])
@@ -80,24 +79,24 @@ func ProjectID(root string) string {
 
 func file(root, name string) string { return filepath.Join(root, signals.Folder, name) }
 
-// PageFile leads a browser to a one-time link, in .cmux.
+// PageFile redirects a browser to a one-time link, in .cmux.
 const PageFile = "open.html"
 
-// Secrets are the files of the project at root that let who reads them speak for
-// its person, or say where to.
+// Secrets returns the files of the project at root that let their reader act as the
+// project's person, or redirect the person's requests.
 func Secrets(root string) []string {
 	return []string{file(root, TokenFile), file(root, LoginsFile), file(root, PageFile), file(root, File), CertificatePath(root)}
 }
 
-// CertificatePath is where CertificateFile is.
+// CertificatePath returns the path of CertificateFile.
 func CertificatePath(root string) string { return file(root, CertificateFile) }
 
-// LockPath is the lock that the server of the project at root holds for its life.
+// LockPath returns the path of the lock that the project's server holds while it runs.
 func LockPath(root string) string {
 	return filepath.Join(root, signals.Folder, signals.Locks, ".server")
 }
 
-// Read is the newest place of the project's server; zero: there was none.
+// Read returns the newest endpoint of the project's server; zero: there was none.
 func Read(root string) (p Place, err error) {
 	b, err := signals.ReadFile(file(root, File), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,8 +111,8 @@ func Read(root string) (p Place, err error) {
 	return p, nil
 }
 
-// Write writes the place for others to find. Who calls holds the server's lock,
-// or knows that its holder has ended.
+// Write writes the endpoint. The caller must hold the server's lock, or know that its
+// holder has ended.
 func Write(root string, p Place) error {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -128,7 +127,7 @@ func Lives(root string) bool {
 	return err == nil && held
 }
 
-// ErrNoToken says that the project has no token yet.
+// ErrNoToken means that the project has no token yet.
 var ErrNoToken = errors.New("the project has no token: its server has not run yet")
 
 // Token reads the project's token.
@@ -149,8 +148,8 @@ func Token(root string) (string, error) {
 
 const tokenSize = 32
 
-// MakeToken is the project's token, which it makes where there is none. Nobody
-// else may read it, whoever could before. Who calls holds the server's lock.
+// MakeToken returns the project's token and creates it if it is missing. It restricts the
+// file to its owner. The caller must hold the server's lock.
 func MakeToken(root string) (string, error) {
 	token, err := Token(root)
 	if errors.Is(err, ErrNoToken) {
@@ -161,8 +160,8 @@ func MakeToken(root string) (string, error) {
 	return token, signals.WriteFile(file(root, TokenFile), []byte(token+"\n"), 0o600)
 }
 
-// Logins is what the project's browsers were logged in by, which it makes where
-// there is none.
+// Logins returns the secret that signs the browsers' logins, and creates it if it is
+// missing.
 func Logins(root string) (string, error) {
 	b, err := signals.ReadFile(file(root, LoginsFile), maxFile)
 	if text := strings.TrimSpace(string(b)); err == nil && text != "" {
@@ -174,48 +173,48 @@ func Logins(root string) (string, error) {
 	return EndLogins(root)
 }
 
-// EndLogins makes another one: who was logged in is not any more.
+// EndLogins replaces that secret, which ends all logins.
 func EndLogins(root string) (string, error) {
 	text := NewSecret()
 	return text, signals.WriteFile(file(root, LoginsFile), []byte(text+"\n"), 0o600)
 }
 
-// NewSecret is 32 random bytes as text.
+// NewSecret returns 32 random bytes as text.
 func NewSecret() string {
 	b := make([]byte, tokenSize)
 	rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// Identity is what a server says of itself to everybody.
+// Identity is what a server reveals to everybody.
 type Identity struct {
-	API      string `json:"api" enum:"healthy" doc:"How the server stands"`
-	Project  string `json:"project" doc:"Names the project"`
-	Instance string `json:"instance" doc:"Names this start of the server"`
-	Proof    string `json:"proof,omitempty" doc:"Proves, where a challenge was given, that the server knows the project's token"`
+	API      string `json:"api" enum:"healthy" doc:"Status of the server"`
+	Project  string `json:"project" doc:"Id of the project"`
+	Instance string `json:"instance" doc:"Id of this start of the server"`
+	Proof    string `json:"proof,omitempty" doc:"Proof that the server knows the project's token, if the request had a challenge"`
 }
 
 // Healthy is the state of a server that answers.
 const Healthy = "healthy"
 
-// Prove is the proof that who listens on a port knows a token.
+// Prove returns the proof that the server on a port knows a token.
 func Prove(token, challenge string, port int) string {
 	m := hmac.New(sha256.New, []byte(token))
 	fmt.Fprintf(m, "cmux server\x00%d\x00%s", port, challenge)
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// ErrForeign says that something else than the project's server has its port.
+// ErrForeign means that another program uses the port of the project's server.
 var ErrForeign = errors.New("something else than this project's server answers there")
 
-// Client speaks to the server of a project.
+// Client calls the server of a project.
 type Client struct {
 	place Place
 	token string
 	http  *http.Client
 }
 
-// Dial finds the server of the project at root and has it prove who it is.
+// Dial finds the server of the project at root and verifies its identity.
 func Dial(ctx context.Context, root string) (*Client, error) {
 	p, err := Read(root)
 	if err != nil {
@@ -226,7 +225,7 @@ func Dial(ctx context.Context, root string) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{place: p, token: token, http: &http.Client{
-		Transport:     &http.Transport{DisableCompression: true}, // no proxy: the token goes nowhere else
+		Transport:     &http.Transport{DisableCompression: true}, // no proxy: the token must reach only the server
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if err := c.Check(ctx); err != nil {
@@ -236,13 +235,13 @@ func Dial(ctx context.Context, root string) (*Client, error) {
 	return c, nil
 }
 
-// Place is where the server listens.
+// Place returns the server's endpoint.
 func (c *Client) Place() Place { return c.place }
 
-// Close gives up the connections that are kept.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Check asks who listens, and is ErrForeign when that is not the server.
+// Check verifies the server's identity; the error is ErrForeign if it is another program.
 func (c *Client) Check(ctx context.Context) error {
 	challenge := NewSecret()
 	var id Identity
@@ -256,12 +255,12 @@ func (c *Client) Check(ctx context.Context) error {
 	return nil
 }
 
-// Post sends a request with the token and reads the answer into out.
+// Post sends a request with the token and decodes the response into out.
 func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	return c.do(ctx, http.MethodPost, path, in, out, true)
 }
 
-// Get asks with the token and reads the answer into out.
+// Get sends a GET request with the token and decodes the response into out.
 func (c *Client) Get(ctx context.Context, path string, out any) error {
 	return c.do(ctx, http.MethodGet, path, nil, out, true)
 }
@@ -311,21 +310,21 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any, sign 
 type Link struct {
 	URL string `json:"url" doc:"Opens the dashboard, once"`
 
-	Others  []string `json:"others,omitempty" doc:"The same link at the hosts that the person trusts; one of all works"`
-	Seconds int      `json:"seconds" doc:"How long it can be used"`
+	Others  []string `json:"others,omitempty" doc:"The same link at trusted hosts; only one of all links can be used"`
+	Seconds int      `json:"seconds" doc:"How long the link is valid"`
 }
 
 // LAN is the server's listener on the local network.
 type LAN struct {
-	Lease       string    `json:"lease" doc:"Names this opening; who opened it asks with it again and again to keep it"`
+	Lease       string    `json:"lease" doc:"Id of this opening; its owner renews it regularly to keep it open"`
 	URL         string    `json:"url" doc:"The page that pairs a browser"`
 	Fingerprint string    `json:"fingerprint" doc:"SHA-256 of the certificate"`
 	Code        string    `json:"code" doc:"Pairs one browser"`
-	Until       time.Time `json:"until" doc:"The code can be used"`
+	Until       time.Time `json:"until" doc:"When the code expires"`
 	Paired      int       `json:"paired" doc:"How many browsers were paired"`
 }
 
-// LANAddress asks for that listener.
+// LANAddress is a request to open that listener.
 type LANAddress struct {
-	Address string `json:"address" doc:"An address of the machine: a private one, or of this machine alone"`
+	Address string `json:"address" doc:"A private or loopback address of this machine"`
 }

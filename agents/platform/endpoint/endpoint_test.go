@@ -70,7 +70,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// The token goes to nobody who has not proven that it is known to them.
+// The client sends the token only to a server that has proven that it knows it.
 func TestForeignServersGetNoToken(t *testing.T) {
 	root := t.TempDir()
 	if err := signals.Init(root); err != nil {

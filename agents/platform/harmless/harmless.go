@@ -1,13 +1,11 @@
-// Package harmless makes text that agents, tasks, programs and repositories
-// wrote safe to be shown: a terminal obeys nothing in it, and it can pose as
-// nothing else.
+// Package harmless makes text from agents, tasks, programs and repositories safe to
+// display: a terminal executes nothing in it, and it cannot imitate other output.
 //
-// Escape sequences are taken out whole: they move the cursor, set the
-// clipboard or the title, or answer as if a person typed. Of those that color
-// text the plain ones may be kept. Other control characters go, a carriage
-// return that does not end a line becomes a space, and characters that reorder
-// or hide text are shown by their numbers, as <U+202E>. Bytes that are no
-// UTF-8, which some terminals obey, become U+FFFD.
+// It removes whole escape sequences, which could move the cursor, set the clipboard or the
+// title, or type answers. Plain color sequences can be kept. It removes other control
+// characters, replaces a carriage return within a line by a space, and shows characters
+// that reorder or hide text by their numbers, such as <U+202E>. Invalid UTF-8, which some
+// terminals execute, becomes U+FFFD.
 package harmless
 
 import (
@@ -19,10 +17,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s made harmless, without colors.
+// Text returns s made safe, without colors.
 func Text(s string) string { return Styled(s, false) }
 
-// Line is Text on a single line, without space around it.
+// Line returns Text on a single line, trimmed.
 func Line(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {
@@ -32,7 +30,7 @@ func Line(s string) string {
 	}, Text(s)))
 }
 
-// Styled is s made harmless, with its colors where they are wanted.
+// Styled returns s made safe, with its colors if colors is true.
 func Styled(s string, colors bool) string {
 	if allShown(s) {
 		return s
@@ -44,8 +42,8 @@ func Styled(s string, colors bool) string {
 	return b.String()
 }
 
-// allShown reports whether a text is printable ASCII, as nearly all names and states
-// are: a table has thousands of them.
+// allShown reports whether a text is printable ASCII, as nearly all names and states are: a
+// fast path for tables with thousands of them.
 func allShown(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -55,8 +53,8 @@ func allShown(s string) bool {
 	return true
 }
 
-// JSON is a JSON text in which those characters are escaped that JSON lets
-// stand in strings and that are not harmless. Its value stays the same.
+// JSON returns a JSON text with the same value, in which unsafe characters of strings are
+// escaped.
 func JSON(b []byte) []byte {
 	var out []byte
 	from := 0
@@ -86,8 +84,8 @@ func JSON(b []byte) []byte {
 const (
 	shown    = iota
 	dropped  // a control character
-	spaced   // a line or page in disguise
-	numbered // reorders or hides what is around it
+	spaced   // a line or page separator
+	numbered // reorders or hides text
 )
 
 func kind(r rune) int {
@@ -105,36 +103,35 @@ func kind(r rune) int {
 	return shown
 }
 
-// Writer makes what goes through it harmless. What is cut off in the middle of
-// a sequence or a character waits for the rest. Its methods may be called
-// concurrently.
+// Writer makes the text that passes through it safe. An incomplete sequence or character
+// waits for the rest. It is safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
 	colors bool
 	state  int
-	held   []byte // of a character or a color that has not ended
+	held   []byte // an incomplete character or color sequence
 	styled bool   // a color is on
 	out    []byte
 }
 
-// NewWriter returns a Writer to w that keeps plain colors if they are wanted:
-// bold, faint, italic, underlined, struck out, reversed and the colors of text
-// and background, each until the end of the line at most.
+// NewWriter returns a Writer to w. With colors, it keeps plain styles: bold, faint, italic,
+// underlined, struck out, reversed, and colors of text and background, each until the end
+// of the line at most.
 func NewWriter(w io.Writer, colors bool) *Writer { return &Writer{w: w, colors: colors} }
 
-// states of a Writer: where in the text it stands.
+// states of a Writer.
 const (
 	ground    = iota
-	escape    // behind ESC
+	escape    // after ESC
 	interm    // in ESC with intermediate bytes
-	control   // in a control sequence (CSI), from which on held has its parameters
-	command   // in a string that a terminal takes for itself (OSC, DCS, SOS, PM, APC)
-	commandST // there, behind ESC
-	carriage  // behind a carriage return
+	control   // in a control sequence (CSI); held has its parameters from on
+	command   // in a string for the terminal (OSC, DCS, SOS, PM, APC)
+	commandST // in such a string, after ESC
+	carriage  // after a carriage return
 )
 
-const maxParameters = 64 // of a color; longer ones are none
+const maxParameters = 64 // bytes of a color sequence; longer ones are dropped
 
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
@@ -152,7 +149,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was held, as it will have no end.
+// Flush writes incomplete input, because no more will follow.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,7 +169,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// take takes the beginning of p in and returns how much.
+// take processes the beginning of p and returns its length.
 func (w *Writer) take(p []byte) int {
 	c := p[0]
 	switch w.state {
@@ -188,7 +185,7 @@ func (w *Writer) take(p []byte) int {
 		if c != '\r' {
 			w.out = append(w.out, ' ')
 		} else {
-			w.state = carriage // several do what one does
+			w.state = carriage // several in a row count as one
 			return 1
 		}
 		return 0
@@ -232,7 +229,7 @@ func (w *Writer) take(p []byte) int {
 	return 1
 }
 
-// control takes a byte of a control sequence.
+// control processes a byte of a control sequence.
 func (w *Writer) control(c byte) int {
 	switch {
 	case 0x20 <= c && c < 0x40:
@@ -247,12 +244,12 @@ func (w *Writer) control(c byte) int {
 		w.state, w.held = ground, w.held[:0]
 		return 1
 	}
-	// Cut off by something else, which stands for itself.
+	// Another character ends the sequence and is kept.
 	w.state, w.held = ground, w.held[:0]
 	return 0
 }
 
-// command takes a byte of a string that a terminal would obey.
+// command processes a byte of a string for the terminal.
 func (w *Writer) command(c byte) int {
 	switch c {
 	case 0x07, 0x18, 0x1a:
@@ -260,18 +257,18 @@ func (w *Writer) command(c byte) int {
 	case 0x1b:
 		w.state = commandST
 	case '\n':
-		// No terminal string holds a line's end that anybody means; the text
-		// behind one that never ends must not be lost.
+		// A valid string for the terminal contains no line end. End it here, so that the
+		// text after an unterminated one is not lost.
 		w.state = ground
 		return 0
 	}
 	return 1
 }
 
-// text takes the character that p begins with, or what is there of it.
+// text processes the first character of p, or the available part of it.
 func (w *Writer) text(p []byte) int {
 	if len(w.held) == 0 {
-		if c := p[0]; c < utf8.RuneSelf { // nearly always
+		if c := p[0]; c < utf8.RuneSelf { // the common case
 			w.ascii(c)
 			return 1
 		}
@@ -283,7 +280,7 @@ func (w *Writer) text(p []byte) int {
 		w.held = append(w.held, p...)
 		return len(p)
 	}
-	if utf8.RuneStart(p[0]) { // it was no character
+	if utf8.RuneStart(p[0]) { // an invalid character
 		w.held = w.held[:0]
 		w.rune(utf8.RuneError)
 		return 0
@@ -291,7 +288,7 @@ func (w *Writer) text(p []byte) int {
 	w.held = append(w.held, p[0])
 	if utf8.FullRune(w.held) {
 		r, n := utf8.DecodeRune(w.held)
-		for range len(w.held) - n { // the bytes that are no part of it
+		for range len(w.held) - n { // bytes that do not belong to it
 			w.rune(utf8.RuneError)
 		}
 		w.held = w.held[:0]
@@ -335,7 +332,7 @@ func (w *Writer) rune(r rune) {
 	}
 }
 
-// style keeps a color, if it is a plain one.
+// style keeps a color sequence if it is plain.
 func (w *Writer) style(parameters string) {
 	if !w.colors || !plain(parameters) {
 		return
@@ -344,8 +341,8 @@ func (w *Writer) style(parameters string) {
 	w.styled = strings.Trim(parameters, "0;") != ""
 }
 
-// plain reports whether the parameters of a color neither hide text nor make
-// it blink.
+// plain reports whether the parameters of a color sequence neither hide text nor make it
+// blink.
 func plain(parameters string) bool {
 	if len(parameters) > maxParameters || strings.Trim(parameters, "0123456789;") != "" {
 		return false
@@ -372,7 +369,7 @@ func plain(parameters string) bool {
 	return true
 }
 
-// reset ends a color that is on.
+// reset ends the current color.
 func (w *Writer) reset() {
 	if w.styled {
 		w.out = append(w.out, "\x1b[0m"...)

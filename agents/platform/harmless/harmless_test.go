@@ -100,8 +100,8 @@ func TestJSONKeepsItsValue(t *testing.T) {
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
-// FuzzWriter: whatever comes, in whatever pieces, nothing is left that a
-// terminal obeys, and text without control characters stays as it is.
+// FuzzWriter: for any input, in any pieces, the output has no terminal control, and text
+// without control characters does not change.
 func FuzzWriter(f *testing.F) {
 	f.Add("a\x1b]52;c;x\x07\x1b[31mb\r\n\u202e\xff", 3, true)
 	f.Add("\u009b8m\x1b[38;5;8m漢", 1, false)
@@ -145,7 +145,7 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-// A text that is returned as it is, unread, is one that a Writer leaves as it is.
+// A text on the fast path is one that a Writer does not change.
 func TestPlainIsLeftAlone(t *testing.T) {
 	for c := range 256 {
 		s := "a" + string([]byte{byte(c)}) + "b"

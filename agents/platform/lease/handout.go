@@ -12,24 +12,24 @@ const (
 	portsEach = 20
 )
 
-// Slots hands out the lowest number that no live attempt has: none of this run,
-// and by blocks that are shared out among all runs of the person none of any
-// other. A slot whose ports somebody else uses is passed over, for good: what
-// uses them is likely to stay.
+// Slots hands out the lowest slot number that no live attempt of this run uses. Slots come
+// in blocks, which all runs of the person share, so no other run has the same number. A
+// slot whose ports another program uses is skipped for the rest of the run, because such
+// programs usually stay.
 type Slots struct {
 	By     Holder
-	Warn   func(error) // is told, once, why blocks cannot be shared out; may be nil
+	Warn   func(error) // called once with the reason if blocks cannot be shared; may be nil
 	blocks []*block    // by number
 }
 
-// block is a run of slots that this run has.
+// block is a range of slots that this run holds.
 type block struct {
 	n              int
-	held           *Lease // nil: it is this run's alone in name
+	held           *Lease // nil: not locked against other runs
 	taken, checked [BlockSlots]bool
 }
 
-// Take returns a slot and the first of its ports, 0 when it has none.
+// Take returns a slot and the first of its ports; 0: it has no ports.
 func (s *Slots) Take() (slot, portBase int) {
 	for ; ; s.more() {
 		for _, b := range s.blocks {
@@ -48,7 +48,7 @@ func (b *block) take() (slot, portBase int, ok bool) {
 		b.taken[i] = true
 		slot := b.n*BlockSlots + i
 		if b.n >= Blocks {
-			return slot, 0, true // these have no ports of their own
+			return slot, 0, true // these slots have no ports
 		}
 		if !b.checked[i] && !portsFree(portFirst+slot*portsEach) {
 			continue
@@ -59,8 +59,8 @@ func (b *block) take() (slot, portBase int, ok bool) {
 	return 0, 0, false
 }
 
-// more takes a further block: one that no other run has, while there are any.
-// Where none can be shared out, the next one is taken without asking.
+// more takes another block that no other run has. If blocks cannot be shared, it takes the
+// next one without a lock.
 func (s *Slots) more() {
 	has := func(n int) bool { return slices.ContainsFunc(s.blocks, func(b *block) bool { return b.n == n }) }
 	dir, err := SlotFolder()
@@ -92,8 +92,7 @@ func (s *Slots) add(b *block) {
 	slices.SortFunc(s.blocks, func(a, b *block) int { return a.n - b.n })
 }
 
-// Hold marks the slot of an attempt that an earlier runner started, and keeps
-// its block.
+// Hold marks the slot of an attempt that an earlier runner started, and holds its block.
 func (s *Slots) Hold(slot int) {
 	n := slot / BlockSlots
 	b := s.block(n)
@@ -108,7 +107,7 @@ func (s *Slots) Hold(slot int) {
 	b.taken[slot%BlockSlots], b.checked[slot%BlockSlots] = true, true
 }
 
-// Release gives a slot back.
+// Release frees a slot.
 func (s *Slots) Release(slot int) {
 	if b := s.block(slot / BlockSlots); b != nil && b.checked[slot%BlockSlots] {
 		b.taken[slot%BlockSlots] = false
@@ -122,7 +121,7 @@ func (s *Slots) block(n int) *block {
 	return nil
 }
 
-// Close gives the blocks up; wrappers that are at work keep theirs.
+// Close releases the blocks; running wrappers keep theirs.
 func (s *Slots) Close() error {
 	var errs []error
 	for _, b := range s.blocks {

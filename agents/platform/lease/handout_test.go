@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestSlotsOfTwoRuns: no slot is in two runs, also when one takes more than a
-// block and when it was killed while its wrappers live.
+// TestSlotsOfTwoRuns: no two runs have the same slot, also when one takes more than a block
+// and when it was killed while its wrappers live.
 func TestSlotsOfTwoRuns(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a := &Slots{By: Holder{Project: "/p", Run: "a"}}
@@ -62,8 +62,7 @@ func heldBlocks(t *testing.T) map[int]Holder {
 	return held
 }
 
-// TestSlotsWithoutFolder: where nothing can be shared out, a run has slots all
-// the same.
+// TestSlotsWithoutFolder: if blocks cannot be shared, a run still gets slots.
 func TestSlotsWithoutFolder(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "/dev/null/state")
 	said := 0

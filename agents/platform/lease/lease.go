@@ -1,10 +1,9 @@
-// Package lease shares among all runs of one person what a machine has once:
-// numbers that no two runs may use at the same time.
+// Package lease shares numbers among all runs of one person that no two runs may use at the
+// same time.
 //
-// A number is a file in the person's state folder, and whoever uses it holds a
-// lock on that file: the runner that took it, and each wrapper of its run. The
-// kernel drops the lock with the last of them, however they end, so there is
-// nothing to clean up. The file says for whom it was taken.
+// A number is a file in the person's state folder. The runner that took it, and each
+// wrapper of its run, hold a lock on that file. The kernel releases the lock when the last
+// of them ends, in any way, so no cleanup is needed. The file names the holder.
 package lease
 
 import (
@@ -21,33 +20,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holder is who has a number.
+// Holder is the holder of a number.
 type Holder struct {
 	Project string    `json:"project"` // its root
 	Session string    `json:"session"`
 	Run     string    `json:"run"`
-	Node    string    `json:"node,omitempty"` // a seat: that works in it
-	PID     int       `json:"pid"`            // of who took it
+	Node    string    `json:"node,omitempty"` // of a seat: the node that works in it
+	PID     int       `json:"pid"`            // of the process that took it
 	Since   time.Time `json:"since"`
 }
 
 func (h Holder) same(o Holder) bool { return h.Project == o.Project && h.Run == o.Run }
 
-// Lease is a number that is held. It ends with Release or with the process.
+// Lease is a number that this process holds. It ends with Release or with the process.
 type Lease struct {
 	N int
 
 	f *os.File
 }
 
-// Release gives the number up; others of the run may hold it still.
+// Release releases the number; other processes of the run may still hold it.
 func (l *Lease) Release() error { return l.f.Close() }
 
-// ErrNone says that all numbers are in use.
+// ErrNone means that all numbers are in use.
 var ErrNone = errors.New("all are in use")
 
-// Take takes the lowest number below n in folder dir that no process of another
-// run holds, and that not has nothing against.
+// Take takes the lowest number below n in folder dir that no process of another run holds
+// and for which not returns false.
 func Take(dir string, n int, by Holder, not func(int) bool) (*Lease, error) {
 	guard, err := Guard(dir)
 	if err != nil {
@@ -66,8 +65,7 @@ func Take(dir string, n int, by Holder, not func(int) bool) (*Lease, error) {
 	return nil, ErrNone
 }
 
-// Join holds the number i, which a process of the same run has taken or which
-// nobody has.
+// Join holds the number i if a process of the same run holds it or if it is free.
 func Join(dir string, i int, by Holder) (*Lease, error) {
 	guard, err := Guard(dir)
 	if err != nil {
@@ -81,7 +79,7 @@ func Join(dir string, i int, by Holder) (*Lease, error) {
 	return l, err
 }
 
-// take is for who has the folder's lock: between its two locks nobody looks.
+// take requires the folder's lock: between its two locks no other process may look.
 func take(dir string, i int, by Holder) (_ *Lease, err error) {
 	f, err := os.OpenFile(path(dir, i), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -108,9 +106,8 @@ func take(dir string, i int, by Holder) (_ *Lease, err error) {
 
 func path(dir string, i int) string { return filepath.Join(dir, strconv.Itoa(i)) }
 
-// Guard is the lock of a folder that all runs of the person share: others who
-// would change what is in it wait. Nobody holds it for longer than it takes to
-// open a few files.
+// Guard locks a folder that all runs of the person share; other processes that want to
+// change it wait. Hold it only while opening a few files.
 func Guard(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -152,7 +149,7 @@ func read(f *os.File) (h Holder, err error) {
 	return h, json.Unmarshal(b[:n], &h)
 }
 
-// Held are the numbers in dir that are in use, and by whom.
+// Held returns the numbers in dir that are in use, with their holders.
 func Held(dir string) (map[int]Holder, error) {
 	guard, err := Guard(dir)
 	if err != nil {
@@ -162,7 +159,7 @@ func Held(dir string) (map[int]Holder, error) {
 	return heldIn(dir)
 }
 
-// heldIn is Held for who has the folder's lock.
+// heldIn is Held for a caller with the folder's lock.
 func heldIn(dir string) (map[int]Holder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -182,7 +179,7 @@ func heldIn(dir string) (map[int]Holder, error) {
 			return nil, err
 		}
 		if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
-			h, _ := read(f) // what cannot be read is in use all the same
+			h, _ := read(f) // an unreadable file is in use too
 			all[i] = h
 		}
 		f.Close()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain lets this binary be a process that takes a number and holds it until
-// it is killed.
+// TestMain lets this binary run as a process that takes a number and holds it until it is
+// killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("LEASE_DIR"); dir != "" {
 		l, err := Take(dir, 3, Holder{Project: "/p", Run: os.Getenv("LEASE_RUN")}, nobody)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 func nobody(int) bool { return false }
 
-// holding is a process that holds a number, which it returns.
+// holding starts a process that holds a number and returns the number.
 func holding(t *testing.T, dir, run string) (n string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -15,27 +15,26 @@ import (
 	"cmux/agents/platform/seal"
 )
 
-// Seats are the places of the agents that work at the same time, of which all
-// runs of a person together have so many. A seat is a number as every other; who
-// finds none free waits in line, so that a run whose agents come and go does not
-// keep the others out: a seat that becomes free is the first one's in the line.
+// Seats are the numbers of agents that may work at the same time, in all runs of a person
+// together. A run that finds no free seat waits in line, so that a run with many short
+// agents cannot keep others out: the first run in line gets the next free seat.
 type Seats struct {
 	dir    string
 	by     Holder
-	ticket *os.File // the place in the line; nil: it does not wait
+	ticket *os.File // the run's position in the line; nil: it does not wait
 	place  int
 }
 
 const (
-	// waitingFolder holds a file for each run that waits, with its place in the
-	// line for a name and a lock that the run holds.
+	// waitingFolder holds a file for each waiting run, named by its position in the line;
+	// the run holds a lock on it.
 	waitingFolder = "waiting"
-	// patience is how long a place in the line is kept for a run that gives no
-	// sign: one that was stopped must not keep the others waiting.
+	// patience is how long a run keeps its position without a sign of life: a stopped run
+	// must not block the others.
 	patience = 10 * time.Second
 )
 
-// OpenSeats are the seats as one run takes them.
+// OpenSeats returns the seats, for use by one run.
 func OpenSeats(by Holder) (*Seats, error) {
 	dir, err := SeatFolder()
 	if err == nil {
@@ -44,18 +43,18 @@ func OpenSeats(by Holder) (*Seats, error) {
 	return &Seats{dir: dir, by: by}, err
 }
 
-// SeatFolder is where seats are taken.
+// SeatFolder returns the folder of the seats.
 func SeatFolder() (string, error) {
 	dir, err := seal.Folder()
 	return filepath.Join(dir, "agents"), err
 }
 
-// Dir is the folder in which something happens when a seat becomes free.
+// Dir returns the folder that changes when a seat becomes free.
 func (s *Seats) Dir() string { return s.dir }
 
-// Take takes a seat for a node, of which there are most; below 1: as many as
-// are wanted. Where none is free for it, the run waits in line, and the holders
-// are returned. One that is held already is taken over any bound.
+// Take takes a seat for a node. most is the number of seats; below 1: no limit. If no seat
+// is free for the node, the run waits in line, and Take returns the holders. A node that
+// already has a seat keeps it, whatever the limit.
 func (s *Seats) Take(most int, node string, held bool) (*Lease, []Holder, error) {
 	guard, err := Guard(s.dir)
 	if err != nil {
@@ -85,12 +84,12 @@ func (s *Seats) Take(most int, node string, held bool) (*Lease, []Holder, error)
 	by.Node = node
 	l, err := take(s.dir, n, by)
 	if err == nil && !held {
-		s.leave() // the next one stands at the end
+		s.leave() // the run's next request goes to the end of the line
 	}
 	return l, nil, err
 }
 
-// holders are who has numbers, by number.
+// holders returns the holders, by number.
 func holders(taken map[int]Holder) (all []Holder) {
 	numbers := make([]int, 0, len(taken))
 	for n := range taken {
@@ -103,8 +102,8 @@ func holders(taken map[int]Holder) (all []Holder) {
 	return all
 }
 
-// line has the run stand at the end of the line, if it does not stand in it. The
-// caller has the folder's lock.
+// line puts the run at the end of the line if it is not in it. The caller has the folder's
+// lock.
 func (s *Seats) line() error {
 	if s.ticket != nil {
 		return nil
@@ -129,7 +128,7 @@ func (s *Seats) line() error {
 	return nil
 }
 
-// before is how many runs stand before this one and are there.
+// before returns how many live runs are before this one.
 func (s *Seats) before() (n int, err error) {
 	now := time.Now()
 	err = s.each(func(place int, f *os.File, held bool) {
@@ -144,7 +143,7 @@ func (s *Seats) before() (n int, err error) {
 	return n, err
 }
 
-// each looks at all places in the line; what nobody holds any more is removed.
+// each calls f for all positions in the line, and removes those that no process holds.
 func (s *Seats) each(look func(place int, f *os.File, held bool)) error {
 	dir := filepath.Join(s.dir, waitingFolder)
 	entries, err := os.ReadDir(dir)
@@ -158,7 +157,7 @@ func (s *Seats) each(look func(place int, f *os.File, held bool)) error {
 		}
 		f, err := os.OpenFile(path(dir, place), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 		if err != nil {
-			continue // what is no such file is nobody's place
+			continue // not a position
 		}
 		err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) {
@@ -172,7 +171,7 @@ func (s *Seats) each(look func(place int, f *os.File, held bool)) error {
 	return nil
 }
 
-// Waits says that the run still waits, where it does.
+// Waits renews the run's position, if it has one.
 func (s *Seats) Waits() {
 	if s.ticket != nil {
 		now := time.Now()
@@ -180,7 +179,7 @@ func (s *Seats) Waits() {
 	}
 }
 
-// Leave gives the place in the line up: nothing of the run waits any more.
+// Leave gives up the run's position: none of its nodes waits any more.
 func (s *Seats) Leave() {
 	if s.ticket != nil {
 		s.leave()
@@ -196,14 +195,14 @@ func (s *Seats) leave() {
 	}
 }
 
-// stir has those who wait look.
+// stir wakes the waiting runs.
 func stir(dir string) {
 	now := time.Now()
 	os.Chtimes(filepath.Join(dir, "lock"), now, now)
 }
 
-// Sit takes a seat for a node as Take does, or says why there is none for it. held:
-// it works already, and its wrapper may have kept its seat.
+// Sit takes a seat for a node as Take does, or returns why there is none. held: the node
+// already works, and its wrapper may have kept its seat.
 func (s *Seats) Sit(most int, node string, held bool) (l *Lease, why string, err error) {
 	if held {
 		if l, err = JoinSeat(s.by, node); l != nil || err != nil {
@@ -220,8 +219,8 @@ func (s *Seats) Sit(most int, node string, held bool) (l *Lease, why string, err
 	return nil, why, nil
 }
 
-// JoinSeat keeps the seat that a run has taken for a node, as long as this
-// process lives or until ReturnSeat; nil: it has none.
+// JoinSeat holds the seat that a run has taken for a node, until this process ends or calls
+// ReturnSeat; nil: the node has none.
 func JoinSeat(by Holder, node string) (*Lease, error) {
 	dir, err := SeatFolder()
 	if err != nil {
@@ -247,8 +246,7 @@ func JoinSeat(by Holder, node string) (*Lease, error) {
 	return nil, nil
 }
 
-// ReturnSeat gives a seat back, as far as this process has it, and lets others
-// know; nil is none.
+// ReturnSeat releases this process's hold on a seat and wakes waiting runs; nil is allowed.
 func ReturnSeat(l *Lease) error {
 	if l == nil {
 		return nil
@@ -259,8 +257,7 @@ func ReturnSeat(l *Lease) error {
 	return err
 }
 
-// Crowded says who has the seats, where as many are taken as there are; empty:
-// one is free.
+// Crowded names the holders if all seats are in use; empty: a seat is free.
 func Crowded(most int, taken []Holder) string {
 	if most < 1 || len(taken) < most {
 		return ""
@@ -278,7 +275,7 @@ func Crowded(most int, taken []Holder) string {
 	return text
 }
 
-// String names the holder for people.
+// String returns the holder for people.
 func (h Holder) String() string {
 	text := filepath.Base(h.Project) + "/" + h.Session
 	if h.Node != "" {
@@ -287,7 +284,7 @@ func (h Holder) String() string {
 	return text
 }
 
-// Seated are who has seats, by number.
+// Seated returns the holders of seats, by number.
 func Seated() ([]Holder, error) {
 	dir, err := SeatFolder()
 	if err != nil {

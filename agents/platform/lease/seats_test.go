@@ -26,8 +26,8 @@ func sit(t *testing.T, s *Seats, most int, node string) *Lease {
 	return l
 }
 
-// TestSeatsInTurn: a run whose agents come and go does not keep another out,
-// and who gave no sign for long does not keep anybody waiting.
+// TestSeatsInTurn: a run whose agents come and go does not keep another out, and a run
+// without a sign of life blocks nobody.
 func TestSeatsInTurn(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, b, c := seatsOf(t, "a"), seatsOf(t, "b"), seatsOf(t, "c")
@@ -55,7 +55,7 @@ func TestSeatsInTurn(t *testing.T) {
 	if seat == nil {
 		t.Fatal("the first in line did not get it")
 	}
-	// c is the next, and is stopped by its person.
+	// c is the next, and its person stops it.
 	old := time.Now().Add(-time.Minute)
 	if err := os.Chtimes(c.ticket.Name(), old, old); err != nil {
 		t.Fatal(err)
@@ -79,8 +79,8 @@ func TestSeatsInTurn(t *testing.T) {
 	}
 }
 
-// TestSeatsHeld: what works already has a seat over any bound, and a seat is
-// that of a node as long as one process of its run holds it.
+// TestSeatsHeld: a running node gets a seat over any limit, and keeps it as long as one
+// process of its run holds it.
 func TestSeatsHeld(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	by := Holder{Project: "/p/a", Session: "s", Run: "a"}
@@ -114,7 +114,7 @@ func TestSeatsHeld(t *testing.T) {
 	}
 }
 
-// TestSeatsKilled: a place in the line and a seat end with their process.
+// TestSeatsKilled: a position in the line and a seat end with their process.
 func TestSeatsKilled(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, b := seatsOf(t, "a"), seatsOf(t, "b")
@@ -129,7 +129,7 @@ func TestSeatsKilled(t *testing.T) {
 	}
 }
 
-// TestSeatsOddFiles: what is no seat and no place in the line is passed over.
+// TestSeatsOddFiles: files that are neither seats nor positions are ignored.
 func TestSeatsOddFiles(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a := seatsOf(t, "a")

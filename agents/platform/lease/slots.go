@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// BlockSlots is how many slots a run takes at a time: one lock serves them all.
+	// BlockSlots is the number of slots in a block, which has one lock.
 	BlockSlots = 20
-	// Blocks is how many of these there are, as far as there are ports for them.
+	// Blocks is the number of blocks, limited by the number of ports.
 	Blocks = 50
 )
 
-// SlotFolder is where the blocks of slots are taken, a file for each.
+// SlotFolder returns the folder with one file for each block of slots.
 func SlotFolder() (string, error) {
 	dir, err := seal.Folder()
 	return filepath.Join(dir, "slots"), err
 }
 
-// JoinSlot keeps the block of a slot for a run as long as this process lives.
+// JoinSlot holds the block of a slot for a run as long as this process lives.
 func JoinSlot(slot int, by Holder) (*Lease, error) {
 	if slot >= BlockSlots*Blocks {
 		return nil, nil

@@ -1,11 +1,10 @@
-// Package limits tells all runs of one person which of their accounts are at a
-// usage limit.
+// Package limits shares among all runs of one person which of their accounts are at a usage
+// limit.
 //
-// An account has a file in the person's state folder, which is replaced whole
-// under the folder's lock. Each of its states has an id of its own: a runner
-// that has recorded the id knows the state, whatever the clocks say. What a
-// file says is a hint that saves a request: one that is damaged, of somebody
-// else or absurd counts for nothing, and the account itself says the rest.
+// An account has a file in the person's state folder, which is replaced whole under the
+// folder's lock. Each state has an id: a runner that has recorded the id knows the state,
+// whatever the clocks say. A file is only a hint that saves a request to the service: a
+// damaged, foreign or implausible file is ignored, and the service itself decides.
 package limits
 
 import (
@@ -28,17 +27,17 @@ import (
 	"cmux/signals"
 )
 
-// MaxAhead bounds how far ahead the end of a limit may be to be believed: no
-// program states more than a month.
+// MaxAhead is the longest plausible time until the end of a limit: no program reports more
+// than a month.
 const MaxAhead = 40 * 24 * time.Hour
 
-// maxFile bounds a file that is read, maxSaid what is kept of a program's words.
+// maxFile bounds the size of a file, maxSaid the text of a program in it.
 const (
 	maxFile = 64 << 10
 	maxSaid = 500
 )
 
-// Source is who found something out about an account.
+// Source is the run that found out a state.
 type Source struct {
 	Project string `json:"project"` // its root
 	Session string `json:"session"`
@@ -46,7 +45,7 @@ type Source struct {
 	Node    string `json:"node,omitempty"`
 }
 
-// String names the source for people.
+// String returns the source for people.
 func (s Source) String() string {
 	text := filepath.Base(s.Project) + ", session " + s.Session
 	if s.Node != "" {
@@ -55,24 +54,24 @@ func (s Source) String() string {
 	return text
 }
 
-// State is what is known of an account.
+// State is the known state of an account.
 type State struct {
-	ID      string    `json:"id"` // of this state
+	ID      string    `json:"id"` // id of this state
 	Account string    `json:"account"`
 	Free    bool      `json:"free,omitempty"` // it works again
-	Until   time.Time `json:"until,omitzero"` // it is at a limit until then; past: one node is to find out
+	Until   time.Time `json:"until,omitzero"` // end of the limit; past: one node must try the account
 	By      Source    `json:"by"`
-	Said    string    `json:"said,omitempty"` // by the program that met the limit
-	At      time.Time `json:"at"`             // when that was found out
+	Said    string    `json:"said,omitempty"` // message of the program that met the limit
+	At      time.Time `json:"at"`             // when it was found out
 }
 
-// Folder is where the files are.
+// Folder returns the folder of the files.
 func Folder() (string, error) {
 	dir, err := seal.Folder()
 	return filepath.Join(dir, "limits"), err
 }
 
-// Open is Folder, which is made where it is not there.
+// Open returns Folder and creates it if it is missing.
 func Open() (string, error) {
 	dir, err := Folder()
 	if err == nil {
@@ -81,8 +80,8 @@ func Open() (string, error) {
 	return dir, err
 }
 
-// Path is the file of an account. Its name begins with what can be read of the
-// account's, and ends with a sum, as names may be long and hold anything.
+// Path returns the file of an account. Its name has the readable part of the account's name
+// and a checksum, because names may be long and contain any character.
 func Path(dir, account string) string {
 	sum := sha256.Sum256([]byte(account))
 	readable := strings.Map(func(c rune) rune {
@@ -94,9 +93,9 @@ func Path(dir, account string) string {
 	return filepath.Join(dir, readable[:min(len(readable), 40)]+"-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// Tell makes s known, unless what is known already says as much. Force has it
-// replace a limit that lasts longer: a person says so. It returns what is known
-// then; nil: nothing, and s would add nothing.
+// Tell records s, unless the recorded state already says as much. force: a person decides,
+// so s replaces a limit that lasts longer. Tell returns the state recorded afterwards; nil:
+// none, and s adds nothing.
 func Tell(dir string, s State, force bool, now time.Time) (*State, error) {
 	guard, err := lease.Guard(dir)
 	if err != nil {
@@ -105,7 +104,7 @@ func Tell(dir string, s State, force bool, now time.Time) (*State, error) {
 	defer guard.Close()
 	have, err := Read(dir, s.Account, now)
 	if err != nil {
-		have = nil // what is damaged is replaced
+		have = nil // replace a damaged file
 	}
 	limited := have != nil && !have.Free && have.Until.After(now)
 	switch {
@@ -113,7 +112,7 @@ func Tell(dir string, s State, force bool, now time.Time) (*State, error) {
 	case s.Free && (have == nil || have.Free):
 		return have, nil
 	case s.Free && have.At.After(s.At) && !have.At.After(now):
-		return have, nil // it was met since
+		return have, nil // the account met a limit since
 	case !s.Free && !s.Until.After(now):
 		return have, nil
 	case !s.Free && s.Until.Sub(now) > MaxAhead:
@@ -121,7 +120,7 @@ func Tell(dir string, s State, force bool, now time.Time) (*State, error) {
 	case !s.Free && limited && !have.Until.Before(s.Until):
 		return have, nil
 	case have != nil && have.Free && have.At.After(s.At) && !have.At.After(now):
-		return have, nil // that was found out since
+		return have, nil // it was found free since
 	}
 	s.ID = rand.Text()
 	if len(s.Said) > maxSaid {
@@ -134,18 +133,18 @@ func Tell(dir string, s State, force bool, now time.Time) (*State, error) {
 	return &s, signals.WriteFile(Path(dir, s.Account), append(b, '\n'), 0o600)
 }
 
-// Read is what is known of an account; nil: nothing. The error says why its file
-// does not count.
+// Read returns the state of an account; nil: unknown. The error says why its file is
+// ignored.
 func Read(dir, account string, now time.Time) (*State, error) {
 	s, err := believe(Path(dir, account), now)
 	if err == nil && s != nil && s.Account != account {
-		return nil, fmt.Errorf("%s does not count: it is damaged", Path(dir, account))
+		return nil, fmt.Errorf("%s is ignored: the file is damaged", Path(dir, account))
 	}
 	return s, err
 }
 
-// All is what is known of all accounts that have a file. What does not count is
-// left out, and the error tells of it.
+// All returns the states of all accounts that have a file, without ignored ones; the error
+// names those.
 func All(dir string, now time.Time) (all []*State, err error) {
 	entries, rerr := os.ReadDir(dir)
 	if rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
@@ -158,7 +157,7 @@ func All(dir string, now time.Time) (all []*State, err error) {
 		}
 		s, berr := believe(path, now)
 		if berr == nil && s != nil && Path(dir, s.Account) != path {
-			berr = fmt.Errorf("%s does not count: it is damaged", path)
+			berr = fmt.Errorf("%s is ignored: the file is damaged", path)
 		}
 		if err = errors.Join(err, berr); berr == nil && s != nil {
 			all = append(all, s)
@@ -167,27 +166,27 @@ func All(dir string, now time.Time) (all []*State, err error) {
 	return all, err
 }
 
-// believe is what a file says; nil: there is none.
+// believe returns the state in a file; nil: there is no file.
 func believe(path string, now time.Time) (*State, error) {
 	s, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s does not count: %w", path, err)
+		return nil, fmt.Errorf("%s is ignored: %w", path, err)
 	}
 	switch {
 	case s.ID == "" || s.Account == "" || !s.Free && s.Until.IsZero():
-		return nil, fmt.Errorf("%s does not count: it is damaged", path)
+		return nil, fmt.Errorf("%s is ignored: the file is damaged", path)
 	case s.Free:
 		return s, nil
 	}
-	// The clock was set back since, or never was right where it was written.
+	// The clock was set back since, or was wrong when the file was written.
 	if ahead := s.At.Sub(now); ahead > time.Minute {
 		s.Until = s.Until.Add(-ahead)
 	}
 	if s.Until.Sub(now) > MaxAhead {
-		return nil, fmt.Errorf("%s does not count: a limit until %s is not to be believed", path, s.Until.Format(time.DateOnly))
+		return nil, fmt.Errorf("%s is ignored: a limit until %s is not plausible", path, s.Until.Format(time.DateOnly))
 	}
 	return s, nil
 }
@@ -195,7 +194,7 @@ func believe(path string, now time.Time) (*State, error) {
 func read(path string) (*State, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
-		return nil, errors.New("it is a link")
+		return nil, errors.New("the file is a link")
 	}
 	if err != nil {
 		return nil, err
@@ -208,13 +207,13 @@ func read(path string) (*State, error) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("not a regular file")
 	case ok && int(st.Uid) != os.Geteuid():
-		return nil, fmt.Errorf("it belongs to user %d", st.Uid)
+		return nil, fmt.Errorf("the file belongs to user %d", st.Uid)
 	case info.Mode().Perm()&0o022 != 0:
-		return nil, errors.New("others may write to it")
+		return nil, errors.New("other users may write to the file")
 	case info.Size() > maxFile:
-		return nil, errors.New("it is too large")
+		return nil, errors.New("the file is too large")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
@@ -222,7 +221,7 @@ func read(path string) (*State, error) {
 	}
 	s := new(State)
 	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
+		return nil, fmt.Errorf("the file is damaged: %w", err)
 	}
 	return s, nil
 }

@@ -28,7 +28,7 @@ func tell(t *testing.T, dir string, s State, force bool, now time.Time) *State {
 	return is
 }
 
-// TestTell: of what several runs find out, what says more is what all know.
+// TestTell: of the findings of several runs, the most recent one is shared.
 func TestTell(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "limits")
 	if is := tell(t, dir, State{Account: "claude", Free: true, By: shop, At: now}, false, now); is != nil {
@@ -55,12 +55,12 @@ func TestTell(t *testing.T) {
 	if free.ID == again.ID || !free.Free {
 		t.Errorf("it works again: %+v", free)
 	}
-	// Found out before that, and told after it by a runner that came late.
+	// Found out before that, but reported later by a slow runner.
 	if is := tell(t, dir, met(mall, now, now.Add(time.Hour)), false, later); is.ID != free.ID {
 		t.Errorf("what is over was told: %+v", is)
 	}
 	if is := tell(t, dir, met(mall, later.Add(time.Second), now.Add(time.Hour)), false, later.Add(time.Second)); is.ID == free.ID {
-		t.Errorf("what was met anew was not told: %+v", is)
+		t.Errorf("a new limit was not recorded: %+v", is)
 	}
 	if is := tell(t, dir, met(mall, now, now.AddDate(3, 0, 0)), false, now); is.Until.After(now.Add(MaxAhead)) {
 		t.Errorf("told of years: %+v", is)
@@ -73,8 +73,8 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestNoSuchFile: what stands in the place of a file and is none counts for
-// nothing, is told of, and is replaced by the next who has something to tell.
+// TestNoSuchFile: anything else in the place of a file is ignored, reported, and replaced
+// by the next Tell.
 func TestNoSuchFile(t *testing.T) {
 	ends := now.Add(time.Hour).Format(time.RFC3339)
 	write := func(content string) func(string) error {
@@ -85,17 +85,17 @@ func TestNoSuchFile(t *testing.T) {
 		make func(path string) error
 		says string
 	}{
-		"empty":            {write(""), "it is damaged"},
-		"cut short":        {write(valid[:40]), "it is damaged"},
-		"nothing in it":    {write("{}"), "it is damaged"},
-		"of another":       {write(strings.Replace(valid, "claude", "codex", 1)), "it is damaged"},
-		"years ahead":      {write(strings.Replace(valid, ends, "2099-01-01T00:00:00Z", 1)), "until 2099-01-01 is not to be believed"},
-		"too large":        {write(valid + strings.Repeat(" ", maxFile)), "it is too large"},
-		"others may write": {func(p string) error { return os.WriteFile(p, []byte(valid), 0o622) }, "others may write to it"},
-		"a folder":         {func(p string) error { return os.Mkdir(p, 0o700) }, "it is no regular file"},
+		"empty":            {write(""), "the file is damaged"},
+		"cut short":        {write(valid[:40]), "the file is damaged"},
+		"nothing in it":    {write("{}"), "the file is damaged"},
+		"of another":       {write(strings.Replace(valid, "claude", "codex", 1)), "the file is damaged"},
+		"years ahead":      {write(strings.Replace(valid, ends, "2099-01-01T00:00:00Z", 1)), "until 2099-01-01 is not plausible"},
+		"too large":        {write(valid + strings.Repeat(" ", maxFile)), "the file is too large"},
+		"others may write": {func(p string) error { return os.WriteFile(p, []byte(valid), 0o622) }, "other users may write to the file"},
+		"a folder":         {func(p string) error { return os.Mkdir(p, 0o700) }, "not a regular file"},
 		"a link": {func(p string) error {
 			return os.Symlink(filepath.Join(filepath.Dir(p), "elsewhere"), p)
-		}, "it is a link"},
+		}, "the file is a link"},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "elsewhere"), []byte(valid), 0o600); err != nil {
@@ -113,7 +113,7 @@ func TestNoSuchFile(t *testing.T) {
 			t.Errorf("%s, among all: %+v, %v", what, all, err)
 		}
 		if what == "a folder" {
-			continue // nothing can take its place
+			continue // nothing can replace it
 		}
 		if is, err := Tell(dir, met(shop, now, now.Add(time.Hour)), false, now); err != nil || is == nil || is.By != shop {
 			t.Errorf("%s, replaced: %+v, %v", what, is, err)
@@ -134,8 +134,8 @@ func modeOf(what string) os.FileMode {
 	return 0o600
 }
 
-// TestClockSetBack: what was written with a clock that was ahead lasts as long
-// as it did then, not until that clock's time comes.
+// TestClockSetBack: a limit written with a clock that was ahead lasts as long as it did
+// then, not until that clock's time comes.
 func TestClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	ahead := now.AddDate(1, 0, 0)
@@ -149,8 +149,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// TestManyTell: writers at the same time leave one whole state, that of who
-// knew most.
+// TestManyTell: concurrent writers leave one whole state, the most recent one.
 func TestManyTell(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "limits")
 	var all sync.WaitGroup

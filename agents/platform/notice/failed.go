@@ -11,24 +11,25 @@ import (
 	"cmux/signals"
 )
 
-// Failure is a notification that did not get through, in a way in which none has since.
+// Failure is a failed notification; no later one succeeded in the same way.
 type Failure struct {
 	Way   string    `json:"way"` // desktop, webhook, command
 	At    time.Time `json:"at"`
 	Error string    `json:"error"`
 }
 
-// String says what failed, and when.
+// String says what failed and when.
 func (f Failure) String() string {
 	return fmt.Sprintf("notify.%s: the notification of %s failed: %s", f.Way, f.At.Local().Format("2006-01-02 15:04:05"), f.Error)
 }
 
 func ways() []string { return []string{"desktop", "webhook", "command"} }
 
-// file is where a failure is kept in the folder of a run. No node has such a name.
+// file is the name of a failure's file in the folder of a run. No node can have that name.
 func file(dir, way string) string { return filepath.Join(dir, ".notify-"+way+".json") }
 
-// keep keeps why a notification failed; nil: it did not, and what is kept goes.
+// keep stores why a notification failed; nil: it succeeded, and the stored failure is
+// removed.
 func keep(dir, way string, failed error) error {
 	if failed == nil {
 		err := signals.RemoveFile(file(dir, way))
@@ -44,10 +45,10 @@ func keep(dir, way string, failed error) error {
 	return signals.WriteFile(file(dir, way), append(b, '\n'), 0o600)
 }
 
-// maxFailure bounds the file of a failure, in bytes.
+// maxFailure bounds the size of a failure's file, in bytes.
 const maxFailure = 64 << 10
 
-// Failures are the ways in which the newest notification of a run failed.
+// Failures returns the ways in which the newest notification of a run failed.
 func Failures(dir string) (all []Failure) {
 	for _, way := range ways() {
 		b, err := signals.ReadFile(file(dir, way), maxFailure)

@@ -1,6 +1,6 @@
-// Package notice tells a person who looks elsewhere that something wants them: by
-// the desktop, by a webhook and by a command. Nothing waits for it, and nothing fails by
-// it; what failed is kept, so that status and doctor say so.
+// Package notice notifies a person who is not watching: by a desktop notification, a
+// webhook and a command. Nothing waits for a notification or fails because of one. A
+// failure is stored, so that status and doctor can report it.
 package notice
 
 import (
@@ -28,7 +28,7 @@ import (
 // Time bounds one notification.
 const Time = 10 * time.Second
 
-// News is what a person is told, and a webhook is sent.
+// News is the content of a notification, and the body of a webhook.
 type News struct {
 	At      time.Time `json:"at"`
 	Run     string    `json:"run"`
@@ -42,27 +42,27 @@ type News struct {
 	Text    string    `json:"text"`
 }
 
-// To says how a person is told of a run or an organization.
+// To is how cmux notifies a person about a run or an organization.
 type To struct {
 	dag.Notify
-	Root string // of the project, in which a command runs
-	Dir  string // of the run or the organization: what failed is kept there
+	Root string // of the project, where a command runs
+	Dir  string // of the run or the organization; failures are stored there
 	Log  *log.Logger
 }
 
-// Beyond reports whether there is a way to tell besides the bell, which is a
-// terminal's.
+// Beyond reports whether there is a way to notify other than the bell, which needs a
+// terminal.
 func Beyond(how dag.Notify) bool { return how.Desktop || how.Webhook != "" || how.Command != "" }
 
-// Tell tells a person in each way but the bell. What fails goes to the log, and Failures
-// returns it until that way succeeds.
+// Tell notifies a person in each way except the bell. A failure goes to the log, and
+// Failures returns it until that way succeeds.
 func (t To) Tell(ctx context.Context, n News) {
 	t.by(ctx, "desktop", t.Desktop, func() error { return desktop(ctx, n) })
 	t.by(ctx, "webhook", t.Webhook != "", func() error { return post(ctx, t.Notify, n) })
 	t.by(ctx, "command", t.Command != "", func() error { return run(ctx, t.Command, t.Root, n) })
 }
 
-// by tells in one way, and keeps what became of it.
+// by notifies in one way and stores the result.
 func (t To) by(ctx context.Context, way string, wanted bool, tell func() error) {
 	if !wanted {
 		return
@@ -75,12 +75,12 @@ func (t To) by(ctx context.Context, way string, wanted bool, tell func() error) 
 		t.Log.Warn("a notification failed", "way", way, "err", err)
 	}
 	if err := keep(t.Dir, way, err); err != nil {
-		t.Log.Warn("what became of a notification is not kept", "err", err)
+		t.Log.Warn("the result of a notification could not be stored", "err", err)
 	}
 }
 
-// shownAs is the text of a desktop notification, which some desktops read as
-// markup.
+// shownAs returns the text of a desktop notification, escaped because some desktops read it
+// as markup.
 func shownAs(n News) string {
 	return strings.NewReplacer("<", "‹", ">", "›").Replace(harmless.Line(n.Text))
 }
@@ -95,17 +95,17 @@ end run`
 	return exec.CommandContext(ctx, "notify-send", "--app-name=cmux", "--", "cmux", shownAs(n)).Run()
 }
 
-// voices are programs that speak, with what stands before the text.
+// voices are programs that speak, with their arguments before the text.
 var voices = [][]string{{"spd-say", "--wait", "--"}, {"espeak-ng", "--"}, {"espeak", "--"}, {"say", "--"}}
 
-// Speak says a text aloud.
+// Speak reads a text aloud.
 func Speak(ctx context.Context, text string) error {
 	for _, v := range voices {
 		if program, err := exec.LookPath(v[0]); err == nil {
 			return exec.CommandContext(ctx, program, append(v[1:len(v):len(v)], harmless.Line(text))...).Run()
 		}
 	}
-	return errors.New("there is no spd-say, espeak-ng, espeak or say")
+	return errors.New("none of spd-say, espeak-ng, espeak and say is installed")
 }
 
 // post sends n to the webhook.
@@ -139,10 +139,10 @@ func post(ctx context.Context, how dag.Notify, n News) error {
 	return err
 }
 
-// maxSaid is how much is kept of what a webhook or a command says when it fails, in bytes.
+// maxSaid is how much of a webhook's or a command's error output is kept, in bytes.
 const maxSaid = 200
 
-// FormatOf is the format of how.Webhook, a value of dag.NotifyFormats.
+// FormatOf returns the format of how.Webhook, a value of dag.NotifyFormats.
 func FormatOf(how dag.Notify) string {
 	if how.Format != "" {
 		return how.Format
@@ -168,7 +168,7 @@ func FormatOf(how dag.Notify) string {
 // maxDiscord is the length of a Discord message, in characters.
 const maxDiscord = 2000
 
-// payload is what the webhook is sent. In a chat the text mentions nobody.
+// payload returns the body for the webhook. In a chat the text mentions nobody.
 func payload(how dag.Notify, n News) any {
 	text := []rune("cmux " + n.Session + ": " + harmless.Line(n.Text))
 	switch FormatOf(how) {
@@ -180,8 +180,8 @@ func payload(how dag.Notify, n News) any {
 	return n
 }
 
-// run runs a person's command. The text is data: it goes to the command in its
-// environment and its standard input, and is no part of the shell text.
+// run runs the person's command. The text is data: the command gets it in its environment
+// and its standard input, never as shell text.
 func run(ctx context.Context, command, dir string, n News) error {
 	b, err := json.Marshal(n)
 	if err != nil {

@@ -7,11 +7,10 @@ import (
 	"syscall"
 )
 
-// Abandoned are this user's processes that have outlived the one that started
-// them. starter tells from a command line, and the environment that goes with
-// it, when that one had started, as [StartTime] counts, 0 where it is not known;
-// ok is false for any other program. The caller's ancestors, and what leads a session of its own, as a
-// server does, are none.
+// Abandoned returns this user's processes that have outlived the process that started them.
+// starter reads from a command line and its environment when that process had started, as
+// [StartTime] counts; 0: unknown. ok is false for any other program. Abandoned leaves out
+// the caller's ancestors, and session leaders, such as servers.
 func Abandoned(starter func(args []string, getenv func(string) string) (start uint64, ok bool)) ([]Process, error) {
 	table, err := processes()
 	if err != nil {
@@ -38,9 +37,9 @@ func Abandoned(starter func(args []string, getenv func(string) string) (start ui
 		}
 		parent, known := byPID[st.ppid]
 		if known && slices.Equal(args, arguments(parent.pid)) {
-			continue // its parent's own, which has not become another program yet
+			continue // a fork that has not called exec yet
 		}
-		gone := st.ppid <= 1 // handed on to the first process of all
+		gone := st.ppid <= 1 // adopted by the first process
 		if start != 0 && known {
 			gone = parent.start != start
 		}
@@ -51,5 +50,5 @@ func Abandoned(starter func(args []string, getenv func(string) string) (start ui
 	return found, nil
 }
 
-// Kill ends these processes and waits until they are gone, within a bound.
+// Kill kills these processes and waits a bounded time until they are gone.
 func Kill(ctx context.Context, ps []Process) { signalAndWait(ctx, ps, syscall.SIGKILL, killWait) }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A fork of a program has its arguments until it becomes another one, and is
-// not taken for a second that somebody left.
+// A fork of a program has its arguments until it calls exec. It must not count as a second
+// program that was abandoned.
 func TestAbandonedKnowsForks(t *testing.T) {
 	const mark = "abandoned-test"
 	cmd := exec.Command("sh", "-c", "exec 3<&0; ( echo forked; read line <&3; exit ) & wait", mark)

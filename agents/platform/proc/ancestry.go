@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Ancestor is the calling process or one that it descends from.
+// Ancestor is the calling process or one of its ancestors.
 type Ancestor struct {
 	Process
-	Attempt string   // RUN/NODE/N, when its environment has the mark of an attempt
+	Attempt string   // RUN/NODE/N, if its environment has the mark of an attempt
 	Args    []string // its command line
-	Dir     string   // its working directory, where the system tells
+	Dir     string   // its working directory, if the system reports it
 }
 
-// Ancestry is the calling process, its parent, and so on. A process whose
-// parent has ended descends from whoever took it in: where a Spawner started
-// it, from that Spawner's process, however it was detached (setsid, a double
-// fork, an emptied environment). It ends at the first process that is gone.
+// Ancestry returns the calling process, its parent, and so on. A process whose parent has
+// ended descends from the process that adopted it: if a Spawner started it, from that
+// Spawner's process, however it was detached (setsid, a double fork, an emptied
+// environment). The list ends at the first process that is gone.
 func Ancestry() ([]Ancestor, error) {
 	line, err := lineage(caller())
 	if err == nil && line[0].Attempt == "" {
@@ -25,10 +25,10 @@ func Ancestry() ([]Ancestor, error) {
 	return line, err
 }
 
-// AncestryOf is Ancestry of another process; ErrGone when that has ended.
+// AncestryOf is Ancestry for another process; ErrGone if that has ended.
 func AncestryOf(pid int) ([]Ancestor, error) { return lineage(pid) }
 
-// lineage is the process pid, its parent, and so on.
+// lineage returns the process pid, its parent, and so on.
 func lineage(pid int) ([]Ancestor, error) {
 	var line []Ancestor
 	seen := map[int]bool{}
@@ -39,7 +39,7 @@ func lineage(pid int) ([]Ancestor, error) {
 			if len(line) == 0 {
 				return nil, err
 			}
-			// It ended since its child told of it, and somebody took that in.
+			// It ended after its child was read, and its parent has collected it.
 			child, cerr := statOf(line[len(line)-1].PID)
 			if cerr != nil || seen[child.ppid] {
 				break
@@ -57,8 +57,7 @@ func lineage(pid int) ([]Ancestor, error) {
 	return line, nil
 }
 
-// variable is the value of an environment variable that the process was
-// started with.
+// variable returns the value of an environment variable with which the process was started.
 func variable(pid int, name string) string {
 	for entry := range strings.SplitSeq(string(environment(pid)), "\x00") {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

@@ -1,4 +1,4 @@
 package proc
 
-// CPU is not to be had here: it is always 0.
+// CPU is not supported here: it is always 0.
 func CPU([]Process) (ticks uint64) { return 0 }

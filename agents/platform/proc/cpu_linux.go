@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// CPU is how long the processes have used a processor, in the kernel's ticks. One
-// that has ended has used none.
+// CPU returns the processor time that the processes have used, in the kernel's ticks. A
+// process that has ended counts as 0.
 func CPU(ps []Process) (ticks uint64) {
 	for _, p := range ps {
 		b, err := readProc("/proc/" + strconv.Itoa(p.PID) + "/stat")
@@ -17,7 +17,7 @@ func CPU(ps []Process) (ticks uint64) {
 		if len(f) < 13 {
 			continue
 		}
-		for _, n := range f[11:13] { // in user mode, and in the kernel
+		for _, n := range f[11:13] { // user and kernel mode
 			t, _ := strconv.ParseUint(string(n), 10, 64)
 			ticks += t
 		}

@@ -1,13 +1,12 @@
 // Package proc starts programs so that none outlives its owner, and ends a
 // program with everything it started.
 //
-// A process is named by its Identity: a pid alone may be another process a
-// moment later. A process belongs to a Program only when that is proven: it is
-// the program, a descendant of it, a member of its session, or carries the
-// program's Mark in its environment. Nothing unproven is ever signalled, nor
-// is the caller or an ancestor of it.
+// An Identity identifies a process: a pid alone may be another process a moment later. A
+// process belongs to a Program only with proof: it is the program, a descendant of it, a
+// member of its session, or has the program's Mark in its environment. The package never
+// signals a process without proof, nor the caller or one of its ancestors.
 //
-// On Linux the caller becomes a child subreaper, so that orphans of a program
-// stay in sight, and programs die with their owner. macOS has neither; there
-// the marks are the only proof once a parent has gone.
+// On Linux the caller becomes a child subreaper, so that a program's orphans stay its
+// descendants, and programs die with their owner. macOS has neither; there, the marks are
+// the only proof once a parent has gone.
 package proc

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitExit returns nil when the process pid has ended, whoever's child it is.
-// The wait costs nothing. An error says that ctx ended it, or that the system
-// has no way to wait.
+// AwaitExit returns nil when the process pid has ended; it need not be a child. The wait
+// uses no processor time. An error means that ctx ended it, or that the system has no way
+// to wait.
 func AwaitExit(ctx context.Context, pid int) error {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.ESRCH) {
@@ -20,10 +20,10 @@ func AwaitExit(ctx context.Context, pid int) error {
 	if err != nil {
 		return err
 	}
-	f := os.NewFile(uintptr(fd), "pidfd") // in the poller, as it does not block
+	f := os.NewFile(uintptr(fd), "pidfd") // non-blocking, so Go's poller waits for it
 	defer f.Close()
 	if err := f.SetReadDeadline(time.Time{}); err != nil {
-		return err // it is not
+		return err // not supported
 	}
 	defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })()
 	raw, err := f.SyscallConn()

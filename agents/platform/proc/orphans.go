@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// StartDetached starts a program that outlives this process and is none of the
-// Spawner's: what comes of it is its own.
+// StartDetached starts a program that outlives this process and does not belong to the
+// Spawner.
 func (s *Spawner) StartDetached(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -19,13 +19,13 @@ func (s *Spawner) StartDetached(cmd *exec.Cmd) error {
 	return nil
 }
 
-// EndOrphans ends what the Spawner's programs left running without any other
-// proof: processes in a session of their own, with an environment of their own,
-// whose parents have gone. They have fallen to this process, the subreaper of
-// its programs, and whatever hangs from them is theirs. It is for the moment at
-// which no program runs any more, and returns what it ended.
+// EndOrphans ends processes that the Spawner's programs left without other proof: with
+// their own session and environment, and with parents that have ended. This process, the
+// subreaper of its programs, has adopted them. Call it when no program runs any more. It
+// returns what it ended.
 //
-// Where this process cannot tell them from others' (it is the first of a
+// If this process cannot tell them from other processes (it is the first process of a
+// container, or had children before it had a Spawner), it ends nothing.
 // container, or had children before it had a Spawner) it ends nothing.
 func (s *Spawner) EndOrphans(ctx context.Context, grace time.Duration) ([]Process, error) {
 	if !s.sole {
@@ -40,11 +40,11 @@ func (s *Spawner) EndOrphans(ctx context.Context, grace time.Duration) ([]Proces
 	}, s.reap)
 }
 
-// soleOwner reports whether every child in a session of its own that this
-// process will ever have comes from its Spawner.
+// soleOwner reports whether every child of this process in a session of its own, now and
+// later, comes from its Spawner.
 func soleOwner() bool {
 	if os.Getpid() == 1 {
-		return false // what is orphaned in the whole container falls to it
+		return false // it adopts all orphans of the container
 	}
 	n, err := childrenNow()
 	return err == nil && n == 0

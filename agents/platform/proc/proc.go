@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// Identity names one process for good: a pid and when it started, in the
-// kernel's ticks since boot on Linux and in microseconds since 1970 on macOS.
+// Identity identifies one process uniquely: its pid and its start time, in the kernel's
+// ticks since boot on Linux and in microseconds since 1970 on macOS.
 type Identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"`
 }
 
-// ErrGone says that there is no such process.
+// ErrGone means that there is no such process.
 var ErrGone = errors.New("no such process")
 
-// StartTime is when the process pid started, or ErrGone.
+// StartTime returns when the process pid started, or ErrGone.
 func StartTime(pid int) (uint64, error) {
 	st, err := statOf(pid)
 	return st.start, err
 }
 
-// Self is the calling process.
+// Self returns the calling process.
 func Self() (Identity, error) {
 	start, err := StartTime(os.Getpid())
 	return Identity{os.Getpid(), start}, err
@@ -42,8 +42,8 @@ func (id Identity) Alive() bool {
 	return err == nil && st.start == id.Start && !st.zombie
 }
 
-// Stopped reports whether a signal, as SIGSTOP or a ^Z, has stopped the process
-// pid: it does nothing until SIGCONT.
+// Stopped reports whether a signal, such as SIGSTOP or ^Z, has stopped the process pid: it
+// does nothing until SIGCONT.
 func Stopped(pid int) bool {
 	st, err := statOf(pid)
 	return err == nil && st.stopped
@@ -57,14 +57,14 @@ type Process struct {
 
 func (p Process) String() string { return fmt.Sprintf("%s (pid %d)", p.Command, p.PID) }
 
-// Mark is an environment entry, NAME=VALUE, that every process of a program
-// inherits and that proves what it belongs to.
+// Mark is an environment entry, NAME=VALUE, that every process of a program inherits and
+// that proves which program it belongs to.
 type Mark string
 
 // AttemptVar is the environment variable that marks the processes of an attempt.
 const AttemptVar = "CMUX_ATTEMPT"
 
-// Attempt marks the processes of attempt n of a node.
+// Attempt returns the mark of attempt n of a node.
 func Attempt(run, node string, n int) Mark {
 	return Mark(fmt.Sprintf("%s=%s/%s/%d", AttemptVar, run, node, n))
 }
@@ -81,8 +81,8 @@ type stat struct {
 
 func (s stat) process() Process { return Process{Identity{s.pid, s.start}, s.name} }
 
-// Descendants are the live processes that carry one of the marks in their
-// environment, and the descendants of those.
+// Descendants returns the live processes with one of the marks in their environment, and
+// their descendants.
 func Descendants(marks ...Mark) ([]Process, error) {
 	return prove(func(st stat) bool { return hasMark(st.pid, marks) })
 }
@@ -109,7 +109,7 @@ func prove(root func(stat) bool) ([]Process, error) {
 			return known
 		}
 		st, ok := byPID[pid]
-		// The depth bound guards against a table that changed while it was read.
+		// The bound protects against a table that changed while it was read.
 		if !ok || pid <= 1 || mine[pid] || depth > len(table) {
 			return false
 		}
@@ -126,9 +126,8 @@ func prove(root func(stat) bool) ([]Process, error) {
 	return found, nil
 }
 
-// End ends the processes that carry one of the marks: TERM, the grace to
-// leave, KILL. It returns what it ended. Processes that appear meanwhile are
-// ended too.
+// End ends the processes with one of the marks: TERM, the grace period, KILL. It also ends
+// processes that appear in between, and returns what it ended.
 func End(ctx context.Context, grace time.Duration, marks ...Mark) ([]Process, error) {
 	return end(ctx, grace, func() ([]Process, error) { return Descendants(marks...) }, nil)
 }
@@ -137,7 +136,7 @@ func End(ctx context.Context, grace time.Duration, marks ...Mark) ([]Process, er
 // uninterruptible system call dies only when that returns.
 const killWait = 10 * time.Second
 
-// end signals what find returns until it returns nothing.
+// end signals the processes that find returns until there are none.
 func end(ctx context.Context, grace time.Duration, find func() ([]Process, error), reap func(Process)) ([]Process, error) {
 	var ended []Process
 	seen := map[Identity]bool{}
@@ -164,7 +163,7 @@ func end(ctx context.Context, grace time.Duration, find func() ([]Process, error
 			sig = syscall.SIGKILL
 			deadline = time.Now().Add(killWait)
 		}
-		// A context that ends shortens the grace; it never leaves a process behind.
+		// If the context ends, the grace period is cut short, but all processes still end.
 		patience := ctx
 		if sig == syscall.SIGKILL {
 			patience = context.WithoutCancel(ctx)
@@ -191,20 +190,19 @@ func Names(ps []Process) string { return list(ps) }
 
 // Spawner starts programs that die with this process.
 //
-// The parent-death signal of Linux is tied to the operating system thread that
-// forked, not to the process: a child of a thread that Go retires would be
-// killed out of the blue. All programs are therefore started from one thread
-// that lives as long as the Spawner.
+// Linux ties the parent-death signal to the thread that forked, not to the process: when Go
+// retires a thread, the kernel would kill its children. So a Spawner starts all programs
+// from one thread that lives as long as the Spawner.
 type Spawner struct {
 	requests chan request
 	done     chan struct{}
 
-	null *os.File // standard input of programs that have none
+	null *os.File // standard input for programs without one
 
 	mu      sync.Mutex
 	leaders map[int]*os.Process // programs not yet waited for
 
-	detached map[int]bool // children that are no programs of it
+	detached map[int]bool // children that are not its programs
 	sole     bool         // see EndOrphans
 }
 
@@ -213,8 +211,7 @@ type request struct {
 	reply chan error
 }
 
-// NewSpawner makes this process the one that its programs' orphans fall to.
-// Close ends the Spawner.
+// NewSpawner makes this process adopt the orphans of its programs. Close ends the Spawner.
 func NewSpawner() (*Spawner, error) {
 	sole := soleOwner()
 	if err := subreaper(); err != nil {
@@ -228,7 +225,7 @@ func NewSpawner() (*Spawner, error) {
 	go func() {
 		defer close(s.done)
 		runtime.LockOSThread()
-		// Without the unlock Go would end the thread, and the kernel with it every
+		// Without the unlock, Go would end the thread, and the kernel would kill every
 		// program that is still alive.
 		defer runtime.UnlockOSThread()
 		for r := range s.requests {
@@ -244,8 +241,8 @@ func NewSpawner() (*Spawner, error) {
 	return s, nil
 }
 
-// Close waits for the Spawner's thread. No Start may follow. Every program has
-// been waited for.
+// Close ends the Spawner's thread. All programs must have ended and been waited for; no
+// Start may follow.
 func (s *Spawner) Close() {
 	close(s.requests)
 	<-s.done
@@ -256,7 +253,7 @@ func (s *Spawner) Close() {
 type Exit struct {
 	Code   int            // its exit code, 128+N when signal N ended it
 	Signal syscall.Signal // 0: it exited by itself
-	Err    error          // the end could not be learnt
+	Err    error          // why the end is unknown
 }
 
 func (e Exit) String() string {
@@ -269,19 +266,19 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit %d", e.Code)
 }
 
-// Program is a started program and all that comes of it.
+// Program is a started program with all its descendants.
 type Program struct {
 	Identity
 	spawner *Spawner
 	cmd     *exec.Cmd
 	mark    Mark
-	session bool // it leads a session of its own
+	session bool // it leads its own session
 	exited  chan struct{}
 	exit    Exit
 }
 
-// Start starts cmd, whose environment must hold the mark. The caller decides on
-// the session (cmd.SysProcAttr.Setsid); one of its own proves more.
+// Start starts cmd, whose environment must hold the mark. The caller chooses the session
+// (cmd.SysProcAttr.Setsid); an own session proves more.
 func (s *Spawner) Start(cmd *exec.Cmd, mark Mark) (*Program, error) {
 	if !slices.Contains(cmd.Env, string(mark)) {
 		return nil, fmt.Errorf("starting %s: its environment lacks its mark %s", cmd.Path, mark)
@@ -300,7 +297,7 @@ func (s *Spawner) Start(cmd *exec.Cmd, mark Mark) (*Program, error) {
 	}
 	p := &Program{spawner: s, cmd: cmd, mark: mark, session: cmd.SysProcAttr.Setsid, exited: make(chan struct{})}
 	p.PID = cmd.Process.Pid
-	p.Start, _ = StartTime(p.PID) // it cannot be gone before it is waited for
+	p.Start, _ = StartTime(p.PID) // it exists until it is waited for
 	go func() {
 		defer close(p.exited)
 		p.exit = exitOf(cmd.Wait(), cmd.ProcessState)
@@ -322,10 +319,10 @@ func exitOf(err error, st *os.ProcessState) Exit {
 	return Exit{Code: ws.ExitStatus()}
 }
 
-// Exited is closed when the program itself has ended; what it started may live.
+// Exited is closed when the program itself has ended; its descendants may still live.
 func (p *Program) Exited() <-chan struct{} { return p.exited }
 
-// Exit is how the program ended, once Exited is closed.
+// Exit returns how the program ended; call it after Exited is closed.
 func (p *Program) Exit() Exit { return p.exit }
 
 // Signal sends sig to the program itself.
@@ -337,7 +334,7 @@ func (p *Program) Signal(sig os.Signal) error {
 	return err
 }
 
-// belongs is the proof that needs no look at parents.
+// belongs is the proof without looking at parents.
 func (p *Program) belongs(st stat) bool {
 	if st.pid == p.PID && st.start == p.Start {
 		return true
@@ -348,9 +345,8 @@ func (p *Program) belongs(st stat) bool {
 	return hasMark(st.pid, []Mark{p.mark})
 }
 
-// Survivors are the live processes of the program, itself included while it
-// lives. Once it has ended and left nothing, that is learnt without a scan of
-// the process table.
+// Survivors returns the live processes of the program, including itself. If the program has
+// ended and left no process, Survivors knows that without a scan of the process table.
 func (p *Program) Survivors() ([]Process, error) {
 	select {
 	case <-p.exited:
@@ -362,17 +358,17 @@ func (p *Program) Survivors() ([]Process, error) {
 	return prove(p.belongs)
 }
 
-// End ends what is left of the program: TERM, the grace to leave, KILL. A
-// context that ends cuts the grace short. It returns what it ended other than
-// the program itself.
+// End ends what is left of the program: TERM, the grace period, KILL. If the context ends,
+// the grace period is cut short. End returns the processes it ended, without the program
+// itself.
 func (p *Program) End(ctx context.Context, grace time.Duration) ([]Process, error) {
 	ended, err := end(ctx, grace, p.Survivors, p.spawner.reap)
 	ended = slices.DeleteFunc(ended, func(q Process) bool { return q.Identity == p.Identity })
 	return ended, err
 }
 
-// reap collects an ended orphan that fell to this process. Programs are
-// collected by their own Wait.
+// reap collects an ended orphan that this process adopted. Programs are collected by their
+// own Wait.
 func (s *Spawner) reap(q Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -383,7 +379,7 @@ func (s *Spawner) reap(q Process) {
 	}
 }
 
-// Continue wakes every program that is suspended: there is no shell to fg it.
+// Continue resumes every suspended program, because there is no shell for fg.
 func (s *Spawner) Continue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -391,7 +387,7 @@ func (s *Spawner) Continue() {
 		if st, err := statOf(pid); err != nil || !st.stopped {
 			continue
 		}
-		// ^Z stops a group, and so does a program that suspends itself.
+		// ^Z stops a process group, and a program may suspend itself.
 		if group, err := syscall.Getpgid(pid); err == nil && group == pid {
 			syscall.Kill(-pid, syscall.SIGCONT)
 			continue

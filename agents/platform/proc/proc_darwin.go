@@ -14,7 +14,7 @@ import (
 
 func caller() int { return os.Getpid() }
 
-// BootID names this boot of the machine; empty when the kernel does not say.
+// BootID identifies this boot of the machine; empty if the kernel does not tell.
 func BootID() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {
@@ -23,7 +23,7 @@ func BootID() string {
 	return id
 }
 
-// macOS has neither a subreaper nor a parent-death signal: what outlives its
+// macOS has neither a subreaper nor a parent-death signal: a process that outlives its
 // owner is found by its mark.
 func subreaper() error { return nil }
 
@@ -56,7 +56,7 @@ func statOfKinfo(k *unix.KinfoProc) stat {
 	return st
 }
 
-// statOf asks the kernel for one process, or says ErrGone.
+// statOf asks the kernel for one process, or returns ErrGone.
 func statOf(pid int) (stat, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
@@ -71,7 +71,7 @@ func statOf(pid int) (stat, error) {
 	return statOfKinfo(k), nil
 }
 
-// processes is the process table of this user.
+// processes returns the process table of this user.
 func processes() ([]stat, error) {
 	ks, err := unix.SysctlKinfoProcSlice("kern.proc.uid", os.Getuid())
 	if err != nil {
@@ -96,9 +96,9 @@ func hasMark(pid int, marks []Mark) bool {
 	return false
 }
 
-// environment is what the process was started with, each entry ended by a NUL.
-// The block that holds it begins with the argument count, the path, padding
-// and the arguments.
+// environment returns the environment with which the process was started, each entry ended
+// by a NUL. In the kernel's block, the argument count, the path, padding and the arguments
+// precede it.
 func environment(pid int) []byte {
 	_, env := procargs(pid)
 	return env
@@ -109,7 +109,7 @@ func arguments(pid int) []string {
 	return args
 }
 
-// workingDir is not to be had without a private interface.
+// workingDir needs a private interface, so it is not supported.
 func workingDir(int) string { return "" }
 
 func procargs(pid int) (args []string, env []byte) {
@@ -133,7 +133,7 @@ func procargs(pid int) (args []string, env []byte) {
 	return args, b
 }
 
-// childless cannot be told cheaply: orphans fall to launchd.
+// childless has no cheap test here: launchd adopts orphans.
 func (s *Spawner) childless(func(stat) bool) bool { return false }
 
 // signalAndWait signals the processes and returns when all have ended, the
@@ -173,10 +173,10 @@ func Dying(pid int) bool {
 	return errors.Is(err, ErrGone) || err == nil && st.zombie
 }
 
-// childrenNow fails: without a subreaper there are no orphans to tell apart.
+// childrenNow returns an error: without a subreaper there are no orphans to tell apart.
 func childrenNow() (int, error) { return 0, errors.ErrUnsupported }
 
 func (s *Spawner) orphans() (map[Identity]bool, error) { return nil, nil }
 
-// own holds for every process of the table.
+// own reports true: the process table has only this user's processes.
 func own(int) bool { return true }

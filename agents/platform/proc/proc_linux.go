@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// caller is the calling process as /proc counts it, which may be that of
-// another process namespace.
+// caller is the calling process as /proc numbers it; /proc may belong to another pid
+// namespace.
 func caller() int {
 	name, err := os.Readlink("/proc/self")
 	if err != nil {
@@ -30,7 +30,7 @@ func caller() int {
 	return pid
 }
 
-// BootID names this boot of the machine; empty when the kernel does not say.
+// BootID identifies this boot of the machine; empty if the kernel does not tell.
 func BootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -43,7 +43,7 @@ func subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0,
 
 func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
-// statOf reads /proc/PID/stat, or says ErrGone.
+// statOf reads /proc/PID/stat, or returns ErrGone.
 func statOf(pid int) (stat, error) {
 	b, err := readProc("/proc/" + strconv.Itoa(pid) + "/stat")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
@@ -55,8 +55,8 @@ func statOf(pid int) (stat, error) {
 	return parseStat(b)
 }
 
-// readProc reads a file of /proc. os.ReadFile asks the poller and for the size
-// first, which takes four times as many system calls.
+// readProc reads a file of /proc. os.ReadFile registers with the poller and asks for the
+// size first, which takes four times as many system calls.
 func readProc(path string) ([]byte, error) {
 	fd, err := ignoringEINTR(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
@@ -83,8 +83,8 @@ func ignoringEINTR(call func() (int, error)) (int, error) {
 	}
 }
 
-// parseStat reads a line of /proc/PID/stat. The name in it may hold spaces and
-// brackets; it ends at the last bracket.
+// parseStat parses a line of /proc/PID/stat. The name in it may contain spaces and
+// parentheses; it ends at the last parenthesis.
 func parseStat(b []byte) (stat, error) {
 	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if open < 1 || shut < open {
@@ -117,7 +117,7 @@ func parseStat(b []byte) (stat, error) {
 	return st, errors.Join(errs[:]...)
 }
 
-// processes is the process table, without the processes of other users.
+// processes returns the process table without the processes of other users.
 func processes() ([]stat, error) {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -139,8 +139,8 @@ func processes() ([]stat, error) {
 	return table, nil
 }
 
-// hasMark reports whether the process was started with one of the marks. The
-// environment of another user's process cannot be read, so none is found.
+// hasMark reports whether the process was started with one of the marks. The environment of
+// another user's process cannot be read, so it is false there.
 func hasMark(pid int, marks []Mark) bool {
 	for entry := range bytes.SplitSeq(environment(pid), []byte{0}) {
 		for _, m := range marks {
@@ -152,9 +152,9 @@ func hasMark(pid int, marks []Mark) bool {
 	return false
 }
 
-// environment reads /proc/PID/environ. In the middle of an exec a process shows
-// no environment; one that truly has none has arguments all the same, and still
-// none a moment later.
+// environment reads /proc/PID/environ. During an exec, a process shows neither environment
+// nor arguments. A process that really has no environment still has arguments, or still has
+// neither a moment later.
 func environment(pid int) []byte {
 	dir := "/proc/" + strconv.Itoa(pid)
 	bare := 0
@@ -171,7 +171,7 @@ func environment(pid int) []byte {
 			}
 			continue
 		}
-		// A zombie and a thread of the kernel have neither, for good.
+		// Zombies and kernel threads have neither.
 		if st, err := statOf(pid); err != nil || st.zombie || st.ppid == 2 || st.pid == 2 {
 			return nil
 		}
@@ -180,7 +180,7 @@ func environment(pid int) []byte {
 	return nil
 }
 
-// own keeps root from ending another user's process by a mark it copied.
+// own prevents root from ending another user's process that copied a mark.
 func own(pid int) bool {
 	fi, err := os.Stat("/proc/" + strconv.Itoa(pid))
 	if err != nil {
@@ -190,15 +190,15 @@ func own(pid int) bool {
 	return ok && int(st.Uid) == os.Getuid()
 }
 
-// childless reports, without a scan of all processes, that no child of this
-// process belongs. As this process is the subreaper of its programs, what a
-// program that has ended left behind hangs from such a child. Ended orphans are
-// collected on the way.
+// childless reports, without a scan of all processes, whether no child of this process
+// belongs to the program. This process is the subreaper of its programs, so processes that
+// an ended program left are descendants of such children. childless also collects ended
+// orphans.
 func (s *Spawner) childless(belongs func(stat) bool) bool {
-	s.mu.Lock() // no program is half started meanwhile
+	s.mu.Lock() // no Start may run at the same time
 	defer s.mu.Unlock()
-	// The kernel hands orphans to the first thread of their reaper that lives,
-	// which is the main one: Go never ends that.
+	// The kernel gives orphans to the first living thread of their reaper. That is the main
+	// thread, which Go never ends.
 	pid := strconv.Itoa(os.Getpid())
 	b, err := readProc("/proc/" + pid + "/task/" + pid + "/children")
 	if err != nil {
@@ -218,8 +218,8 @@ func (s *Spawner) childless(belongs func(stat) bool) bool {
 		switch {
 		case err != nil: // gone
 		case st.zombie && st.session != session:
-			// What this process runs by other means (git) stays in its session and
-			// is collected by its own Wait; an orphan of a program is nobody's.
+			// Other child processes (git) stay in this process's session and are collected
+			// by their own Wait; nobody waits for a program's orphan.
 			var ws syscall.WaitStatus
 			syscall.Wait4(pid, &ws, syscall.WNOHANG, nil)
 		case st.zombie:
@@ -230,9 +230,8 @@ func (s *Spawner) childless(belongs func(stat) bool) bool {
 	return clear
 }
 
-// signalAndWait signals the processes and returns when all have ended, the
-// patience is over or the context ends. A pidfd cannot come to mean another
-// process.
+// signalAndWait signals the processes and returns when all have ended, the timeout is over
+// or the context ends. It uses pidfds, which never refer to another process.
 func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patience time.Duration) {
 	var fds []unix.PollFd
 	defer func() {
@@ -248,7 +247,7 @@ func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patien
 		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 		if start, err := StartTime(p.PID); err == nil && start == p.Start {
 			unix.PidfdSendSignal(fd, sig, nil, 0)
-			// A stopped process gets TERM only when it goes on.
+			// A stopped process gets TERM only after it continues.
 			unix.PidfdSendSignal(fd, syscall.SIGCONT, nil, 0)
 		}
 	}
@@ -259,7 +258,7 @@ func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patien
 		if left <= 0 {
 			return
 		}
-		// Poll in slices, to see the context end.
+		// Poll in short intervals, to notice that the context has ended.
 		if _, err := unix.Poll(open, int(min(left, 50*time.Millisecond)/time.Millisecond)+1); err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
@@ -273,9 +272,8 @@ func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patien
 	}
 }
 
-// Dying reports whether the process pid is gone, or on its way: a zombie whose
-// threads are still taken apart, or one that a SIGKILL waits for. Its locks last
-// until it is gone.
+// Dying reports whether the process pid is gone or about to be: a zombie whose threads
+// still exit, or a process with a pending SIGKILL. It holds its locks until it is gone.
 func Dying(pid int) bool {
 	if st, err := statOf(pid); errors.Is(err, ErrGone) || err == nil && (st.zombie || st.exiting) {
 		return true
@@ -296,7 +294,7 @@ func Dying(pid int) bool {
 	return false
 }
 
-// arguments is the command line of a process.
+// arguments returns the command line of a process.
 func arguments(pid int) []string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil || len(b) == 0 {
@@ -305,13 +303,13 @@ func arguments(pid int) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 }
 
-// workingDir is where a process works; empty when that is not told.
+// workingDir returns the working directory of a process; empty if unknown.
 func workingDir(pid int) string {
 	dir, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
 	return dir
 }
 
-// childrenNow counts the children of this process.
+// childrenNow returns the number of this process's children.
 func childrenNow() (int, error) {
 	self := "/proc/" + strconv.Itoa(os.Getpid()) + "/task"
 	tasks, err := os.ReadDir(self)
@@ -329,14 +327,13 @@ func childrenNow() (int, error) {
 	return n, nil
 }
 
-// orphans are the live children of this process that lead, or belong to, another
-// session and that it did not start: what it runs by other means than its Spawner
-// (git) stays in its own session.
+// orphans returns the live children of this process in another session that it did not
+// start. Children that it runs without its Spawner (git) stay in its own session.
 func (s *Spawner) orphans() (map[Identity]bool, error) {
-	s.mu.Lock() // no program is half started meanwhile
+	s.mu.Lock() // no Start may run at the same time
 	defer s.mu.Unlock()
 	pid := strconv.Itoa(os.Getpid())
-	// As in childless: orphans fall to the main thread.
+	// As in childless: the main thread adopts orphans.
 	b, err := readProc("/proc/" + pid + "/task/" + pid + "/children")
 	if err != nil {
 		return nil, nil // a kernel without CONFIG_PROC_CHILDREN

@@ -28,7 +28,7 @@ func eventually(t *testing.T, what string, fact func() bool) {
 	}
 }
 
-// TestMain lets the test binary be an owner that starts a program and is killed.
+// TestMain lets the test binary run as an owner that starts a program and is killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "owner" {
 		s, err := proc.NewSpawner()
@@ -118,8 +118,7 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// Everything that a program leaves is found and ended, however it hides, and
-// nothing else is.
+// All processes of a program are found and ended, however they hide, and no others.
 func TestEnd(t *testing.T) {
 	for name, script := range map[string]string{
 		"child":           "sleep 1000 & sleep 1000 & echo up; exit 0",
@@ -271,8 +270,7 @@ func TestContinue(t *testing.T) {
 	})
 }
 
-// Start by start beside os/exec: what the owner's thread and the search for
-// survivors cost.
+// Compare with os/exec: the cost of the owner's thread and of the search for survivors.
 func BenchmarkStart(b *testing.B) {
 	env := append(os.Environ(), string(mark(b)))
 	b.Run("by=exec", func(b *testing.B) {

@@ -1,10 +1,9 @@
 package proc
 
-// Controlling is the controlling terminal of the calling process, 0 where it
-// has none, and the leader of its session, that one's parent, and so on: a
-// terminal lives no longer than the process that leads its session, which
-// whoever is behind the terminal has started there. Where the leader is not
-// among the processes that are seen here, the error is ErrGone.
+// Controlling returns the controlling terminal of the calling process, 0 if it has none,
+// and the leader of its session, that process's parent, and so on. A terminal lives no
+// longer than its session's leader, which the owner of the terminal started. If the leader
+// is not visible here, the error is ErrGone.
 func Controlling() (device uint64, leader []Ancestor, err error) {
 	st, err := statOf(caller())
 	if err != nil || st.terminal == 0 {
@@ -14,8 +13,8 @@ func Controlling() (device uint64, leader []Ancestor, err error) {
 	return st.terminal, leader, err
 }
 
-// Terminals are the device numbers of the terminals that processes of attempts
-// have: what is typed there, a program may have typed.
+// Terminals returns the device numbers of the terminals of attempts' processes: a program,
+// not a person, may type there.
 func Terminals() (map[uint64]bool, error) {
 	of, err := prove(func(st stat) bool { return variable(st.pid, AttemptVar) != "" })
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package say words what people read: counts, lists, commands.
+// Package say formats text for people: counts, lists, commands.
 package say
 
 import (
@@ -10,7 +10,7 @@ import (
 	"cmux/agents/platform/harmless"
 )
 
-// Count is n and the noun, in the plural unless n is one.
+// Count returns n and the noun, in the plural unless n is one.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -21,7 +21,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// List names at most the first n.
+// List returns the first n names, and how many more there are.
 func List(names []string, n int) string {
 	if more := len(names) - n; more > 0 {
 		return strings.Join(names[:n], ", ") + fmt.Sprintf(" and %d more", more)
@@ -29,7 +29,7 @@ func List(names []string, n int) string {
 	return strings.Join(names, ", ")
 }
 
-// Word quotes s where a shell would not leave it as it is.
+// Word quotes s if a shell would change it.
 func Word(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,", r)
@@ -40,10 +40,10 @@ func Word(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Line is text from elsewhere, made safe to stand in a line.
+// Line returns foreign text, made safe and on a single line.
 func Line(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) { // its width is anybody's guess
+		if !unicode.IsPrint(r) { // its width is unknown
 			return -1
 		}
 		return r
@@ -60,7 +60,7 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Span is a duration as 12s, 3m04s, 1h02m or 2d03h.
+// Span returns a duration as 12s, 3m04s, 1h02m or 2d03h.
 func Span(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
 	switch {
@@ -74,14 +74,14 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", s/(24*3600), s%(24*3600)/3600)
 }
 
-// Short is a count as 999, 12.3k, 4M or 1.2G.
+// Short returns a count as 999, 12.3k, 4M or 1.2G.
 func Short(n int64) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
 	}
 	tenths, unit := n, ""
 	for _, unit = range []string{"k", "M", "G"} {
-		tenths = (n + 50) / 100 // so many tenths of the unit
+		tenths = (n + 50) / 100 // in tenths of the unit
 		if tenths < 10_000 {
 			break
 		}

@@ -1,14 +1,13 @@
 // Package seal proves that this person's cmux wrote a file.
 //
-// A person has one secret, made with their first run and readable by its owner
-// alone. From it every run gets a key of its own, and what cmux writes under
-// .cmux to read again or to carry out holds a code made with that key. What
-// lacks the code, or holds one made for another place, was written by somebody
-// else: a repository that came with a .cmux of its own, or a program that a
-// node started.
+// A person has one secret, made with their first run and readable by its owner alone. Every
+// run gets a key that is derived from it. What cmux writes below .cmux to read again or to
+// execute has a code made with that key. A file without the code, or with a code for
+// another place, was written by somebody else: a repository that came with its own .cmux,
+// or a program that a node started.
 //
-// The code proves nothing against a program that reads the secret, which every
-// program of the same user can: docs/permissions.md says what follows.
+// The code does not protect against a program that reads the secret, which every program of
+// the same user can do: see docs/permissions.md.
 package seal
 
 import (
@@ -30,13 +29,13 @@ import (
 	"syscall"
 )
 
-// Key makes and checks codes. It may be used by several goroutines.
+// Key makes and checks codes. It is safe for concurrent use.
 type Key struct {
 	secret []byte
 	macs   sync.Pool // of *mac
 }
 
-// mac is a hash that is used again and again, with room for what goes into it.
+// mac is a reusable hash with its buffers.
 type mac struct {
 	hash.Hash
 	sum [sha256.Size]byte
@@ -48,11 +47,11 @@ func newKey(secret []byte) *Key {
 	return k
 }
 
-// Derive is the key for something that has a key of its own.
+// Derive returns the key for something with a key of its own.
 func (k *Key) Derive(parts ...string) *Key {
 	h := hmac.New(sha256.New, k.secret)
 	for _, p := range parts {
-		// The length keeps ("ab", "c") and ("a", "bc") apart.
+		// The length distinguishes ("ab", "c") from ("a", "bc").
 		io.WriteString(h, strconv.Itoa(len(p))+":"+p)
 	}
 	return newKey(h.Sum(nil))
@@ -61,17 +60,17 @@ func (k *Key) Derive(parts ...string) *Key {
 const (
 	codeSize = 16                        // bytes of the code that are kept
 	codeLen  = (codeSize*8 + 5) / 6      // as text
-	before   = `,"mac":"`                // in a sealed object
-	after    = `"}`                      // behind it
-	tail     = len(before) + codeLen + 2 // what a seal adds, with the bracket that it replaces
+	before   = `,"mac":"`                // in a sealed object, before the code
+	after    = `"}`                      // after the code
+	tail     = len(before) + codeLen + 2 // length of a seal, which replaces the closing brace
 )
 
-// ErrForeign says that something was not written by this person's cmux, or not
-// for the place where it stands.
+// ErrForeign means that this person's cmux did not write something, or wrote it for another
+// place.
 var ErrForeign = errors.New("not written by cmux of this user on this machine, or changed since")
 
-// Seal puts the code for a place into a JSON object that has a member already,
-// as its last one. Space behind the object goes.
+// Seal adds the code for a place to a JSON object, as its last member. The object must have
+// another member. Trailing space is removed.
 func (k *Key) Seal(place string, object []byte) ([]byte, error) {
 	object = bytes.TrimRight(object, " \t\r\n")
 	if len(object) < 4 || object[len(object)-1] != '}' {
@@ -84,7 +83,7 @@ func (k *Key) Seal(place string, object []byte) ([]byte, error) {
 	return append(out, after...), nil
 }
 
-// Open reports whether an object holds the code for a place.
+// Open reports whether an object has the code for a place.
 func (k *Key) Open(place string, object []byte) error {
 	object = bytes.TrimRight(object, " \t\r\n")
 	at := len(object) - tail
@@ -112,9 +111,9 @@ func (k *Key) code(out []byte, place string, body []byte) []byte {
 // keyFile is the name of the secret in the state folder.
 const keyFile = "key"
 
-// Folder is where cmux keeps what belongs to a person and to no project.
+// Folder returns the folder for data of a person that belongs to no project.
 func Folder() (string, error) {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // a relative one is to be ignored
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // the XDG specification says to ignore relative paths
 		return filepath.Join(dir, "cmux"), nil
 	}
 	home, err := os.UserHomeDir()
@@ -124,16 +123,15 @@ func Folder() (string, error) {
 	return filepath.Join(home, ".local", "state", "cmux"), nil
 }
 
-// Path is the file of the person's key.
+// Path returns the path of the person's key.
 func Path() (string, error) {
 	dir, err := Folder()
 	return filepath.Join(dir, keyFile), err
 }
 
-// Find is the key of the person whose process this is. Where there is none the
-// error is fs.ErrNotExist: what is there to be read was not sealed with a key
-// that would be made now, and a new one in the place of one that is missing
-// would hide that it is.
+// Find returns the key of this process's user. If there is none, the error is
+// fs.ErrNotExist: a new key could not open existing files, and would hide that the old key
+// is missing.
 func Find() (*Key, error) {
 	path, err := Path()
 	if err != nil {
@@ -142,7 +140,7 @@ func Find() (*Key, error) {
 	return read(path)
 }
 
-// Own is Find, but makes the key where there is none: for what is sealed first.
+// Own is Find, but creates the key if it is missing: for the first file that is sealed.
 func Own() (*Key, error) {
 	path, err := Path()
 	if err != nil {
@@ -192,9 +190,9 @@ func read(path string) (*Key, error) {
 	return newKey(secret), nil
 }
 
-// create makes a secret under its name whole or not at all. Of several at once
-// one wins; the others say fs.ErrExist. It takes its name by link, which is
-// os.Link, or where the file system has no hard links by a lock.
+// create makes a secret atomically. Of several concurrent calls one wins; the others return
+// fs.ErrExist. The file gets its name with os.Link, or with a lock on file systems without
+// hard links.
 func create(path string, link func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -212,8 +210,8 @@ func create(path string, link func(from, to string) error) error {
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		if err = link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-			// Not by making the file under its name and writing then: a kill in
-			// between would leave it without a secret for good.
+			// Do not create the file under its name and write afterwards: a kill in between
+			// would leave it without a secret.
 			if lerr := rename(f.Name(), path); lerr == nil {
 				return nil
 			} else if errors.Is(lerr, fs.ErrExist) {
@@ -226,9 +224,8 @@ func create(path string, link func(from, to string) error) error {
 	return errors.Join(err, os.Remove(f.Name()))
 }
 
-// rename gives a file a name that nothing has yet, or says fs.ErrExist. A lock
-// keeps others that do so out meanwhile, and dies with its process. Its file
-// stays: removed, it would be another's next.
+// rename gives a file a new name, or returns fs.ErrExist. A lock keeps other processes out
+// and ends with its process. The lock file stays: a removed one could be locked twice.
 func rename(from, to string) error {
 	lock, err := os.OpenFile(to+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
 	if err != nil {

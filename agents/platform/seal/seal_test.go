@@ -18,8 +18,7 @@ import (
 
 func testKey(text string) *Key { return newKey(bytes.Repeat([]byte(text), secretSize)[:secretSize]) }
 
-// What is sealed opens in its place and in no other, with its key and no other,
-// and as it was written alone.
+// A sealed object opens only in its place, with its key, and unchanged.
 func TestSeal(t *testing.T) {
 	k, other := testKey("k"), testKey("o")
 	rapid.Check(t, func(t *rapid.T) {
@@ -104,8 +103,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// On a file system without hard links of many that make a key at once one does
-// too, whatever a killed one has left there.
+// On a file system without hard links, concurrent creation gives one key, whatever a killed
+// process has left.
 func TestCreateWithoutLinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cmux", keyFile)
 	noLinks := func(from, to string) error {
@@ -164,7 +163,7 @@ func TestCreateWithoutLinks(t *testing.T) {
 	}
 }
 
-// Who only reads makes no key.
+// Reading does not create a key.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", dir)

@@ -1,5 +1,4 @@
-// Package settings is what a person sets for all their runs, of all projects: a
-// file beside their tmux configuration.
+// Package settings reads a person's own configuration, for all their runs of all projects.
 package settings
 
 import (
@@ -12,12 +11,12 @@ import (
 	"cmux/dag"
 )
 
-// maxFile bounds a file that is read.
+// maxFile bounds the size of the file.
 const maxFile = 1 << 20
 
-// Path is where the file is, be it there or not.
+// Path returns the path of the file; the file need not exist.
 func Path() (string, error) {
-	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) { // a relative one is to be ignored
+	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) { // the XDG specification says to ignore relative paths
 		return filepath.Join(dir, "cmux", "config.yml"), nil
 	}
 	home, err := os.UserHomeDir()
@@ -27,7 +26,7 @@ func Path() (string, error) {
 	return filepath.Join(home, ".config", "cmux", "config.yml"), nil
 }
 
-// Shown is Path as anybody may read it, without the name of the person's home.
+// Shown returns Path for display, without the name of the person's home.
 func Shown() string {
 	if filepath.IsAbs(os.Getenv("XDG_CONFIG_HOME")) {
 		return "$XDG_CONFIG_HOME/cmux/config.yml"
@@ -35,21 +34,21 @@ func Shown() string {
 	return "~/.config/cmux/config.yml"
 }
 
-// Read is what the file says; where there is none, nothing. The error is of type
-// dag.Faults where the file is wrong.
+// Read returns the content of the file; if there is no file, the zero value. The error is
+// of type dag.Faults if the content is wrong.
 func Read() (dag.User, error) {
 	path, err := Path()
 	if err != nil {
-		return dag.User{}, nil // nobody has written one
+		return dag.User{}, nil // the file is optional
 	}
-	info, err := os.Stat(path) // it may be a link: people keep such files elsewhere
+	info, err := os.Stat(path) // links are allowed: people keep such files elsewhere
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return dag.User{}, nil
 	case err != nil:
 		return dag.User{}, err
 	case !info.Mode().IsRegular():
-		return dag.User{}, fmt.Errorf("%s is no regular file", path)
+		return dag.User{}, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > maxFile:
 		return dag.User{}, fmt.Errorf("%s has %d bytes; at most %d are read", path, info.Size(), maxFile)
 	}

@@ -10,71 +10,68 @@ import (
 	"time"
 )
 
-// BoardConfig says whose panes a Board places, and where.
+// BoardConfig describes a Board: whose panes it places, and how.
 type BoardConfig struct {
 	Session SessionID
 	Run     string // the run's id, without white space
 	Main    *Spec  // the main pane; nil: none
-	Apart   bool   // the main pane has a window of its own, else it stands below the agents
-	Tile    Tile   // the least size of a live pane; zero: that of a program's lines
-	Keep    int    // panes of ended nodes to leave readable; 0: 100
+	Apart   bool   // the main pane has its own window; else it is below the agents
+	Tile    Tile   // minimum size of a live pane; zero: that for a program's lines
+	Keep    int    // number of panes of ended nodes to keep; 0: 100
 }
 
-// Node is a node's process and what stands in the border of its pane.
+// Node is a node's process and the label in the border of its pane.
 type Node struct {
 	Name  string // without white space
 	Label Label
 	Spec
-	// Ended: the caller knows that the process in the node's pane has ended
-	// (its lock is free). Whatever still holds the terminal is then ended, where
-	// otherwise Open fails with ErrPaneActive.
+	// Ended: the caller knows that the process in the node's pane has ended (its lock is
+	// free). Open then ends any process that still holds the terminal; otherwise it returns
+	// ErrPaneActive.
 	Ended bool
-	// Spare becomes the node's process where it needs a new pane and a window has
-	// room for that; Open's pane is then that of the spare. Else Spec is started.
+	// Spare becomes the node's process if the node needs a new pane and a window has room
+	// for it; Open then returns the spare's pane. Otherwise Open starts Spec.
 	Spare Spare
 }
 
-// Shown is what a Board shows of a node.
+// Shown is how a Board shows a node.
 type Shown struct {
 	Label
-	// Over: no process of the node is at work. Its pane leaves the tiles.
+	// Over: no process of the node runs. Its pane leaves the tiled windows.
 	Over bool
-	Done bool // it ended well: its pane goes first where many are kept
+	Done bool // it succeeded: its pane is closed first if there are too many
 }
 
-// Board gives the nodes of a run their panes. Live ones share the room, tiled,
-// in as many windows as it takes to keep them readable; one that has ended moves
-// to a window of ended ones, and back when its node is started again. Which pane
-// is whose stands in options of the panes, and what a window is for in one of the
-// window, so a new Board on the same session and run finds them all. A later run
-// in the session goes on in the windows of the one before, its main pane
-// included, and closes the panes whose processes have ended.
+// Board gives the nodes of a run their panes. Live panes are tiled in as many windows as
+// needed to keep them readable. A pane whose node has ended moves to a window for ended
+// nodes, and back when its node starts again. Options of panes and windows record which
+// node and which kind they belong to, so a new Board on the same session and run finds them
+// all. A later run in the session continues in the windows of the one before, including its
+// main pane, and closes the panes whose processes have ended.
 //
-// Panes in windows of a person's own are left where they are, and so are, for
-// the time being, those of a zoomed window.
-// Methods may be called from several goroutines.
+// A Board never moves panes in windows of the person, and does not touch a zoomed window
+// until the zoom ends. It is safe for concurrent use.
 type Board struct {
 	c   *Client
 	cfg BoardConfig
 
 	mu       sync.Mutex
-	all      []Pane            // of the session, as last listed and changed since
+	all      []Pane            // of the session, as last listed and updated since
 	panes    map[string]PaneID // by node
-	shown    map[string]Shown  // by node, as last told
+	shown    map[string]Shown  // by node, as last set
 	arranged map[WindowID]string
 	cleared  bool   // what earlier runs left is closed
 	home     PaneID // the monitor's
 }
 
-// Kinds of windows, by what stands in them, and their names; further ones are
-// NAME-2, ...
+// Kinds of windows and their names; further ones are NAME-2, ...
 const (
 	kindAgents = "agents"
 	kindMain   = "main"
 	kindEnded  = "ended"
 )
 
-// NewBoard makes the board of a run from what the session holds of it.
+// NewBoard makes the board of a run from the panes in the session.
 func NewBoard(ctx context.Context, c *Client, cfg BoardConfig) (*Board, error) {
 	if cfg.Keep == 0 {
 		cfg.Keep = 100
@@ -89,10 +86,10 @@ func NewBoard(ctx context.Context, c *Client, cfg BoardConfig) (*Board, error) {
 	return b, b.Refresh(ctx)
 }
 
-// Refresh reads the session's panes anew and arranges every window of the board
-// whose size or panes changed since it was last arranged, as after a terminal
-// of another size attached or a person closed a pane; sizes that a person gave
-// to panes stay. Call it at notifications and now and then.
+// Refresh lists the session's panes again and tiles every window of the board whose size or
+// panes changed since it was last tiled, for example after a terminal of another size
+// attached or a person closed a pane. Sizes that a person gave to panes stay. Call it after
+// notifications and from time to time.
 func (b *Board) Refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +103,7 @@ func (b *Board) refresh(ctx context.Context) error {
 	return b.arrange(ctx, nil)
 }
 
-// list reads the session's panes.
+// list lists the session's panes.
 func (b *Board) list(ctx context.Context) error {
 	all, err := b.c.SessionPanes(ctx, b.cfg.Session)
 	if err != nil {
@@ -122,7 +119,7 @@ func (b *Board) list(ctx context.Context) error {
 		if p.Run != b.cfg.Run || p.Node == "" || live[p.Node] {
 			continue
 		}
-		b.panes[p.Node] = p.ID // a pane that lives goes before a dead one
+		b.panes[p.Node] = p.ID // a live pane wins over a dead one
 		live[p.Node] = !p.Dead
 	}
 	for w := range b.arranged {
@@ -140,7 +137,7 @@ func (b *Board) Viewed() bool {
 	return slices.ContainsFunc(b.all, func(p Pane) bool { return p.Viewed })
 }
 
-// Pane is the pane of a node.
+// Pane returns the pane of a node.
 func (b *Board) Pane(node string) (PaneID, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,8 +145,8 @@ func (b *Board) Pane(node string) (PaneID, bool) {
 	return p, ok
 }
 
-// Show shows how nodes stand, all at once: their borders change, and the panes
-// of those that are over leave the tiles. Nodes without a pane are passed over.
+// Show updates nodes, all at once: it sets their borders and moves panes of nodes that are
+// Over out of the tiled windows. It ignores nodes without a pane.
 func (b *Board) Show(ctx context.Context, nodes map[string]Shown) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,7 +166,7 @@ func (b *Board) Show(ctx context.Context, nodes map[string]Shown) error {
 		moved = moved || s.Over != was.Over
 		if s.Over && !b.counted(p) {
 			line = append(line,
-				// A count that grows: the order of ending, for a later Board.
+				// A counter: the order of ending, for a later Board.
 				[]string{"set-option", "-sF", "@cmux_count", "#{e|+:#{@cmux_count},1}"},
 				[]string{"set-option", "-pF", "-t", string(p), "--", optFinished, "#{@cmux_count}"})
 		}
@@ -186,13 +183,13 @@ func (b *Board) Show(ctx context.Context, nodes map[string]Shown) error {
 	return b.arrange(ctx, lines)
 }
 
-// counted reports whether a pane has its place in the order of ending.
+// counted reports whether a pane has a number in the order of ending.
 func (b *Board) counted(p PaneID) bool {
 	return slices.ContainsFunc(b.all, func(q Pane) bool { return q.ID == p && q.Finished > 0 })
 }
 
-// carryOut has tmux carry out lines of commands in one go. What a person closed
-// meanwhile is no error: the next look finds it out.
+// carryOut runs lines of commands in tmux, at once. A pane that a person has closed is no
+// error: the next Refresh notices it.
 func (b *Board) carryOut(ctx context.Context, lines [][][]string) error {
 	results, err := b.c.send(ctx, lines)
 	if err != nil {
@@ -207,15 +204,15 @@ func (b *Board) carryOut(ctx context.Context, lines [][][]string) error {
 	return errors.Join(errs...)
 }
 
-// arrange carries out lines, then moves the panes that stand in the wrong window
-// and tiles every window that is not arranged.
+// arrange runs lines, then moves the panes that are in the wrong window and tiles every
+// window that needs it.
 func (b *Board) arrange(ctx context.Context, lines [][][]string) error {
 	p := b.plan(time.Now())
 	err := b.carryOut(ctx, lines)
 	if err == nil {
 		err = p.carryOut(ctx)
 	}
-	if errors.Is(err, ErrNoSpace) { // a person made panes small: all get some room
+	if errors.Is(err, ErrNoSpace) { // a person made panes small: tile first
 		var even [][][]string
 		for _, f := range b.frames() {
 			if !f.zoomed {
@@ -232,7 +229,7 @@ func (b *Board) arrange(ctx context.Context, lines [][][]string) error {
 		return err
 	}
 	if p.moved {
-		// Windows were made and closed.
+		// Windows were created and closed.
 		if err := b.list(ctx); err != nil {
 			return err
 		}
@@ -253,7 +250,7 @@ func setPane(p PaneID, name, value string) []string {
 	return append(args, "--", name, value)
 }
 
-// setKind says what the window of p is for, or the current one.
+// setKind sets the kind of the window of p, or of the current one.
 func setKind(p PaneID, kind string) []string {
 	args := []string{"set-option", "-w"}
 	if p != "" {

@@ -19,7 +19,7 @@ type rect struct{ w, h, x, y int }
 
 var leaf = regexp.MustCompile(`(\d+)x(\d+),(\d+),(\d+),(\d+)`)
 
-// leaves are the panes of a layout, by number.
+// leaves returns the panes of a layout, by number.
 func leaves(layout string) map[PaneID]rect {
 	out := map[PaneID]rect{}
 	for _, m := range leaf.FindAllStringSubmatch(layout, -1) {
@@ -109,8 +109,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// tmux must take every layout as it is: a wrong checksum or size is refused or
-// adapted.
+// tmux must accept every layout unchanged: it refuses or adapts a wrong checksum or size.
 func TestTmuxTakesEveryLayout(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	ctx := t.Context()
@@ -187,7 +186,7 @@ func open(t testing.TB, b *Board, name string, spec Spec) PaneID {
 	return p
 }
 
-// end shows that nodes have ended.
+// end records that nodes have ended.
 func end(t testing.TB, b *Board, names ...string) {
 	t.Helper()
 	nodes := map[string]Shown{}
@@ -197,8 +196,8 @@ func end(t testing.TB, b *Board, names ...string) {
 	must(t, b.Show(t.Context(), nodes))
 }
 
-// tiled checks that every window of the board that is not zoomed is tiled as
-// Layout says, and returns what stands in which: "agents: a b main; ended: c".
+// tiled checks that every window of the board that is not zoomed is tiled as Layout says,
+// and returns which panes are in which: "agents: a b main; ended: c".
 func tiled(t testing.TB, b *Board) string {
 	t.Helper()
 	b.mu.Lock()
@@ -302,8 +301,8 @@ func TestBoardRejectsNames(t *testing.T) {
 	}
 }
 
-// What has ended leaves the tiles, together, and comes back when it is started
-// again; a later board knows which is which.
+// Panes of ended nodes leave the tiled windows together and return on a restart; a later
+// board recognizes them.
 func TestEndedPanesLeaveTheTiles(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	at := session(t, c, cat("/tmp"))
@@ -321,7 +320,7 @@ func TestEndedPanesLeaveTheTiles(t *testing.T) {
 	if p != panes["b"] || err != nil {
 		t.Errorf("the retry is in %s, the node's pane is %s: %v", p, panes["b"], err)
 	}
-	end(t, b, "a", "d") // as whoever goes on with a run tells of all nodes
+	end(t, b, "a", "d") // as a new runner reports all nodes
 	if got := tiled(t, b); got != "agents: c b main; ended: a d" && got != "agents: c b main; ended: d a" {
 		t.Error(got)
 	}
@@ -332,8 +331,8 @@ func TestEndedPanesLeaveTheTiles(t *testing.T) {
 	}
 }
 
-// The main pane has a window of its own, and the agents' windows close when the
-// last of them has ended.
+// The main pane has its own window, and the agents' windows close when the last agent has
+// ended.
 func TestMainPaneApart(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	at := session(t, c, cat("/tmp"))
@@ -352,7 +351,7 @@ func TestMainPaneApart(t *testing.T) {
 	open(t, b, "c", cat("/tmp"))
 	stands(t, b, "main: main; ended: a b; agents: c")
 
-	// One that stood below the agents leaves when there are more of them.
+	// A main pane below the agents leaves when there are more agents.
 	c = connect(t, newServer(t), nil)
 	at = session(t, c, cat("/tmp"))
 	cfg.Session, cfg.Apart = at.Session, false
@@ -362,15 +361,15 @@ func TestMainPaneApart(t *testing.T) {
 	end(t, b, "a", "b")
 	cfg.Apart = true
 	b = boardOf(t, c, cfg)
-	end(t, b, "a", "b") // as whoever goes on with a run tells of all nodes
+	end(t, b, "a", "b") // as a new runner reports all nodes
 	open(t, b, "c", cat("/tmp"))
 	if got := tiled(t, b); !strings.Contains(got, "main: main") || !strings.Contains(got, "agents: c") {
 		t.Error(got)
 	}
 }
 
-// A person at the pane of an agent that ends stays with it: what they type next
-// would go to another. So do those who read, in copy mode or zoomed in.
+// A person at the pane of an agent that ends stays with it, because what they type next
+// would go to another agent. The same holds in copy mode or when zoomed in.
 func TestBoardLeavesAPersonAlone(t *testing.T) {
 	s := newServer(t)
 	c := connect(t, s, nil)
@@ -412,7 +411,7 @@ func TestBoardLeavesAPersonAlone(t *testing.T) {
 	}
 }
 
-// Where the window that people see closes, they see what was in it.
+// If the current window closes, clients see the window with its panes.
 func TestThePersonFollowsTheLastToEnd(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	at := session(t, c, cat("/tmp"))
@@ -471,8 +470,8 @@ func TestBoardRetriesInTheNodesOwnPane(t *testing.T) {
 	stands(t, b, "agents: a b main")
 }
 
-// Of the panes of ended nodes only so many are kept: first go those that ended
-// well, oldest first.
+// A limited number of panes of ended nodes is kept: successful ones are closed first,
+// oldest first.
 func TestBoardKeepsSoManyEndedPanes(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	ctx := t.Context()
@@ -546,8 +545,8 @@ func TestBoardLeavesThePersonsViewAlone(t *testing.T) {
 		t.Errorf("the person's width became %d", got.Width)
 	}
 
-	// A main pane moved up goes back to the bottom; its size of one line does
-	// not hinder a new pane.
+	// A main pane that was moved up goes back to the bottom; its height of one line does
+	// not prevent a new pane.
 	_, main := b.split(b.frames()[0])
 	run(t, c, "resize-pane", "-t", string(main), "-y", "1")
 	open(t, b, "e", cat("/tmp"))
@@ -556,7 +555,7 @@ func TestBoardLeavesThePersonsViewAlone(t *testing.T) {
 	must(t, b.Refresh(ctx))
 	stands(t, b, "agents: a b c d e main")
 
-	// A pane that a person took away, into a window of theirs, stays there.
+	// A pane that a person moved into their own window stays there.
 	run(t, c, "break-pane", "-d", "-s", string(a), "-t", string(at.Session)+":", "-n", "mine")
 	end(t, b, "a")
 	must(t, b.Refresh(ctx))
@@ -566,7 +565,7 @@ func TestBoardLeavesThePersonsViewAlone(t *testing.T) {
 	}
 }
 
-// A smaller terminal has fewer panes in more windows, a larger one again more.
+// A smaller terminal has fewer panes in more windows, and a larger one the reverse.
 func TestBoardFollowsTheTerminal(t *testing.T) {
 	s := newServer(t)
 	c := connect(t, s, nil)

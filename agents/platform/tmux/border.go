@@ -4,12 +4,12 @@ import (
 	"fmt"
 )
 
-// Label is what stands in the border of a node's pane.
+// Label is the text in the border of a node's pane.
 type Label struct {
 	State string // in words
-	Why   string // a line that says why; may be empty
+	Why   string // one line; may be empty
 	Style string // a tmux style for both border and label, such as fg=red; empty: the terminal's
-	Needs bool   // a person is needed: it stands out
+	Needs bool   // a person is needed: highlight it
 }
 
 // Pane options that hold a Label.
@@ -19,7 +19,7 @@ const (
 	optStyle = "@cmux_style"
 )
 
-// commands sets the label of p, or of the current pane.
+// commands returns the commands that set the label of p, or of the current pane.
 func (l Label) commands(p PaneID) [][]string {
 	return [][]string{
 		setPane(p, optState, labelText(l.State)), setPane(p, optWhy, labelText(l.Why)),
@@ -40,8 +40,8 @@ func needs(person bool) string {
 // and the state never. Below narrow cells the name alone is left, in the color
 // of the state. A title belongs to the program.
 func borderFormat() string {
-	const narrow, frame = 30, 6 // cells; frame: of tmux and of the spaces around
-	// Cells that a name may take, and those that are left for the reason.
+	const narrow, frame = 30, 6 // cells; frame: tmux's own and the spaces around
+	// Cells for the name, and those left for the reason.
 	name := fmt.Sprintf("#{e|-:#{e|-:#{pane_width},%d},#{n:%s}}", frame+2, optState)
 	why := fmt.Sprintf("#{e|-:#{e|-:%s,#{n:%s}},3}", name, optNode)
 	short := fmt.Sprintf("#{=/#{e|-:#{pane_width},%d}/…:%s}", frame, optNode)

@@ -17,14 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Event is a notification of the server: the name without its percent sign
-// ("window-close", "client-session-changed", ...) and what follows it.
+// Event is a notification of the server: the name without its percent sign ("window-close",
+// "client-session-changed", ...) and its arguments.
 type Event struct {
 	Name, Args string
 }
 
-// Client is a control-mode connection. Its methods may be called from several
-// goroutines.
+// Client is a control-mode connection. It is safe for concurrent use.
 type Client struct {
 	server  Server
 	cmd     *exec.Cmd
@@ -47,10 +46,10 @@ type Client struct {
 // request is one or more lines written at once.
 type request struct {
 	text    string
-	lines   []int // commands per line, with those that a condition lets run
+	lines   []int // number of commands per line, including those that a condition may run
 	names   []string
 	results []result // one per line
-	blocks  int      // answered commands of the line under way
+	blocks  int      // answered commands of the current line
 	out     []string // their output
 	reply   chan []result
 }
@@ -58,14 +57,13 @@ type request struct {
 // result is the outcome of one line.
 type result struct {
 	out []string // output of each command that ran
-	err error    // of the command after these
+	err error    // of the first command that failed
 }
 
-// Connect starts the server if need be and attaches a control client on a
-// hidden session of its own, which ends with the client. ctx bounds the
-// connecting; the connection lasts until Close or the server's end. onEvent,
-// if not nil, is called with every notification, in order, on a goroutine of
-// its own; it may call everything but Close.
+// Connect starts the server if necessary and attaches a control client to a hidden session,
+// which ends with the client. ctx bounds connecting; the connection lasts until Close or
+// the server's end. onEvent, if not nil, is called with every notification, in order, on a
+// separate goroutine; it may call anything but Close.
 func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, error) {
 	if err := Check(ctx); err != nil {
 		return nil, err
@@ -76,8 +74,7 @@ func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 	if err := s.endOrphans(ctx); err != nil {
 		return nil, err
 	}
-	// The socket of a server that was just killed still takes connections for
-	// a moment.
+	// The socket of a server that was just killed still accepts connections for a moment.
 	const tries = 20
 	for i := 1; ; i++ {
 		c, err := s.connect(ctx, onEvent)
@@ -89,11 +86,10 @@ func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 
 var errServerDied = fmt.Errorf("%w: server exited unexpectedly", ErrGone)
 
-// control is a control client on a hidden session of its own, whose pane is
-// dead at once and stays: no process. The configuration ends the session when
-// its client has gone, however that comes about. Not destroy-unattached: that
-// takes the session from a client that is on its way out and still has output
-// to take, of which tmux 3.3a dies, with all that runs in it.
+// control is a control client in a hidden session of its own, with one dead pane and no
+// process. The configuration ends the session when its client has gone, for any reason.
+// destroy-unattached is not used: it removes the session from a client that is exiting and
+// still has output to read. That crashes tmux 3.3a, with everything that runs in it.
 func (s Server) control(ctx context.Context) (*exec.Cmd, error) {
 	name, err := hiddenName()
 	if err != nil {
@@ -102,7 +98,7 @@ func (s Server) control(ctx context.Context) (*exec.Cmd, error) {
 	args := append([]string{"-f", s.Config, "-C", "new-session", "-s", name, "-n", "control"}, s.personFlags()...)
 	return s.command(ctx, append(args,
 		"-f", "no-output,ignore-size", "-x", "80", "-y", "24", "--", "/bin/sh", "-c", ":",
-		";", "set-option", "-w", "remain-on-exit", "on")...) // also on a server started by hand
+		";", "set-option", "-w", "remain-on-exit", "on")...) // also on a server that a person started
 }
 
 func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, error) {
@@ -132,7 +128,7 @@ func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 		c.Close()
 		return nil, ctx.Err()
 	}
-	// A server started by hand or by another version has other settings.
+	// A server of a person or of another version has other settings.
 	mark, err := c.Run(ctx, "show-options", "-sqv", "@cmux_config")
 	if conf := Config(); err == nil && !strings.HasSuffix(conf, " "+mark+"\n") {
 		_, err = s.Exec(ctx, "source-file", s.Config)
@@ -150,7 +146,7 @@ func (c *Client) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A terminal's Ctrl-C is for its foreground program, not for this child.
+	// A terminal's Ctrl-C is for its foreground program, not for this child process.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -162,10 +158,10 @@ func (c *Client) start(ctx context.Context) error {
 		return errors.Join(err, inW.Close())
 	}
 	defer outW.Close()
-	// The client holds on to the end that is read. When this process is killed,
-	// the client detaches at the end of its input, but tmux first writes what
-	// there is for it. Where nobody could read that, tmux would keep the client
-	// for ever, and with it a server that neither works nor ends.
+	// The client keeps our read end open too. If this process is killed, the client
+	// detaches at the end of its input, but tmux first writes the client's remaining
+	// output. If nobody could read that, tmux would keep the client forever, and the server
+	// would neither work nor end.
 	held, err := dup(outR)
 	if err == nil {
 		defer held.Close()
@@ -179,8 +175,8 @@ func (c *Client) start(ctx context.Context) error {
 	return nil
 }
 
-// dup is another descriptor of a pipe. Unlike one that f itself would give out,
-// it leaves the pipe as it is: without waiting, so that deadlines hold.
+// dup duplicates the descriptor of a pipe. Unlike f.Fd, it leaves f non-blocking, so that
+// deadlines work.
 func dup(f *os.File) (*os.File, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -199,7 +195,7 @@ func dup(f *os.File) (*os.File, error) {
 // Done is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended; nil before.
+// Err returns why the connection ended; nil before.
 func (c *Client) Err() error {
 	select {
 	case <-c.done:
@@ -209,8 +205,8 @@ func (c *Client) Err() error {
 	}
 }
 
-// Close ends the connection and waits for the child and every goroutine.
-// Sessions other than the client's own hidden one live on.
+// Close ends the connection and waits for the child process and every goroutine. All
+// sessions but the client's hidden one stay.
 func (c *Client) Close() error {
 	c.closed.Do(func() {
 		close(c.closing)
@@ -226,14 +222,13 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Run sends one command and returns what it printed, without the last newline.
-// The arguments arrive byte for byte. A refusal is a *CommandError; the end of
-// the connection ErrGone. When ctx ends first the command may still be carried
-// out.
+// Run sends one command and returns its output without the last newline. The arguments
+// arrive byte for byte. A refusal is a *CommandError; the end of the connection is ErrGone.
+// If ctx ends first, tmux may still run the command.
 //
-// tmux answers a command that waits (wait-for, run-shell) before it is over.
-// Commands that run others (source-file, if-shell, run-shell -C) get an answer
-// for each of them, which this protocol cannot tell apart: use [Server.Exec].
+// tmux answers a command that waits (wait-for, run-shell) before it has ended. Commands
+// that run others (source-file, if-shell, run-shell -C) get an answer for each of them,
+// which this protocol cannot tell apart: use [Server.Exec].
 func (c *Client) Run(ctx context.Context, args ...string) (string, error) {
 	out, err := c.sequence(ctx, args)
 	if err != nil {
@@ -242,9 +237,8 @@ func (c *Client) Run(ctx context.Context, args ...string) (string, error) {
 	return out[0], nil
 }
 
-// RunAll sends several commands at once and waits for all. Each is carried out
-// whatever becomes of those before it; out[i] is what the i-th printed, and the
-// error joins all refusals.
+// RunAll sends several commands at once and waits for all. Each runs whether or not earlier
+// ones fail; out[i] is the output of the i-th, and the error joins all refusals.
 func (c *Client) RunAll(ctx context.Context, commands ...[]string) (out []string, err error) {
 	lines := make([][][]string, len(commands))
 	for i, args := range commands {
@@ -266,9 +260,9 @@ func (c *Client) RunAll(ctx context.Context, commands ...[]string) (out []string
 	return out, errors.Join(errs...)
 }
 
-// sequence sends commands that the server carries out with nothing between
-// them, stopping at the first refusal; out holds the output of those before it.
-// A command without a target means what the one before it made current.
+// sequence sends commands that the server runs one after the other without interruption, up
+// to the first failure; out holds the output of those before it. A command without a target
+// uses what the one before it made current.
 func (c *Client) sequence(ctx context.Context, commands ...[]string) (out []string, err error) {
 	results, err := c.send(ctx, [][][]string{commands})
 	if err != nil {
@@ -277,12 +271,12 @@ func (c *Client) sequence(ctx context.Context, commands ...[]string) (out []stri
 	return results[0].out, results[0].err
 }
 
-// conditionArgs is how many arguments condition makes.
+// conditionArgs is the number of arguments that condition makes.
 const conditionArgs = 7
 
-// condition is the command that carries one other out where format, of a pane, is
-// true. It is the only if-shell that a Client sends, on a line of its own: one command
-// runs in any case, and what a refusal leaves of the line is known.
+// condition returns a command that runs another one if format, of a pane, is true. It is
+// the only if-shell that a Client sends, on a line of its own: exactly one command runs in
+// either case, so the number of answers is known also after a failure.
 func condition(p PaneID, format string, then []string) ([]string, error) {
 	run, err := commandText(then)
 	if err != nil {
@@ -310,8 +304,8 @@ func (c *Client) send(ctx context.Context, lines [][][]string) ([]result, error)
 			if args[0] != "if-shell" {
 				continue
 			}
-			// The server answers for the command that it lets run as well, which
-			// would be taken for the answer to the next one.
+			// The server also answers for the command that if-shell runs; without this
+			// check, that answer would be taken for the next command's.
 			if len(args) != conditionArgs || len(commands) > 1 {
 				return nil, fmt.Errorf("tmux if-shell: %d arguments among %d commands; made by condition it has %d, and stands alone", len(args), len(commands), conditionArgs)
 			}
@@ -350,7 +344,7 @@ func (c *Client) write() {
 			c.pending = append(c.pending, r)
 			c.mu.Unlock()
 			if _, err := io.WriteString(c.stdin, r.text); err != nil {
-				// The client is going: the reader sees the end and says so.
+				// The connection is ending: the reader notices that and sets the error.
 				<-c.done
 				return
 			}
@@ -363,7 +357,7 @@ func (c *Client) write() {
 // read parses the server's side of the protocol until it ends.
 func (c *Client) read(attached chan<- SessionID, event func(Event)) {
 	var block *block
-	var reason string // of %exit, or what the start-up commands complained of
+	var reason string // of %exit, or the complaint of the start-up commands
 	in := bufio.NewReaderSize(c.stdout, 64<<10)
 	for {
 		line, err := in.ReadString('\n')
@@ -426,7 +420,7 @@ func (c *Client) read(attached chan<- SessionID, event func(Event)) {
 	close(c.done)
 }
 
-// answer gives a block to the command it belongs to.
+// answer assigns a block to its command.
 func (c *Client) answer(text string, failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -457,12 +451,12 @@ func (c *Client) answer(text string, failed bool) {
 	}
 }
 
-// block is the output of one command: between "%begin TIME NUMBER FLAGS" and
-// "%end" or "%error" with the same three. Only these end it: a pane's content
-// may hold lines that look alike.
+// block is the output of one command: between "%begin TIME NUMBER FLAGS" and "%end" or
+// "%error" with the same three. Only these end it: a pane's content may contain similar
+// lines.
 type block struct {
 	tail  string // " TIME NUMBER FLAGS"
-	ours  bool   // an answer to a line of ours: flag 1; hooks have 0
+	ours  bool   // the answer to one of our lines: flag 1; hooks have 0
 	lines []string
 }
 
@@ -481,8 +475,8 @@ func (b *block) ends(line string) (failed, ended bool) {
 	return false, false
 }
 
-// queue hands values on without ever holding up the sender: the reader must go
-// on reading while a handler waits for an answer.
+// queue passes values on without blocking the sender: the reader must continue to read
+// while a handler waits for an answer.
 type queue[T any] struct {
 	mu     sync.Mutex
 	cond   sync.Cond

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Size of a session until a person's terminal attaches, in cells.
+// Size of a session in cells until a person's terminal attaches.
 const (
 	DefaultWidth  = 220
 	DefaultHeight = 60
@@ -18,12 +18,12 @@ const (
 // hiddenPrefix begins the names of control clients' sessions.
 const hiddenPrefix = "_cmux-"
 
-// lookAgainAfter are the seconds after which children end that only serve to
-// make tmux see the end of others.
+// lookAgainAfter are the seconds after which child processes end whose only purpose is that
+// tmux notices the end of others.
 var lookAgainAfter = [...]string{"0.1", "1", "5"}
 
-// Config is the configuration file of cmux's tmux servers. The person's own
-// settings come last and win; their ~/.tmux.conf is not read.
+// Config is the configuration file of cmux's tmux servers. The person's own cmux settings
+// come last and win; ~/.tmux.conf is not read.
 func Config() string {
 	look := "run-shell -b 'sleep " + strings.Join(lookAgainAfter[:], "' ; run-shell -b 'sleep ") + "'"
 	body := fmt.Sprintf(`# Written by cmux; changes are overwritten. Put your own settings into
@@ -34,7 +34,7 @@ func Config() string {
 # pane exists.
 set-option -g remain-on-exit on
 
-# Runs go on with nobody looking. The server ends with its last session;
+# Runs continue while no client is attached. The server ends with its last session;
 # control clients end their own hidden ones.
 set-option -g destroy-unattached off
 set-option -g detach-on-destroy on
@@ -109,10 +109,10 @@ source-file -q ~/.config/cmux/tmux.conf
 	return body + "set-option -s @cmux_config " + configMark(body) + "\n"
 }
 
-// configMark tells one version of the file from another.
+// configMark identifies the version of the file.
 func configMark(body string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(body))) }
 
-// writeConfig makes the file hold Config, replacing it whole.
+// writeConfig replaces the file by Config unless it is equal.
 func (s Server) writeConfig() (err error) {
 	if !filepath.IsAbs(s.Config) {
 		return fmt.Errorf("the tmux configuration file needs an absolute path, not %q", s.Config)

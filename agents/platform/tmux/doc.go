@@ -1,18 +1,16 @@
-// Package tmux drives a private tmux server in which agents have their panes.
+// Package tmux drives a private tmux server with the agents' panes.
 //
-// A [Server] names the server: its socket and cmux's own configuration file,
-// so that a person's ~/.tmux.conf and running tmux are never touched. A
-// [Client] is one control-mode connection on a hidden session of its own; it
-// replaces a fork per command. Sessions, windows and panes are only ever
-// addressed by the ids that tmux gave out ($0, @0, %0), which are never used
-// twice in a server's life. A [Board] places the panes of a run's nodes, and
-// reads its state back from tmux itself, so it can be dropped at any moment.
+// A [Server] identifies the server by its socket and cmux's own configuration file; it
+// never uses the person's ~/.tmux.conf or running tmux. A [Client] is one control-mode
+// connection in a hidden session; it replaces a process per command. Sessions, windows and
+// panes are addressed only by tmux's ids ($0, @0, %0), which tmux never reuses. A [Board]
+// places the panes of a run's nodes. It reads its state back from tmux, so a new one can
+// replace it at any time.
 //
-// Commands are passed to tmux as argument lists and executed without a shell.
-// No value but names and paths should be among them: they are visible to every
-// user of the machine.
+// Commands are passed to tmux as argument lists and executed without a shell. Pass only
+// names and paths: every user of the machine can see the arguments.
 //
-// A pane outlives its process (remain-on-exit). tmux may lose the exit status
-// of a command that ends at once: [Pane.DeadStatus] is for showing, the record
-// that the pane's process leaves is the truth.
+// A pane outlives its process (remain-on-exit). tmux may lose the exit status of a command
+// that ends at once: use [Pane.DeadStatus] for display only, and the record of the pane's
+// process as the truth.
 package tmux

@@ -35,11 +35,11 @@ func (e *VersionError) Error() string {
 		e.Got, minMajor, minMinor)
 }
 
-// CommandError is tmux's refusal of a command. It matches ErrNotFound and the
-// other errors of this package where tmux's message says so.
+// CommandError is tmux's refusal of a command. It matches ErrNotFound and the other errors
+// of this package by tmux's message.
 type CommandError struct {
 	Command string // the command's name, as split-window
-	Message string // what tmux said
+	Message string // tmux's message
 }
 
 func (e *CommandError) Error() string { return "tmux " + e.Command + ": " + e.Message }
@@ -58,8 +58,8 @@ func (e *CommandError) Is(target error) bool {
 	case ErrNoServer:
 		return has("no server running on", "error connecting to", "server exited unexpectedly")
 	case ErrNotFound:
-		// No current target: a server without any session, which ends when its
-		// last client does.
+		// No current target: a server without a session, which ends when its last client
+		// does.
 		return has("can't find ", "no such ", "no current target")
 	case ErrSessionExists:
 		return has("duplicate session")
@@ -71,7 +71,7 @@ func (e *CommandError) Is(target error) bool {
 	return false
 }
 
-// ignore is err unless it is the one that does not matter here.
+// ignore returns err unless it is this target error.
 func ignore(err, target error) error {
 	if errors.Is(err, target) {
 		return nil

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// A guarded pane is given up at this death within this time, in seconds.
+// Guard gives up after this many deaths within this time, in seconds.
 const (
 	guardDeaths = 5
 	guardWindow = 60
 )
 
-// Guard has tmux itself start the pane's command again whenever its process
-// ends, with the same arguments and directory, until Unguard. The fifth death
-// within a minute leaves the pane dead with givenUp as its label, and unguarded. Guarding anew
+// Guard makes tmux restart the pane's command whenever its process ends, with the same
+// arguments and directory, until Unguard. After the fifth death within a minute, the pane
+// stays dead with givenUp as its label, and is no longer guarded. Calling Guard again
 // forgets earlier deaths.
 //
-// The process should hold a [Client] of the server. tmux can miss a child's end
-// until it is told of another one (see the configuration): at a start it looks
-// again a little later, and afterwards when the process's client detaches.
+// The process should hold a [Client] of the server. tmux can miss the end of a child until
+// another child ends (see the configuration). So Guard makes tmux check again a little
+// later, and tmux checks when the process's client detaches.
 func (c *Client) Guard(ctx context.Context, p PaneID, givenUp string) error {
 	var setup [][]string
 	for i := 1; i <= guardDeaths; i++ {
@@ -34,7 +34,7 @@ func (c *Client) Guard(ctx context.Context, p PaneID, givenUp string) error {
 	if _, err := c.sequence(ctx, setup...); err != nil {
 		return err
 	}
-	// It may have died before the hook was there.
+	// The process may have died before the hook was set.
 	look := lookAgain()
 	out, err := c.sequence(ctx, append(look, []string{"display-message", "-p", "-t", string(p), "#{pane_dead}"})...)
 	if err != nil || out[len(look)] != "1" {
@@ -44,14 +44,14 @@ func (c *Client) Guard(ctx context.Context, p PaneID, givenUp string) error {
 	return ignore(err, ErrPaneActive) // the hook was faster
 }
 
-// death is the option that holds when a pane died for the i-th last time.
+// death returns the option with the time of the i-th last death.
 func death(i int) string { return fmt.Sprintf("@cmux_death%d", i) }
 
 func setOption(p PaneID, flags, name, value string) []string {
 	return []string{"set-option", "-p" + flags, "-t", string(p), name, value}
 }
 
-// lookAgain makes tmux see ends that it missed.
+// lookAgain makes tmux notice ends that it missed.
 func lookAgain() (commands [][]string) {
 	for _, seconds := range lookAgainAfter {
 		commands = append(commands, []string{"run-shell", "-b", "sleep " + seconds})
@@ -59,11 +59,11 @@ func lookAgain() (commands [][]string) {
 	return commands
 }
 
-// guardHook is the command that sets what happens at a death.
+// guardHook returns the command that sets the hook for a death.
 func guardHook(p PaneID) ([]string, error) {
 	const deaths = guardDeaths
-	// The times of the last ones move up by one; the oldest against the newest
-	// says whether it was one too many.
+	// Shift the times of the last deaths by one. The difference between the newest and the
+	// oldest shows whether there were too many.
 	var hook [][]string
 	for i := deaths; i > 1; i-- {
 		hook = append(hook, setOption(p, "F", death(i), "#{"+death(i-1)+"}"))
@@ -83,8 +83,8 @@ func guardHook(p PaneID) ([]string, error) {
 	return []string{"set-hook", "-p", "-t", string(p), "pane-died", text}, err
 }
 
-// Unguard lets the pane stay dead when its process ends next, which is pid. Where
-// another one was started in its place meanwhile, that one stays guarded.
+// Unguard lets the pane stay dead after its process pid ends. If another process was
+// started in the pane in between, that one stays guarded.
 func (c *Client) Unguard(ctx context.Context, p PaneID, pid int) error {
 	off, err := condition(p, fmt.Sprintf("#{==:#{pane_pid},%d}", pid), unguard(p))
 	if err != nil {
@@ -98,8 +98,8 @@ func unguard(p PaneID) []string {
 	return []string{"set-hook", "-p", "-u", "-t", string(p), "pane-died"}
 }
 
-// Revive has a pane that is dead and still guarded started again: tmux missed
-// its process's end. It counts as a death. Any other pane is left alone.
+// Revive restarts the process of a pane that is dead and still guarded, because tmux missed
+// the process's end. It counts as a death. It does nothing to any other pane.
 func (s Server) Revive(ctx context.Context, p PaneID) error {
 	hook, err := commandText([]string{"set-hook", "-R", "-t", string(p), "pane-died"})
 	if err != nil {
@@ -109,8 +109,7 @@ func (s Server) Revive(ctx context.Context, p PaneID) error {
 	return err
 }
 
-// ReviveMonitor does so with the monitor's pane of the project at root, in a
-// session.
+// ReviveMonitor is Revive for the monitor's pane of the project at root, in a session.
 func (s Server) ReviveMonitor(ctx context.Context, session SessionID, root string) error {
 	out, err := s.Exec(ctx, "list-panes", "-s", "-t", string(session), "-F", "#{pane_id} #{"+MonitorOption+"}")
 	if err != nil {

@@ -2,19 +2,18 @@ package tmux
 
 import "strings"
 
-// Keys of cmux's own, beside tmux's. The first of each works without the prefix
-// in the panes of nodes and in the monitor: inside another tmux the prefix would
-// be that one's. In any other pane, where a person has a program of their own,
-// it is that program's.
+// cmux's keys, in addition to tmux's. The first of each works without the prefix in the
+// panes of nodes and in the monitor, because inside another tmux the prefix would belong to
+// that one. In any other pane, with a program of the person, the key goes to that program.
 const (
 	KeyNext, PrefixNext       = "F8", "a"
 	KeyMonitor, PrefixMonitor = "F9", "m"
 	PrefixEnded               = "e"
 )
 
-// What the status line says of the keys for a while after the first attach to a
-// session. It is no message: tmux takes one away at the next focus, or swallows
-// keys while it shows one. The prefix is what it takes to get at this server: see
+// The text about the keys in the status line, shown for a while after the first attach to a
+// session. It is not a tmux message, because tmux removes those at the next focus, or
+// swallows keys while it shows one. The prefix in it is what the person must press: see
 // [Server.TellPrefix].
 const (
 	keyLine = "Keys: " + KeyNext + " next agent that needs you, " + KeyMonitor + " monitor, " +
@@ -23,15 +22,15 @@ const (
 	keyLineTime  = "20" // seconds
 )
 
-// narrow says that a terminal has little room in the status line, crowded that it
-// has too little for all keys beside the windows and how the run stands.
+// narrow: the terminal has little room in the status line. crowded: too little for all keys
+// beside the windows and the run's status.
 const (
 	narrow  = "#{e|<:#{client_width},130}"
 	crowded = "#{e|<:#{client_width},220}"
 )
 
-// statusRight is the right part of the status line: how the run stands, or,
-// after the first attach, the keys.
+// statusRight is the right part of the status line: the run's status or, after the first
+// attach, the keys.
 func statusRight() string {
 	text := func(s string) string { return strings.ReplaceAll(s, ",", "#,") }
 	return "#{?#{" + optHint + "},#{?" + crowded + "," + text(keyLineBrief) + "," + text(keyLine) + "} · ,}" +
@@ -42,13 +41,13 @@ func statusRight() string {
 const (
 	optNeed    = "@cmux_need"   // a pane that needs a person
 	optHome    = "@cmux_home"   // the monitor's pane
-	optStatus  = "@cmux_status" // what the status line says of the run
-	optBrief   = "@cmux_brief"  // the same where there is little room
+	optStatus  = "@cmux_status" // status of the run in the status line
+	optBrief   = "@cmux_brief"  // the same, short
 	optKeysOut = "@cmux_keys_shown"
 	optHint    = "@cmux_hint" // the keys are shown now
 	optPrefix  = "@cmux_prefix"
 	optZoomed  = "@cmux_zoomed" // of a window: the key zoomed a pane in it
-	optKind    = "@cmux_kind"   // of a window: what stands in it
+	optKind    = "@cmux_kind"   // of a window: its kind
 )
 
 // Options of the server in which the key for the next agent computes where to go.
@@ -69,7 +68,7 @@ const (
 // MonitorOption marks the pane in which a run is carried and shown.
 const MonitorOption = "@cmux_monitor"
 
-// bindings is the part of the configuration that binds the keys.
+// bindings are the key bindings of the configuration.
 func bindings() string {
 	to := "#{" + optNext + "}"
 	// A window that is left is as it was before the key zoomed a pane in it.
@@ -113,7 +112,7 @@ func bindings() string {
 		append([]string{"bind-key", "-N", "The monitor", PrefixMonitor}, monitor...),
 		append([]string{"bind-key", "-N", "Agents that have ended", PrefixEnded}, ended...),
 		own(KeyNext, next), own(KeyMonitor, monitor),
-		// Once in each session of cmux's: whoever attaches first.
+		// Once in each of cmux's sessions: at the first attach.
 		{"set-hook", "-g", "client-attached[100]", mustText(choose("#{?#{"+optHome+"},#{?#{"+optKeysOut+"},0,1},0}",
 			[][]string{{"set-option", optKeysOut, "1"}, {"set-option", optHint, "1"},
 				{"run-shell", "-b", "-d", keyLineTime, "-C", mustText([]string{"set-option", "-u", "-t", "#{session_id}", optHint})}}, nil))},
@@ -123,7 +122,7 @@ func bindings() string {
 	return b.String()
 }
 
-// choose is a command that does one thing or the other, as a format says.
+// choose returns a command that runs one command or the other, depending on a format.
 func choose(format string, then, otherwise [][]string) []string {
 	cmd := []string{"if-shell", "-F", format, mustText(then...)}
 	if len(otherwise) > 0 {
@@ -132,10 +131,10 @@ func choose(format string, then, otherwise [][]string) []string {
 	return cmd
 }
 
-// later protects a format from being expanded once.
+// later protects a format from one expansion.
 func later(format string) string { return strings.ReplaceAll(format, "#", "##") }
 
-// mustText is commandText of commands that are written in this package.
+// mustText is commandText for constant commands of this package.
 func mustText(commands ...[]string) string {
 	text, err := commandText(commands...)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// press attaches a terminal of a size to the session, in a tmux around it, and
-// returns what presses keys there and what is on the screen.
+// press attaches a terminal of a size to the session, in a tmux around it, and returns
+// functions that press keys there and read the screen.
 func press(t *testing.T, s Server, session SessionID, w, h int) (keys func(...string), screen func() string) {
 	t.Helper()
 	if _, err := s.Exec(t.Context(), "set-option", "-g", "assume-paste-time", "0"); err != nil { // these keys come fast
@@ -133,7 +133,7 @@ func TestKeys(t *testing.T) {
 	must(t, s.ShowPane(ctx, at.Pane, true))
 	current(t, c, at.Session, at.Pane, false)
 
-	// In a person's own pane the keys are the program's there.
+	// In a person's own pane, the keys go to the program there.
 	own, err := c.NewWindow(ctx, at.Session, "own", Spec{Dir: "/tmp", Argv: []string{"cat", "-v"}}, Marks{})
 	must(t, err)
 	run(t, c, "select-window", "-t", string(own.Window))

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Tile is the least size of a pane, in cells inside its borders, at which it is
-// of use.
+// Tile is the smallest useful size of a pane, in cells inside its borders.
 type Tile struct{ Width, Height int }
 
-// What is of use: a program's lines; a whole question of an agent's own terminal
-// program; the last lines of what has ended, which can be zoomed.
+// Useful sizes: for a program's lines; for a whole question in an agent's own terminal
+// interface; for the last lines of an ended node, which can be zoomed.
 var (
 	lineTile  = Tile{70, 9}
 	AgentTile = Tile{70, 20}
@@ -20,8 +19,7 @@ var (
 // mainHeight is the height of the main pane, a quarter of the window.
 func mainHeight(height int) int { return max(height/4, 1) }
 
-// agentHeight is what is left for agents, without the line of the main pane's
-// border.
+// agentHeight is the height left for agents, without the line of the main pane's border.
 func agentHeight(height int, withMain bool) int {
 	if withMain {
 		return height - mainHeight(height) - 1
@@ -29,25 +27,24 @@ func agentHeight(height int, withMain bool) int {
 	return height
 }
 
-// grid is how many columns and rows of readable panes fit. Each row has a line
-// for its border, the first one too.
+// grid returns how many columns and rows of readable panes fit. Each row has a line for its
+// border, also the first one.
 func (t Tile) grid(width, height int) (cols, rows int) {
 	return max((width+1)/(t.Width+1), 1), max(height/(t.Height+1), 1)
 }
 
-// Capacity is how many agents' panes a window of width x height cells holds
-// before they become unreadable; at least 1.
+// Capacity returns how many readable panes of agents a window of width x height cells
+// holds; at least 1.
 func (t Tile) Capacity(width, height int, withMain bool) int {
 	cols, rows := t.grid(width, agentHeight(height, withMain))
 	return cols * rows
 }
 
-// Layout is a tmux layout that tiles agents' panes, row by row in the order
-// given, above the main pane, which takes the full width and about a quarter
-// of the height at the bottom; main may be empty. tmux gives cells to panes in
-// the order of the window's list, not by the ids in the layout: that list must
-// have the same order, main last. More than Capacity panes become small; an
-// error says that not even that is possible.
+// Layout returns a tmux layout that tiles agents' panes, row by row in the order given,
+// above the main pane, which takes the full width and about a quarter of the height at the
+// bottom; main may be empty. tmux assigns cells to panes in the order of the window's list,
+// not by the ids in the layout: that list must have the same order, main last. With more
+// than Capacity, the panes become small; if even that is impossible, it returns an error.
 func (t Tile) Layout(width, height int, agents []PaneID, main PaneID) (string, error) {
 	n := len(agents)
 	if n == 0 {
@@ -89,9 +86,9 @@ func (t Tile) Layout(width, height int, agents []PaneID, main PaneID) (string, e
 	return checksummed(cell(width, height, 0, 0) + "[" + strings.Join(cells, ",") + "]"), nil
 }
 
-// tile says how many of n panes stand in each row: as few rows as the least
-// readable width allows, and beyond what is readable whatever keeps the worse
-// of the two dimensions largest.
+// tile returns how many of n panes are in each row: as few rows as the minimum width
+// allows. If not all are readable, it maximizes the smaller of the two dimensions, relative
+// to the minimum.
 func (t Tile) tile(width, height, n int) []int {
 	cols, most := t.grid(width, height)
 	rows := (n + cols - 1) / cols

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Made is a pane that cmux made, as its options say, in a session that somebody marked.
+// Made is a pane that cmux made, as its options say, in a session with a mark.
 type Made struct {
 	ID      PaneID
 	Dead    bool
 	Viewed  bool      // somebody sees it
-	Changed time.Time // when something was last shown in its window
-	Monitor bool      // of a Board or of an organization: the pane of the monitor
-	Run     string    // whose it is, see NodeMarks
+	Changed time.Time // when its window last changed
+	Monitor bool      // of a Board or an organization: the monitor's pane
+	Run     string    // the owner, see NodeMarks
 	Node    string
-	Session string // by name, spaces made _
+	Session string // name; spaces are replaced by _
 	Mark    string // the value of the session's option
 }
 
-// MadePanes are the panes that cmux made in sessions that have the option; without a
+// MadePanes returns the panes that cmux made in sessions that have the option; without a
 // server there are none.
 func (s Server) MadePanes(ctx context.Context, option string) (all []Made, err error) {
 	out, err := s.Exec(ctx, "list-panes", "-a", "-F", "#{pane_id} #{pane_dead} #{?#{&&:#{window_active},#{session_attached}},1,0} #{window_activity} "+
@@ -48,13 +48,13 @@ func (s Server) MadePanes(ctx context.Context, option string) (all []Made, err e
 	return all, nil
 }
 
-// Capture is the text of a pane, with lines that scrolled away.
+// Capture returns the text of a pane, with lines that scrolled away.
 func (s Server) Capture(ctx context.Context, p PaneID, history int) (string, error) {
 	return s.Exec(ctx, "capture-pane", "-p", "-S", fmt.Sprint(-history), "-t", string(p))
 }
 
-// ClosePane removes a pane, with its window and its session where it is the last of it;
-// what runs in it is told to hang up.
+// ClosePane removes a pane, and its window and session if it was the last one there. Its
+// processes get SIGHUP.
 func (s Server) ClosePane(ctx context.Context, p PaneID) error {
 	_, err := s.Exec(ctx, "kill-pane", "-t", string(p))
 	return ignore(err, ErrNotFound)

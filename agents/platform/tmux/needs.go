@@ -4,24 +4,23 @@ import (
 	"context"
 )
 
-// Headline is what the status line of a session says of its run. Style marks
-// (#[...]) are the caller's; text of others has to be free of them.
+// Headline is a run's status in the status line of a session. It may contain style marks
+// (#[...]) of the caller; foreign text in it must not.
 type Headline struct {
 	Full  string
 	Brief string // where there is little room
 	Gate  bool   // a gate waits, which is shown in the monitor
 }
 
-// SetHome tells the keys of a session which pane its monitor is in.
+// SetHome sets the monitor's pane for the keys of a session.
 func (c *Client) SetHome(ctx context.Context, s SessionID, p PaneID) error {
 	_, err := c.Run(ctx, "set-option", "-t", string(s), "--", optHome, string(p))
 	return err
 }
 
-// TellPrefix has the keys that are shown in a session begin with what a person
-// presses to get at it: its prefix, or, where it is shown by a tmux of their own
-// with the same prefix, that one twice. outer is the socket of that tmux; empty:
-// none.
+// TellPrefix sets the prefix that the key help of a session shows: the prefix of cmux's
+// tmux, or, if the person's own tmux around it has the same prefix, that one twice. outer
+// is the socket of the outer tmux; empty: none.
 func (s Server) TellPrefix(ctx context.Context, session SessionID, outer string) error {
 	tell := []string{"set-option", "-u", "-t", string(session), "--", optPrefix}
 	if outer != "" {
@@ -54,8 +53,7 @@ func (b *Board) SetHeadline(ctx context.Context, h Headline) error {
 	return ignore(err, ErrNotFound)
 }
 
-// ShowPane brings a pane to the front of its session; whole fills the window with
-// it.
+// ShowPane brings a pane to the front of its session; whole: zoom it.
 func (s Server) ShowPane(ctx context.Context, p PaneID, whole bool) error {
 	commands := [][]string{{"select-window", "-t", string(p)}, {"select-pane", "-t", string(p)}}
 	if whole {
@@ -65,8 +63,8 @@ func (s Server) ShowPane(ctx context.Context, p PaneID, whole bool) error {
 	return err
 }
 
-// zoomed zooms a pane unless it is the only one or zoomed already. The window is
-// as it was once the key leads away from it.
+// zoomed zooms a pane unless it is the only one or zoomed already. The zoom ends when a key
+// leaves the window.
 func zoomed(p string) []string {
 	return []string{"if-shell", "-F", "-t", p, "#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}",
 		mustText([]string{"resize-pane", "-Z", "-t", p}, []string{"set-option", "-w", "-t", p, "--", optZoomed, "1"})}

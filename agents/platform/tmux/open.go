@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Open starts a node's process and returns its pane: the node's own one where it
-// has one, which comes back into the tiles, else a new one. The pane is the
-// node's from the moment it exists.
+// Open starts a node's process and returns its pane: the node's own if it has one, which
+// returns to the tiled windows, else a new one. The pane belongs to the node from the
+// moment it exists.
 func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 	if n.Name == "" || strings.ContainsAny(n.Name, " \t\r\n") {
 		return "", fmt.Errorf("bad node name %q for a pane", n.Name)
@@ -29,8 +29,8 @@ func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 	}
 	p, err := b.place(ctx, n)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoSpace) {
-		// It is not as it was when last listed: a person closed a window or made
-		// panes small, or the spare has gone.
+		// The window has changed since it was last listed: a person closed it or made panes
+		// small, or the spare has gone.
 		n.Spare = Spare{}
 		clear(b.arranged)
 		if err = b.refresh(ctx); err == nil {
@@ -45,9 +45,8 @@ func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 	return p, nil
 }
 
-// again starts n in its own pane. The respawn goes first: where it is refused,
-// nothing has changed. The lines that scrolled away stay, which are the node's
-// earlier attempts.
+// again starts n in its own pane. The respawn comes first: if tmux refuses it, nothing has
+// changed. Lines that scrolled away, from earlier attempts, stay.
 func (b *Board) again(ctx context.Context, p PaneID, n Node) error {
 	start, err := respawn(p, n.Spec, n.Ended)
 	if err != nil {
@@ -84,12 +83,12 @@ func (b *Board) clear(ctx context.Context) error {
 	return b.refresh(ctx)
 }
 
-// tags are the commands that make p, or the current pane, the node's.
+// tags returns the commands that mark p, or the current pane, as the node's.
 func (b *Board) tags(p PaneID, n Node) [][]string {
 	return append([][]string{setPane(p, optRun, b.cfg.Run), setPane(p, optNode, n.Name)}, n.Label.commands(p)...)
 }
 
-// place starts n in a new pane of the first window with room, or a new window.
+// place starts n in a new pane of the first window with room, or in a new window.
 func (b *Board) place(ctx context.Context, n Node) (PaneID, error) {
 	f, err := b.vacancy(ctx)
 	if err != nil {
@@ -102,7 +101,7 @@ func (b *Board) place(ctx context.Context, n Node) (PaneID, error) {
 		return b.splitInto(ctx, f, n)
 	}
 	if b.cfg.Main != nil && !b.cfg.Apart && !b.hasMain() {
-		// It stands below the agents: its window comes first.
+		// The main pane is below the agents: their window comes first.
 		if err := b.openMain(ctx, kindAgents); err != nil {
 			return "", err
 		}
@@ -128,8 +127,8 @@ func (b *Board) openMain(ctx context.Context, kind string) error {
 	return nil
 }
 
-// vacancy is the first window with room for a pane; nil: none has. What has
-// ended makes way first.
+// vacancy returns the first window with room for a pane; nil: none. It first moves out
+// panes of ended nodes.
 func (b *Board) vacancy(ctx context.Context) (*frame, error) {
 	for tidied := false; ; tidied = true {
 		p := &plan{b: b, frames: b.frames()}
@@ -147,9 +146,9 @@ func (b *Board) vacancy(ctx context.Context) (*frame, error) {
 	}
 }
 
-// window opens a window and tags it and its pane in the same breath: a process
-// killed in between would leave a pane that nobody knows. That is why the new
-// window is current for a moment in which nothing is drawn or typed.
+// window opens a window and marks it and its pane in one step: if the process were killed
+// in between, nobody would know the pane. So the new window is current for a moment in
+// which nothing is drawn or typed.
 func (b *Board) window(ctx context.Context, spec Spec, kind string, tags [][]string) (PaneID, error) {
 	rest, err := spec.args()
 	if err != nil {
@@ -169,7 +168,7 @@ func (b *Board) window(ctx context.Context, spec Spec, kind string, tags [][]str
 	return at.Pane, b.list(ctx)
 }
 
-// splitInto starts n in a new pane of a frame, tiled with it, in one go.
+// splitInto starts n in a new pane of a frame and tiles the frame, in one step.
 func (b *Board) splitInto(ctx context.Context, f *frame, n Node) (PaneID, error) {
 	rest, err := n.Spec.args()
 	if err != nil {
@@ -199,7 +198,7 @@ func (b *Board) splitInto(ctx context.Context, f *frame, n Node) (PaneID, error)
 	if perr != nil {
 		return "", errors.Join(err, perr)
 	}
-	if err != nil || f.zoomed { // the window is not what it was: it is tiled at the next look
+	if err != nil || f.zoomed { // the window has changed: the next Refresh tiles it
 		delete(b.arranged, f.id)
 		return place.Pane, ignore(b.list(ctx), ErrNotFound)
 	}
@@ -208,9 +207,9 @@ func (b *Board) splitInto(ctx context.Context, f *frame, n Node) (PaneID, error)
 	return made.ID, nil
 }
 
-// beside is where a new pane goes in a frame: tmux puts it beside the target in
-// the window's list, which is the order of the layout, so before the main pane
-// or after the last agent.
+// beside returns the target for a new pane in a frame: tmux inserts it beside the target in
+// the window's list, which is the order of the layout. So it goes before the main pane or
+// after the last agent.
 func (b *Board) beside(f *frame) (at int, target *Pane, before bool) {
 	at = len(f.panes)
 	if _, main := b.split(f); main != "" {
@@ -220,8 +219,7 @@ func (b *Board) beside(f *frame) (at int, target *Pane, before bool) {
 	return at, f.panes[at-1], false
 }
 
-// made puts the pane that n is to have into a frame. Where its id is not known
-// yet, tmux goes by the order.
+// made adds n's new pane to a frame. As long as its id is unknown, tmux goes by the order.
 func (b *Board) made(f *frame, at int, n Node) *Pane {
 	made := *f.panes[max(at-1, 0)]
 	made.ID, made.Run, made.Node, made.Dead, made.Active, made.InMode, made.Finished = "%0", b.cfg.Run, n.Name, false, false, false, 0
@@ -229,8 +227,7 @@ func (b *Board) made(f *frame, at int, n Node) *Pane {
 	return &made
 }
 
-// enter takes a pane that is in its place, and its window tiled with it, into
-// what is known.
+// enter records a pane that was placed, and its tiled window.
 func (b *Board) enter(f *frame, made *Pane, at int, target *Pane, n Node) {
 	b.shown[n.Name] = Shown{Label: n.Label}
 	b.panes[n.Name] = made.ID
@@ -238,7 +235,7 @@ func (b *Board) enter(f *frame, made *Pane, at int, target *Pane, n Node) {
 	b.all = slices.Insert(b.all, b.index(target.ID, at == len(f.panes)-1), *made)
 }
 
-// index is where a new pane stands in the list: before or after another.
+// index returns the position of a new pane in the list: before or after another.
 func (b *Board) index(p PaneID, after bool) int {
 	at := slices.IndexFunc(b.all, func(q Pane) bool { return q.ID == p })
 	if after {

@@ -11,8 +11,8 @@ import (
 	"cmux/agents/platform/proc"
 )
 
-// hiddenName is a name for the session of a control client of this process. It
-// says when the process started, so that a client that outlives it is known.
+// hiddenName returns a name for the session of this process's control client. It contains
+// the start time of the process, so that a client that outlives it can be recognized.
 func hiddenName() (string, error) {
 	self, err := proc.Self()
 	if err != nil {
@@ -21,7 +21,7 @@ func hiddenName() (string, error) {
 	return hiddenPrefix + strconv.FormatUint(self.Start, 36) + "-" + strings.ToLower(rand.Text()[:12]), nil
 }
 
-// startedBy says of the command line of a control client of this server when the
+// startedBy returns, from the command line of a control client of this server, when the
 // process that started it had started.
 func (s Server) startedBy(args []string, getenv func(string) string) (start uint64, ok bool) {
 	at := slices.Index(args, "-C")
@@ -32,7 +32,7 @@ func (s Server) startedBy(args []string, getenv func(string) string) (start uint
 	flags := s.flags()
 	i := slices.Index(args[:at], flags[0])
 	if !ok || i < 0 || args[i+1] != flags[1] || getenv(socketsVar) != proc.Getenv(s.env(), socketsVar) {
-		return 0, false // nothing of cmux's, or of another server
+		return 0, false // not cmux's, or of another server
 	}
 	if recorded, _, dated := strings.Cut(name, "-"); dated {
 		start, _ = strconv.ParseUint(recorded, 36, 64)
@@ -40,16 +40,15 @@ func (s Server) startedBy(args []string, getenv func(string) string) (start uint
 	return start, true
 }
 
-// socketsVar names the folder of the sockets that have only a name.
+// socketsVar is the variable with the folder of sockets that have only a name.
 const socketsVar = "TMUX_TMPDIR"
 
-// Orphans are control clients of the server whose process has gone. Nobody hears
-// or tells them anything any more. One that tmux cannot get rid of, because it
-// still has something for it, keeps its server from ending, also from ending
-// when told to; the server then takes no commands.
+// Orphans returns the server's control clients whose process has gone. Nobody reads from or
+// writes to them any more. If tmux cannot remove one because it still has output for it,
+// the server cannot end, even when told to, and accepts no commands.
 func (s Server) Orphans() ([]proc.Process, error) { return proc.Abandoned(s.startedBy) }
 
-// endOrphans makes way for a new client.
+// endOrphans kills orphans before a new client connects.
 func (s Server) endOrphans(ctx context.Context) error {
 	orphans, err := s.Orphans()
 	if err == nil {

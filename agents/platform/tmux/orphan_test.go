@@ -14,8 +14,8 @@ import (
 	"cmux/agents/platform/proc"
 )
 
-// A process that is killed reads no more, whatever there is for it: its client
-// goes all the same, and so does the server that it had started.
+// A killed process reads no more, but its client still ends, and so does the server that it
+// started.
 func TestClientOfAKilledProcess(t *testing.T) {
 	s := newServer(t)
 	if err := s.writeConfig(); err != nil {
@@ -28,7 +28,7 @@ func TestClientOfAKilledProcess(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.cmd.Wait() }()
 	t.Cleanup(func() { c.cmd.Process.Kill() })
-	// What the end of a process closes, before it has read anything.
+	// Close what the end of a process closes, before it has read anything.
 	c.stdout.Close()
 	c.stdin.Close()
 	select {
@@ -44,8 +44,8 @@ func TestClientOfAKilledProcess(t *testing.T) {
 	})
 }
 
-// A client that is left nevertheless, one that tmux cannot write to, wedges its
-// server. It is known for what it is, and the next connection works.
+// If a client remains that tmux cannot write to, its server is stuck. The next connection
+// recognizes and ends that client.
 func TestOrphanIsEnded(t *testing.T) {
 	for _, how := range []string{"its session ended", "the server was told to end"} {
 		t.Run(how, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestOrphanIsEnded(t *testing.T) {
 	}
 }
 
-// The clients of living processes are nobody's orphans.
+// The clients of living processes are not orphans.
 func TestLivingClientIsNoOrphan(t *testing.T) {
 	s := newServer(t)
 	c := connect(t, s, nil)
@@ -113,16 +113,16 @@ func TestLivingClientIsNoOrphan(t *testing.T) {
 	run(t, c, "list-sessions")
 }
 
-// orphan starts a control client that tmux cannot write to, by a shell that then
-// ends: what an older cmux left when it was killed.
+// orphan starts a control client that tmux cannot write to, from a shell that then ends, as
+// an older cmux left it when it was killed.
 func orphan(t *testing.T, s Server) (pid int) {
 	t.Helper()
 	control, err := s.control(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The process whose end orphans it is this shell; the name that control gave
-	// is this process's, and that is not its parent.
+	// This shell's end orphans the client; the name that control chose has this process's
+	// time, which is not its parent.
 	sh := exec.Command("sh", append([]string{"-c", `"$@" <&3 >&4 3<&- 4>&- & echo $!`, "sh"}, control.Args...)...)
 	sh.Env, sh.Dir = control.Env, "/"
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

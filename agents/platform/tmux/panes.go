@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Ids as tmux gives them out, never used twice in a server's life.
+// Ids as tmux assigns them; a server never reuses one.
 type (
 	SessionID string // $0
 	WindowID  string // @0
 	PaneID    string // %0
 )
 
-// Pane is what tmux knows of a pane.
+// Pane is the state of a pane in tmux.
 type Pane struct {
 	ID           PaneID
 	Window       WindowID
 	Session      SessionID
 	Dead         bool // the process ended and its output was read to the end
-	DeadStatus   int  // its exit code; -1 where tmux does not know
+	DeadStatus   int  // exit code; -1: unknown
 	PID          int
 	InMode       bool // copy mode or the like: keys do not reach the program
 	Width        int  // cells
@@ -33,8 +33,8 @@ type Pane struct {
 	WindowWidth  int
 	WindowHeight int
 	Zoomed       bool      // a pane of the window is zoomed
-	Viewed       bool      // its window is the one that people see who are attached
-	Active       bool      // keys typed in its window go to it
+	Viewed       bool      // its window is the current one of an attached client
+	Active       bool      // it gets the keys typed in its window
 	Typed        time.Time // when somebody last typed in the session
 	WindowName   string
 	Kind         string // of a Board's window: what stands in it
@@ -44,7 +44,7 @@ type Pane struct {
 	Monitor      bool   // a run is carried and shown in it
 }
 
-// What ListPanes asks for, one space between fields; no field but the last holds a space.
+// The fields of ListPanes, with one space between them; only the last may contain spaces.
 const paneFormat = "#{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} #{pane_pid} #{pane_in_mode} " +
 	"#{pane_width} #{pane_height} #{window_width} #{window_height} #{window_zoomed_flag} " +
 	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "} #{?#{" + MonitorOption + "},1,0} " +
@@ -110,14 +110,14 @@ func (c *Client) WindowPanes(ctx context.Context, w WindowID) ([]Pane, error) {
 	return c.listPanes(ctx, "-t", string(w))
 }
 
-// Spec is what a new pane runs.
+// Spec is the process of a new pane.
 type Spec struct {
 	Dir  string   // an existing directory, absolute
 	Argv []string // executed without a shell; empty: the person's shell
 }
 
-// args is the end of a command that starts a pane. tmux would start in the
-// home directory where Dir does not exist.
+// args returns the end of a command that starts a pane. It checks Dir, because tmux would
+// start in the home directory if Dir does not exist.
 func (s Spec) args() ([]string, error) {
 	if !filepath.IsAbs(s.Dir) {
 		return nil, fmt.Errorf("a pane needs an absolute directory, not %q", s.Dir)
@@ -130,7 +130,7 @@ func (s Spec) args() ([]string, error) {
 	return append([]string{"-c", formatLiteral(s.Dir), "--"}, program(s.Argv)...), nil
 }
 
-// Place is where a new pane is.
+// Place identifies a new pane.
 type Place struct {
 	Session SessionID
 	Window  WindowID
@@ -139,14 +139,14 @@ type Place struct {
 
 const placeFormat = "#{session_id} #{window_id} #{pane_id}"
 
-// Marks are options that tell whose something is, by name. They are set in the
-// same breath in which it is made: whoever is killed then has made it with its
-// marks, or not at all.
+// Marks are options that record the owner of a pane, window or session, by name. They are
+// set together with its creation: if the process is killed, the object exists with its
+// marks or not at all.
 type Marks struct {
 	Session, Pane map[string]string
 }
 
-// commands sets the marks of what was made last, which is at target.
+// commands returns the commands that set the marks on the newest object, at target.
 func (m Marks) commands(target string) (all [][]string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Session)) {
 		all = append(all, []string{"set-option", "-t", target, "--", name, m.Session[name]})
@@ -157,8 +157,8 @@ func (m Marks) commands(target string) (all [][]string) {
 	return all
 }
 
-// create makes what args say in the background, with its marks; target is where
-// it then is.
+// create makes a window or session in the background, with its marks; target identifies it
+// afterwards.
 func (c *Client) create(ctx context.Context, spec Spec, target string, marks Marks, args ...string) (Place, error) {
 	rest, err := spec.args()
 	if err != nil {
@@ -180,8 +180,8 @@ func parsePlace(out string) (Place, error) {
 	return Place{SessionID(f[0]), WindowID(f[1]), PaneID(f[2])}, nil
 }
 
-// NewSession makes a session of DefaultWidth x DefaultHeight whose first window
-// runs spec. The name is of [A-Za-z0-9_-]; ErrSessionExists when it is taken.
+// NewSession makes a session of DefaultWidth x DefaultHeight whose first window runs spec.
+// The name may contain [A-Za-z0-9_-]; the error is ErrSessionExists if it is in use.
 func (c *Client) NewSession(ctx context.Context, name, window string, spec Spec, marks Marks) (Place, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 		return Place{}, fmt.Errorf("bad tmux session name %q: use letters, digits, _ and -", name)
@@ -190,7 +190,7 @@ func (c *Client) NewSession(ctx context.Context, name, window string, spec Spec,
 	return c.create(ctx, spec, "="+name+":", marks, append(args, "-x", strconv.Itoa(DefaultWidth), "-y", strconv.Itoa(DefaultHeight))...)
 }
 
-// NewWindow makes a window in the background, behind all others of the session.
+// NewWindow makes a window in the background, after all others of the session.
 func (c *Client) NewWindow(ctx context.Context, s SessionID, name string, spec Spec, marks Marks) (Place, error) {
 	last := string(s) + ":{end}"
 	if _, err := c.sequence(ctx, c.server.personOf(string(s))...); err != nil {
@@ -199,8 +199,8 @@ func (c *Client) NewWindow(ctx context.Context, s SessionID, name string, spec S
 	return c.create(ctx, spec, last, marks, "new-window", "-a", "-t", last, "-n", formatLiteral(name))
 }
 
-// RespawnPane starts spec in a pane whose process has ended; ErrPaneActive when
-// it has not. With kill it is ended first.
+// RespawnPane starts spec in a pane whose process has ended; otherwise the error is
+// ErrPaneActive. With kill, the process is ended first.
 func (c *Client) RespawnPane(ctx context.Context, p PaneID, spec Spec, kill bool) error {
 	args, err := respawn(p, spec, kill)
 	if err != nil {
@@ -222,7 +222,7 @@ func respawn(p PaneID, spec Spec, kill bool) ([]string, error) {
 	return append(args, rest...), nil
 }
 
-// KillPane ends a pane and what runs in it.
+// KillPane removes a pane and ends its processes.
 func (c *Client) KillPane(ctx context.Context, p PaneID) error {
 	_, err := c.Run(ctx, "kill-pane", "-t", string(p))
 	return err
@@ -234,8 +234,7 @@ func (c *Client) KillSession(ctx context.Context, s SessionID) error {
 	return err
 }
 
-// FindSession is the id of the session of exactly this name; ErrNotFound where
-// there is none.
+// FindSession returns the id of the session with exactly this name, or ErrNotFound.
 func (c *Client) FindSession(ctx context.Context, name string) (SessionID, error) {
 	out, err := c.Run(ctx, "display-message", "-p", "-t", "="+name+":", "#{session_id} #{session_name}")
 	if err != nil {
@@ -259,19 +258,19 @@ func (c *Client) SetOption(ctx context.Context, p PaneID, name, value string) er
 	return err
 }
 
-// Option is the value of an option of a pane; empty when unset. tmux replaces
-// control characters.
+// Option returns the value of a pane's option; empty if unset. tmux replaces control
+// characters.
 func (c *Client) Option(ctx context.Context, p PaneID, name string) (string, error) {
 	return c.Run(ctx, "show-options", "-pqv", "-t", string(p), "--", name)
 }
 
-// CapturePane is the text of a pane: what is visible, below up to history lines
-// that scrolled away.
+// CapturePane returns the text of a pane: the visible lines, after up to history lines that
+// scrolled away.
 func (c *Client) CapturePane(ctx context.Context, p PaneID, history int) (string, error) {
 	return c.Run(ctx, "capture-pane", "-p", "-t", string(p), "-S", strconv.Itoa(-history))
 }
 
-// Message shows a line to everyone who is attached to the session.
+// Message shows a line to all clients attached to the session.
 func (c *Client) Message(ctx context.Context, s SessionID, text string) error {
 	clients, err := c.Run(ctx, "list-clients", "-t", string(s), "-F", "#{client_name}")
 	if err != nil || clients == "" {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// typing is how long the pane that a person typed in stays where it is after its
-// process has ended: what is typed next would go to another agent.
+// typing is how long a pane stays where it is after its process has ended if a person typed
+// in it: the next keys would go to another agent.
 const typing = 10 * time.Second
 
 // role is what a pane is for a Board.
 type role uint8
 
 const (
-	rolePerson role = iota // a person's own: it is left where it is
+	rolePerson role = iota // the person's own pane: it stays where it is
 	roleMain
 	roleLive
 	roleEnded
@@ -38,22 +38,22 @@ func (b *Board) role(p *Pane) role {
 	return roleLive
 }
 
-// frame is a window of the board, as it is or is to be.
+// frame is a window of the board, existing or planned.
 type frame struct {
-	id     WindowID // empty: it is made of its first pane
+	id     WindowID // empty: its first pane will become it
 	kind   string
 	name   string
 	width  int
 	height int
-	room   [2]int // the width and height that panes have to fit into
+	room   [2]int // width and height available to panes
 	zoomed bool
 	viewed bool
 	panes  []*Pane // in tmux's order, which is the layout's
 	joins  int
-	lost   int // the last stage in which a pane left it, from 1
+	lost   int // last stage in which a pane left it, from 1
 }
 
-// first is a pane of the frame, by which tmux finds its window; empty: none.
+// first returns a pane of the frame, by which tmux finds its window; empty: none.
 func (f *frame) first() PaneID {
 	if len(f.panes) == 0 {
 		return ""
@@ -61,16 +61,15 @@ func (f *frame) first() PaneID {
 	return f.panes[0].ID
 }
 
-// frames are the windows of the board, in order of their making. tmux gives a
-// window the size of the terminal only when people come to see it: what fits is
-// told by the one that they look at.
+// frames returns the windows of the board, oldest first. tmux gives a window the size of
+// the terminal only when a client shows it, so the current window's size decides what fits.
 func (b *Board) frames() []*frame {
 	var all []*frame
 	seen := slices.IndexFunc(b.all, func(p Pane) bool { return p.Viewed })
 	for i := range b.all {
 		p := &b.all[i]
 		if p.Kind == "" {
-			continue // the monitor, or a person's own
+			continue // the monitor, or a person's window
 		}
 		at := slices.IndexFunc(all, func(f *frame) bool { return f.id == p.Window })
 		if at < 0 {
@@ -92,17 +91,17 @@ func (b *Board) frames() []*frame {
 	return all
 }
 
-// plan is what it takes to have every pane in its place.
+// plan is the changes that put every pane in its place.
 type plan struct {
 	b      *Board
 	frames []*frame
-	stages [][][][]string // lines of commands that are sent together, and those after them
+	stages [][][][]string // lines of commands; a stage is sent when the one before has ended
 	moved  bool
-	tiled  map[PaneID]string // by first pane: what its window was tiled for
+	tiled  map[PaneID]string // by first pane: the state for which its window was tiled
 }
 
-// plan finds out which panes stand in the wrong window and which windows are not
-// tiled, from what was listed last.
+// plan finds the panes in the wrong window and the windows that are not tiled, from the
+// last listing.
 func (b *Board) plan(now time.Time) *plan {
 	p := &plan{b: b, frames: b.frames(), tiled: map[PaneID]string{}, stages: make([][][][]string, 1)}
 	p.drop()
@@ -119,8 +118,8 @@ func (b *Board) plan(now time.Time) *plan {
 	return p
 }
 
-// drop closes the panes of ended nodes beyond those that are kept: first of
-// those that ended well, oldest first.
+// drop closes the panes of ended nodes beyond the limit: successful ones first, oldest
+// first.
 func (p *plan) drop() {
 	var ended []*Pane
 	for _, f := range p.frames {
@@ -156,9 +155,9 @@ func (p *plan) drop() {
 	}
 }
 
-// leave moves what has ended out of the tiles, what was started again back into
-// them, and the main pane to where it belongs. It returns a pane to show where
-// the window that people see is left empty.
+// leave moves panes of ended nodes out of the tiled windows, panes of restarted nodes back,
+// and the main pane to its place. It returns a pane to show if the current window becomes
+// empty.
 func (p *plan) leave(now time.Time) (follow *Pane) {
 	for _, f := range slices.Clone(p.frames) {
 		if f.zoomed {
@@ -183,7 +182,7 @@ func (p *plan) leave(now time.Time) (follow *Pane) {
 		}
 		if len(goes) == len(f.panes) && f.kind == kindAgents && p.find(kindEnded) == nil &&
 			!slices.ContainsFunc(goes, func(pane *Pane) bool { return p.b.role(pane) != roleEnded }) {
-			// All have ended: it becomes the window of ended ones as it stands.
+			// All have ended: the window becomes the one for ended nodes.
 			f.kind, f.name = kindEnded, kindEnded
 			p.moved, follow = true, nil
 			p.do([][]string{{"rename-window", "-t", string(f.id), f.name}, setKind(f.first(), kindEnded)})
@@ -203,8 +202,8 @@ func (p *plan) leave(now time.Time) (follow *Pane) {
 	return follow
 }
 
-// crowd moves panes that a window has no room for to others, as after a smaller
-// terminal attached: the last ones, but none that a person is at.
+// crowd moves panes out of a window that has too little room for them, for example after a
+// smaller terminal attached: the last ones, but none that a person uses.
 func (p *plan) crowd() {
 	for _, f := range slices.Clone(p.frames) {
 		if f.zoomed || f.kind == kindMain {
@@ -224,8 +223,8 @@ func (p *plan) crowd() {
 	}
 }
 
-// merge moves the panes of the last window of agents to others that have room
-// for all of them, unless people look at it. It reports whether it did.
+// merge moves the panes of the last window of agents to others that have room for all of
+// them, unless a client shows it. It reports whether it did.
 func (p *plan) merge() bool {
 	var open []*frame
 	for _, f := range p.frames {
@@ -248,18 +247,18 @@ func (p *plan) merge() bool {
 		return false
 	}
 	for _, pane := range slices.Clone(last.panes) {
-		p.move(pane, kindAgents) // to an earlier one: those come first
+		p.move(pane, kindAgents) // to an earlier window: those come first
 	}
 	return true
 }
 
-// room is for how many more panes a frame has room, below 0 when it has too many.
+// room returns for how many more panes a frame has room, below 0 if it has too many.
 func (p *plan) room(f *frame) int {
 	agents, main := p.b.split(f)
 	return p.b.tileOf(f.kind).Capacity(f.room[0], f.room[1], main != "") - len(agents)
 }
 
-// find is a frame of that kind with room for a pane; nil: there is none.
+// find returns a frame of that kind with room for a pane; nil: there is none.
 func (p *plan) find(kind string) *frame {
 	for _, f := range p.frames {
 		if f.kind == kind && !f.zoomed && len(f.panes) > 0 && p.room(f) > 0 {
@@ -269,10 +268,10 @@ func (p *plan) find(kind string) *frame {
 	return nil
 }
 
-// take takes a pane out of its frame, which it returns. What makes it leave is
-// what is done next. tmux 3.3a tells control clients which pane of a window is
-// the active one a little later, and dies when there is none by then: the last
-// pane of a window leaves in a stage of its own.
+// take removes a pane from its frame and returns the frame. The caller's next command moves
+// the pane in tmux. tmux 3.3a reports the active pane of a window to control clients a
+// little later, and crashes if there is none by then: so the last pane of a window leaves
+// in its own stage.
 func (p *plan) take(pane *Pane) (from *frame) {
 	for _, f := range p.frames {
 		if k := slices.Index(f.panes, pane); k >= 0 {
@@ -292,7 +291,7 @@ func (p *plan) do(line [][]string) {
 	p.stages[last] = append(p.stages[last], line)
 }
 
-// carryOut has tmux carry the plan out.
+// carryOut runs the plan in tmux.
 func (p *plan) carryOut(ctx context.Context) error {
 	for _, lines := range p.stages {
 		if err := p.b.carryOut(ctx, lines); err != nil {
@@ -302,7 +301,7 @@ func (p *plan) carryOut(ctx context.Context) error {
 	return nil
 }
 
-// move moves a pane to a window of that kind with room, or a new one.
+// move moves a pane to a window of that kind with room, or to a new one.
 func (p *plan) move(pane *Pane, kind string) {
 	p.moved = true
 	to := p.find(kind)
@@ -316,8 +315,8 @@ func (p *plan) move(pane *Pane, kind string) {
 		})
 		return
 	}
-	// The whole width at the bottom: there is room for that whatever the tiles are.
-	// The order of tmux's list is that of the layout, the main pane last.
+	// At the bottom in full width there is room whatever the tiles are. The order of tmux's
+	// list is that of the layout, the main pane last.
 	join := []string{"join-pane", "-d", "-f", "-v", "-l", "2", "-s", string(pane.ID)}
 	at := len(to.panes)
 	if _, main := p.b.split(to); main != "" {
@@ -328,7 +327,7 @@ func (p *plan) move(pane *Pane, kind string) {
 	}
 	to.panes = slices.Insert(to.panes, at, pane)
 	line := [][]string{join}
-	if to.joins++; to.joins%4 == 0 { // so that there is room for the next
+	if to.joins++; to.joins%4 == 0 { // to make room for the next
 		if layout, _ := p.b.layout(to); layout != "" {
 			line = append(line, []string{"select-layout", "-t", string(to.first()), layout})
 		}
@@ -336,7 +335,7 @@ func (p *plan) move(pane *Pane, kind string) {
 	p.do(line)
 }
 
-// name is the first name of that kind which no window has.
+// name returns the first unused name for a window of that kind.
 func (p *plan) name(kind string) string {
 	for k := 1; ; k++ {
 		name := kind
@@ -349,13 +348,13 @@ func (p *plan) name(kind string) string {
 	}
 }
 
-// tile tiles a window unless its size and panes are those it was last tiled for.
-// A zoomed window is left for later: tiling would end the zoom.
+// tile tiles a window unless its size and panes have not changed since. It does not tile a
+// zoomed window, because that would end the zoom.
 func (p *plan) tile(f *frame) {
 	if len(f.panes) == 0 || f.zoomed {
 		return
 	}
-	// Whatever a person did with it, the main pane stands at the bottom.
+	// The main pane goes to the bottom, even if a person moved it.
 	if _, main := p.b.split(f); main != "" && f.panes[len(f.panes)-1].ID != main {
 		at, last := slices.IndexFunc(f.panes, func(q *Pane) bool { return q.ID == main }), len(f.panes)-1
 		p.do([][]string{{"swap-pane", "-d", "-s", string(main), "-t", string(f.panes[last].ID)}})
@@ -364,13 +363,13 @@ func (p *plan) tile(f *frame) {
 	}
 	layout, key := p.b.layout(f)
 	if layout == "" || f.id != "" && p.b.arranged[f.id] == key {
-		return // or too small to tile; tmux's own squeezing has to do
+		return // or too small to tile: tmux's own layout stays
 	}
 	p.tiled[f.first()] = key
 	p.do([][]string{{"select-layout", "-t", string(f.first()), layout}})
 }
 
-// tileOf is the least size of panes in a window of that kind.
+// tileOf returns the minimum size of panes in a window of that kind.
 func (b *Board) tileOf(kind string) Tile {
 	if kind == kindEnded {
 		return endedTile
@@ -378,7 +377,7 @@ func (b *Board) tileOf(kind string) Tile {
 	return b.cfg.Tile
 }
 
-// split is the panes of a frame without the main pane, and that one.
+// split returns the panes of a frame without the main pane, and the main pane.
 func (b *Board) split(f *frame) (agents []PaneID, main PaneID) {
 	for _, p := range f.panes {
 		if main == "" && b.role(p) == roleMain && f.kind == kindAgents {
@@ -390,8 +389,8 @@ func (b *Board) split(f *frame) (agents []PaneID, main PaneID) {
 	return agents, main
 }
 
-// layout is how a frame is to be tiled, empty when it is too small for that, and
-// what makes it differ from another.
+// layout returns the layout of a frame, empty if the frame is too small for one, and a key
+// that identifies it.
 func (b *Board) layout(f *frame) (layout, key string) {
 	agents, main := b.split(f)
 	layout, err := b.tileOf(f.kind).Layout(f.width, f.height, agents, main)

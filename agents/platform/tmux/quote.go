@@ -8,8 +8,8 @@ import (
 
 var errNUL = errors.New("a tmux argument cannot hold a NUL byte")
 
-// quote writes one argument in tmux's command language, on one line, such that
-// tmux reads back exactly its bytes.
+// quote quotes one argument in tmux's command language, on one line, so that tmux reads
+// back exactly its bytes.
 func quote(arg string) (string, error) {
 	if strings.IndexByte(arg, 0) >= 0 {
 		return "", errNUL
@@ -27,8 +27,8 @@ func quote(arg string) (string, error) {
 	b.WriteByte('"')
 	for i := 0; i < len(arg); i++ {
 		switch c := arg[i]; {
-		// At the start of a string ~ means home, even quoted; tmux's reader takes
-		// a byte of 255 for the end.
+		// At the start of a string ~ means home, even in quotes. tmux's parser reads a byte
+		// of 255 as the end.
 		case c < ' ' || c == 0x7f || c == '~' || c == 0xff:
 			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
 		case c == '"' || c == '\\' || c == '$':
@@ -41,8 +41,8 @@ func quote(arg string) (string, error) {
 	return b.String(), nil
 }
 
-// commandText joins commands into one line of tmux's command language. tmux
-// runs them in turn and drops the rest at the first error.
+// commandText joins commands into one line of tmux's command language. tmux runs them in
+// order up to the first error.
 func commandText(commands ...[]string) (string, error) {
 	var b strings.Builder
 	for i, args := range commands {
@@ -63,8 +63,8 @@ func commandText(commands ...[]string) (string, error) {
 	return b.String(), nil
 }
 
-// processArgs is args for the command line of a tmux process, where a ; at the
-// end of any argument would end the command.
+// processArgs returns args for the command line of a tmux process, where a ; at the end of
+// an argument would end the command.
 func processArgs(args []string) []string {
 	out := make([]string, len(args))
 	for i, a := range args {
@@ -76,9 +76,9 @@ func processArgs(args []string) []string {
 	return out
 }
 
-// formatLiteral protects text in an argument that tmux expands as a format
-// (-c, -n), where #(cmd) would even run a command. Number signs before a [ are
-// left: tmux does not expand them.
+// formatLiteral protects text in an argument that tmux expands as a format (-c, -n), where
+// #(cmd) would even run a command. It keeps number signs before a [, which tmux does not
+// expand.
 func formatLiteral(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -101,7 +101,7 @@ func formatLiteral(s string) string {
 	return b.String()
 }
 
-// labelText protects text that tmux draws: no styles (#[...]), no control
+// labelText returns text that tmux draws unchanged: no styles (#[...]), no control
 // characters, at most 200 characters.
 func labelText(s string) string {
 	const most = 200
@@ -123,8 +123,8 @@ func labelText(s string) string {
 	return b.String()
 }
 
-// program is argv such that tmux executes it directly: a single argument would
-// go through a shell.
+// program returns argv so that tmux executes it directly: tmux passes a single argument to
+// a shell.
 func program(argv []string) []string {
 	if len(argv) == 1 {
 		return []string{"/bin/sh", "-c", `exec "$0"`, argv[0]}

@@ -14,24 +14,24 @@ import (
 	"sync"
 )
 
-// The oldest tmux that has what this package uses: -f of new-session, -N,
-// pane hooks, arithmetic in formats.
+// The oldest tmux with the features of this package: -f of new-session, -N, pane hooks,
+// arithmetic in formats.
 const minMajor, minMinor = 3, 2
 
-// Server names a private tmux server. It is not started before the first
-// [Server.Connect], and ends with its last session.
+// Server identifies a private tmux server. The first [Server.Connect] starts it; it ends
+// with its last session.
 type Server struct {
-	// Socket is the socket's name (tmux -L), or its path (tmux -S) if it holds
-	// a slash. Names live below TMUX_TMPDIR.
+	// Socket is the socket's name (tmux -L), or its path (tmux -S) if it contains a slash.
+	// Names are in TMUX_TMPDIR.
 	Socket string
 	// Config is the absolute path of cmux's tmux.conf, which Connect writes.
 	Config string
-	// Env is the environment of tmux processes, and so of the server when it
-	// is started; nil means the caller's own. TMUX and TMUX_PANE are removed.
+	// Env is the environment of tmux processes, and of the server if one of them starts it;
+	// nil: the caller's. TMUX and TMUX_PANE are removed.
 	Env []string
 }
 
-// flags selects the server.
+// flags returns the arguments that select the server.
 func (s Server) flags() []string {
 	if strings.Contains(s.Socket, "/") {
 		return []string{"-S", s.Socket}
@@ -55,11 +55,11 @@ func (s Server) env() []string {
 	return out
 }
 
-// person is the variables by which a process finds what belongs to the person
-// (package seal). A server has those of whoever started it; a session has to have
-// those of whoever started what is in it.
+// person returns the variables by which a process finds the person's files (package seal).
+// A server has those of the process that started it; a session must have those of the
+// process that created it.
 func (s Server) person() []string {
-	vars := []string{"XDG_STATE_HOME="} // an empty one counts as none
+	vars := []string{"XDG_STATE_HOME="} // empty counts as unset
 	for _, kv := range s.env() {
 		switch name, _, _ := strings.Cut(kv, "="); name {
 		case "HOME":
@@ -71,7 +71,7 @@ func (s Server) person() []string {
 	return vars
 }
 
-// personFlags gives them to a new session, whatever is started in it later.
+// personFlags sets them in a new session, for everything that starts in it later.
 func (s Server) personFlags() (flags []string) {
 	for _, kv := range s.person() {
 		flags = append(flags, "-e", kv)
@@ -79,7 +79,7 @@ func (s Server) personFlags() (flags []string) {
 	return flags
 }
 
-// personOf gives them to the session of a target.
+// personOf sets them in the session of a target.
 func (s Server) personOf(target string) (commands [][]string) {
 	for _, kv := range s.person() {
 		name, value, _ := strings.Cut(kv, "=")
@@ -88,8 +88,8 @@ func (s Server) personOf(target string) (commands [][]string) {
 	return commands
 }
 
-// command is a tmux process on the server. It runs in the root directory: a
-// server keeps the directory it was started in for its whole life.
+// command returns a tmux process on the server. It runs in the root directory, because a
+// server keeps its start directory for its whole life.
 func (s Server) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	path, err := lookTmux()
 	if err != nil {
@@ -128,8 +128,8 @@ func Check(ctx context.Context) error {
 
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^tmux (?:next-)?(\d+)\.(\d+)`) })
 
-// checkVersion judges the output of tmux -V. Development builds without a
-// number ("tmux master", "tmux openbsd-7.4") pass.
+// checkVersion checks the output of tmux -V. Development builds without a number ("tmux
+// master", "tmux openbsd-7.4") are accepted.
 func checkVersion(v string) error {
 	m := versionNumber().FindStringSubmatch(v)
 	if m == nil {
@@ -146,15 +146,14 @@ func checkVersion(v string) error {
 	return nil
 }
 
-// Exec runs one command in a tmux process of its own and returns what it
-// printed. It never starts a server: without one the error is ErrNoServer. For
-// more than a command or two, Connect.
+// Exec runs one command in a new tmux process and returns its output. It never starts a
+// server: without one the error is ErrNoServer. For more than a command or two, use
+// Connect.
 func (s Server) Exec(ctx context.Context, args ...string) (string, error) {
 	return s.ExecAll(ctx, args)
 }
 
-// ExecAll is Exec for several commands, which the server carries out with
-// nothing in between.
+// ExecAll is Exec for several commands, which the server runs without interruption.
 func (s Server) ExecAll(ctx context.Context, commands ...[]string) (string, error) {
 	line := []string{"-N"}
 	for i, args := range commands {
@@ -181,7 +180,7 @@ func (s Server) ExecAll(ctx context.Context, commands ...[]string) (string, erro
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
 }
 
-// HasSession reports whether the server runs and has a session of this name.
+// HasSession reports whether the server runs and has a session with this name.
 func (s Server) HasSession(ctx context.Context, name string) (bool, error) {
 	_, err := s.Exec(ctx, "has-session", "-t", "="+name)
 	if errors.Is(err, ErrNoServer) || errors.Is(err, ErrNotFound) {
@@ -190,8 +189,8 @@ func (s Server) HasSession(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// AttachArgs is the command that attaches a terminal to a session, for exec
-// from outside tmux or as the command of a window of another tmux server.
+// AttachArgs returns the command that attaches a terminal to a session, for exec from
+// outside tmux or as the command of a window of another tmux server.
 func (s Server) AttachArgs(session SessionID) ([]string, error) {
 	path, err := lookTmux()
 	if err != nil {
@@ -207,8 +206,8 @@ func (s Server) AttachArgs(session SessionID) ([]string, error) {
 	return append(args, "attach-session", "-t", string(session)), nil
 }
 
-// AttachInsideArgs is the command that, run with the environment of a pane of
-// the person's own tmux, opens a window there that shows the session.
+// AttachInsideArgs returns a command that opens a window with the session in the person's
+// own tmux. Run it with the environment of a pane there.
 func (s Server) AttachInsideArgs(session SessionID, window string) ([]string, error) {
 	attach, err := s.AttachArgs(session)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Spare is a process that was started ahead of need, in a pane of its own out
-// of sight. It waits for a line, typed into its terminal, that says whose it is.
+// Spare is a process started in advance, in a hidden pane. It waits for a line on its
+// terminal that names its node.
 type Spare struct {
 	Pane PaneID
-	Word string // the line that makes it the node's
+	Word string // the line that assigns it to the node
 }
 
-// Spare starts spec out of sight, in the session of this client, and ends with
-// it unless a Board has made it a node's by then.
+// Spare starts spec in the hidden session of this client. The process ends with the client
+// unless a Board has assigned it to a node by then.
 func (c *Client) Spare(ctx context.Context, spec Spec) (PaneID, error) {
 	rest, err := spec.args()
 	if err != nil {
@@ -22,7 +22,7 @@ func (c *Client) Spare(ctx context.Context, spec Spec) (PaneID, error) {
 	}
 	at := string(c.session) + ":"
 	out, err := c.sequence(ctx,
-		// The word for one is not for the others, whatever a person has set.
+		// The word for one spare must not reach others, whatever the person has set.
 		[]string{"set-option", "-w", "-t", at, "synchronize-panes", "off"},
 		append([]string{"split-window", "-d", "-P", "-F", "#{pane_id}", "-t", at}, rest...))
 	if err != nil {
@@ -31,10 +31,10 @@ func (c *Client) Spare(ctx context.Context, spec Spec) (PaneID, error) {
 	return PaneID(out[1]), nil
 }
 
-// engage makes a spare process the node's and carries out what brings its pane
-// onto the board, all in one go: whoever is killed meanwhile leaves a spare, or
-// a node's pane in its place. A spare that died meanwhile is started anew as the
-// node's own process. An error that wraps errUnplaced is of the placing alone.
+// engage assigns a spare process to the node and runs the commands that place its pane on
+// the board, in one step: if the process is killed, there is a spare or a placed pane of
+// the node. If the spare has died, engage starts the node's own process instead. An error
+// that wraps errUnplaced concerns only the placing.
 func (b *Board) engage(ctx context.Context, n Node, placing ...[]string) error {
 	p := n.Spare.Pane
 	again, err := respawn(p, n.Spec, true)
@@ -42,7 +42,8 @@ func (b *Board) engage(ctx context.Context, n Node, placing ...[]string) error {
 		return err
 	}
 	call := append(b.tags(p, n),
-		// Before it joins others in a window, where a person may have keys sent to all.
+		// Before it joins others in a window, where the person may have keys sent to all
+		// panes.
 		[]string{"send-keys", "-t", string(p), "-l", "--", n.Spare.Word},
 		[]string{"send-keys", "-t", string(p), "Enter"},
 		[]string{"display-message", "-p", "-t", string(p), "#{pane_dead}"})
@@ -66,7 +67,7 @@ func (b *Board) engage(ctx context.Context, n Node, placing ...[]string) error {
 
 var errUnplaced = errors.New("the pane could not be placed")
 
-// spareInto has a spare process in a new pane of a frame, tiled with it.
+// spareInto places a spare process in a new pane of a frame and tiles the frame.
 func (b *Board) spareInto(ctx context.Context, f *frame, n Node) (PaneID, error) {
 	at, target, before := b.beside(f)
 	join := []string{"join-pane", "-d", "-v"}
@@ -80,7 +81,7 @@ func (b *Board) spareInto(ctx context.Context, f *frame, n Node) (PaneID, error)
 		placing = append(placing, []string{"select-layout", "-t", string(target.ID), layout})
 	}
 	err := b.engage(ctx, n, placing...)
-	if errors.Is(err, errUnplaced) { // a person changed the window: it is tiled at the next look
+	if errors.Is(err, errUnplaced) { // a person changed the window: the next Refresh tiles it
 		delete(b.arranged, f.id)
 		return n.Spare.Pane, b.ashore(ctx, n.Spare.Pane)
 	}
@@ -91,8 +92,7 @@ func (b *Board) spareInto(ctx context.Context, f *frame, n Node) (PaneID, error)
 	return made.ID, nil
 }
 
-// ashore gives a node's pane that is still out of sight a window, where there
-// is always room.
+// ashore gives a node's pane that is still hidden a new window, which always has room.
 func (b *Board) ashore(ctx context.Context, p PaneID) error {
 	if err := b.list(ctx); err != nil || slices.ContainsFunc(b.all, func(q Pane) bool { return q.ID == p }) {
 		return err

@@ -9,7 +9,7 @@ import (
 	"cmux/agents/platform/proc"
 )
 
-// waiter is a spare that says what it was told.
+// waiter is a spare that prints the line it gets.
 func waiter(dir string) Spec {
 	return Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", `stty -echo; echo up; read -r word; echo "told $word"; exec cat -u`}}
 }
@@ -21,7 +21,7 @@ func spare(t testing.TB, c *Client, spec Spec) PaneID {
 	return p
 }
 
-// openSpare opens a node that a spare is to carry out.
+// openSpare opens a node with a spare.
 func openSpare(t testing.TB, b *Board, name string, p PaneID) PaneID {
 	t.Helper()
 	got, err := b.Open(t.Context(), Node{Name: name, Label: Label{State: "running"}, Spec: cat("/tmp"), Spare: Spare{Pane: p, Word: "1 " + name}})
@@ -46,8 +46,8 @@ func says(t testing.TB, c *Client, p PaneID, line string) {
 	})
 }
 
-// A spare is out of sight until it is a node's; it then stands where a new pane
-// would, and nobody else hears its word.
+// A spare is hidden until a node gets it. Its pane is then where a new one would be, and no
+// other pane gets its word.
 func TestSpareBecomesANodes(t *testing.T) {
 	for _, main := range []bool{true, false} {
 		t.Run(fmt.Sprint("main=", main), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSpareBecomesANodes(t *testing.T) {
 	}
 }
 
-// Whatever became of a spare, the node has its process.
+// Whatever happens to a spare, the node gets its process.
 func TestNodeNeedsNoSpare(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	at := session(t, c, cat("/tmp"))
@@ -135,8 +135,7 @@ func TestNodeNeedsNoSpare(t *testing.T) {
 	stands(t, b, "agents: a c d main")
 }
 
-// A spare that was told its word comes into sight, also where what was known of
-// the windows no longer holds.
+// An assigned spare becomes visible, also if the windows have changed.
 func TestSpareWithoutRoom(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	at := session(t, c, cat("/tmp"))
@@ -156,7 +155,7 @@ func TestSpareWithoutRoom(t *testing.T) {
 	}
 }
 
-// Whoever loses the connection leaves the panes of nodes, and no spares.
+// When the connection ends, panes of nodes stay and spares end.
 func TestSparesEndWithTheirClient(t *testing.T) {
 	s := newServer(t)
 	stays := connect(t, s, nil)

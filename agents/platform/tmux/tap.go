@@ -11,32 +11,31 @@ import (
 	"time"
 )
 
-// optTap says where a pane's output is copied to. Without it, whoever has it copied
-// is none of ours.
+// optTap records where a pane's output is copied to. A copy without it is not cmux's.
 const optTap = "@cmux_tap"
 
-// ErrTapped says that somebody else has a pane's output copied (pipe-pane). A pane
-// has one such copy.
+// ErrTapped means that another program copies the pane's output (pipe-pane). A pane can
+// have only one copy.
 var ErrTapped = errors.New("another program has its output copied (tmux pipe-pane)")
 
-// Screen is what a pane shows.
+// Screen is the content of a pane.
 type Screen struct {
 	Width, Height int
 	Dead          bool // its process has ended
 	InMode        bool // keys do not reach the program: see [Pane.InMode]
 	PID           int
-	Tap           string // where its output is copied to, by us; empty: nowhere
+	Tap           string // where cmux copies its output to; empty: nowhere
 
-	// Text has a terminal of this size show the same once it has read it. Colors of
-	// what the program writes next are not known to tmux's clients, nor whether it
-	// asked for bracketed paste: see [Client.Paste].
+	// Text makes a terminal of this size show the same content. tmux clients cannot know
+	// the colors of the program's next output, nor whether the program asked for bracketed
+	// paste: see [Client.Paste].
 	Text []byte
 }
 
-// lookFormat is what Look asks for.
+// lookFormat is the format of Look.
 const lookFormat = "#{pane_width} #{pane_height} #{pane_dead} #{pane_in_mode} #{pane_pid} #{pane_pipe} #{" + optTap + "}"
 
-// Look is the screen without its text.
+// Look returns the screen without its text.
 func (c *Client) Look(ctx context.Context, p PaneID) (Screen, error) {
 	s, _, err := c.look(ctx, p)
 	return s, err
@@ -76,17 +75,17 @@ func numbers(fields []string) ([]int, error) {
 	return n, nil
 }
 
-// modesFormat is what a screen is made of beside its text.
+// modesFormat is the format of a screen's modes.
 const modesFormat = "#{cursor_x} #{cursor_y} #{history_size} #{alternate_on} #{alternate_saved_x} #{alternate_saved_y} " +
 	"#{scroll_region_upper} #{scroll_region_lower} #{origin_flag} #{insert_flag} #{keypad_cursor_flag} #{keypad_flag} " +
 	"#{wrap_flag} #{cursor_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag}"
 
-// Tap has what a pane prints from now on written to a named pipe, and returns what it shows at this moment, with up to history lines that scrolled
-// away: both together are its output without a gap, and with nothing twice. An
-// earlier Tap ends. A pane whose output somebody else has copied is left alone,
-// with ErrTapped.
+// Tap makes tmux copy a pane's output from now on to a named pipe, and returns the screen
+// at this moment, with up to history lines that scrolled away: both together are the
+// complete output, without repetition. It ends an earlier Tap. If another program copies
+// the pane's output, the error is ErrTapped.
 //
-// The pane does not know of it: nobody is attached, and its size stays.
+// The pane is not affected: no client attaches, and its size stays.
 func (c *Client) Tap(ctx context.Context, p PaneID, file string, history int) (Screen, error) {
 	s, piped, err := c.look(ctx, p)
 	if err != nil {
@@ -96,11 +95,11 @@ func (c *Client) Tap(ctx context.Context, p PaneID, file string, history int) (S
 		return s, ErrTapped
 	}
 	at := string(p)
-	// The shell comes later than tmux answers. A pipe that is gone by then must not
-	// become a file, to which cat would write all of the pane's output, unseen.
+	// tmux answers before the shell starts. If the pipe is gone by then, the shell must not
+	// create a file to which cat would write all of the pane's output.
 	quoted := "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
 	copying := "[ -p " + quoted + " ] && exec cat >" + quoted
-	// tmux reads output between two lines of commands, and not within one.
+	// tmux reads output between two lines of commands, not within one.
 	out, err := c.sequence(ctx,
 		[]string{"pipe-pane", "-t", at},
 		[]string{"set-option", "-p", "-t", at, "--", optTap, file},
@@ -127,21 +126,21 @@ func (c *Client) Tap(ctx context.Context, p PaneID, file string, history int) (S
 	return s, nil
 }
 
-// draw is what has a terminal show a pane: modes as modesFormat has them, lines that
-// scrolled away, the lines behind the alternate screen and those that are seen, and
-// the begin of a sequence that the program has not ended yet.
+// draw returns the text that makes a terminal show a pane: modes in modesFormat, lines that
+// scrolled away, the lines behind the alternate screen, the visible lines, and the
+// beginning of an incomplete sequence of the program.
 func draw(m []int, width, height int, history, behind, seen, begun string) []byte {
 	var b bytes.Buffer
 	lines := func(text string) {
 		b.WriteString("\x1b[0m" + strings.ReplaceAll(text, "\n", "\r\n") + "\x1b[0m")
 	}
-	b.WriteString("\x1bc") // forget all
-	if m[2] > 0 {          // else tmux takes the first line that is seen for one that is not
+	b.WriteString("\x1bc") // reset the terminal
+	if m[2] > 0 {          // else tmux takes the first visible line for a scrolled one
 		lines(history)
 		b.WriteString("\r\n")
 	}
 	if m[3] == 1 {
-		// It has the size of when the alternate screen began.
+		// It has the size at which the alternate screen began.
 		all := strings.Split(behind, "\n")
 		for len(all) > height && all[len(all)-1] == "" && len(all) > m[5]+1 {
 			all = all[:len(all)-1]
@@ -165,12 +164,12 @@ func draw(m []int, width, height int, history, behind, seen, begun string) []byt
 			b.WriteString(mode.text)
 		}
 	}
-	if m[8] == 1 { // lines are counted from the region's first
+	if m[8] == 1 { // lines count from the first of the region
 		y -= upper
 	}
 	fmt.Fprintf(&b, "\x1b[%d;%dH", y+1, m[0]+1)
 	if m[0] >= width && upper == 0 && lower == height-1 {
-		// What comes next begins a new line. No sequence says so: the line is drawn again.
+		// The next output begins a new line. No sequence says so, so draw the line again.
 		b.WriteString("\x1b[H")
 		above := strings.SplitN(seen, "\n", y+2)
 		lines(strings.Join(above[:min(y+1, len(above))], "\n"))
@@ -179,7 +178,7 @@ func draw(m []int, width, height int, history, behind, seen, begun string) []byt
 	return b.Bytes()
 }
 
-// unescape reads what capture-pane -C has written: \ooo for a byte.
+// unescape decodes the output of capture-pane -C: \ooo for a byte.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -205,9 +204,9 @@ func (c *Client) Untap(ctx context.Context, p PaneID, file string) error {
 	return ignore(err, ErrNotFound)
 }
 
-// Type types bytes as a terminal sends them.
+// Type types bytes as a terminal would send them.
 func (c *Client) Type(ctx context.Context, p PaneID, b []byte) error {
-	const most = 512 // a command line's worth
+	const most = 512 // fits into a command line
 	done := 0
 	for len(b) > 0 {
 		part := b[:min(most, len(b))]
@@ -227,8 +226,8 @@ func (c *Client) Type(ctx context.Context, p PaneID, b []byte) error {
 	return nil
 }
 
-// Paste pastes text, in brackets where the program asked for that. A text holds no
-// control characters but tabs and newlines: others could end the brackets.
+// Paste pastes text, bracketed if the program asked for that. The text must not contain
+// control characters other than tabs and newlines: others could end the bracket.
 func (c *Client) Paste(ctx context.Context, p PaneID, text string) error {
 	text = strings.Map(func(r rune) rune {
 		if (r < ' ' || 0x7f <= r && r < 0xa0) && r != '\n' && r != '\t' {
@@ -239,14 +238,14 @@ func (c *Client) Paste(ctx context.Context, p PaneID, text string) error {
 	if text == "" {
 		return nil
 	}
-	// Other panes, and other servers of cmux, paste on the same server of tmux.
+	// Other panes, and other cmux servers, paste on the same tmux server.
 	buffer := fmt.Sprintf("cmux-paste-%d-%s", os.Getpid(), strings.TrimPrefix(string(p), "%"))
 	_, err := c.sequence(ctx, []string{"set-buffer", "-b", buffer, "--", text}, []string{"paste-buffer", "-p", "-d", "-b", buffer, "-t", string(p)})
 	return err
 }
 
-// Marked is the pane of a name of an owner: the one that is thought to be it, unless
-// that is another one now, as ids begin again with a new server; empty: there is none.
+// Marked returns the pane with an owner's name: guess, unless that is another pane now,
+// because a new server counts ids from 0 again; empty: there is none.
 func (c *Client) Marked(ctx context.Context, thought PaneID, owner, name string) (found PaneID, err error) {
 	all, err := c.ListPanes(ctx)
 	dead := true
@@ -268,10 +267,10 @@ func (c *Client) Marked(ctx context.Context, thought PaneID, owner, name string)
 // Sitter is a terminal whose keys go to a pane.
 type Sitter struct {
 	Name  string    // /dev/pts/3
-	Typed time.Time // when something last came from it, to the second
+	Typed time.Time // time of its last input, to the second
 }
 
-// Sitters are the terminals whose keys go to a pane.
+// Sitters returns the terminals whose keys go to a pane.
 func (c *Client) Sitters(ctx context.Context, p PaneID) ([]Sitter, error) {
 	out, err := c.Run(ctx, "list-clients", "-F", "#{client_control_mode} #{client_readonly} #{pane_id} #{client_activity} #{client_name}")
 	if err != nil {

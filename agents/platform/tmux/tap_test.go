@@ -25,7 +25,7 @@ func shows(t *testing.T, c *Client, p PaneID, want string) {
 	})
 }
 
-// all is what can be known of a pane's screen.
+// all returns everything that can be known of a pane's screen.
 func all(t *testing.T, c *Client, p PaneID) string {
 	t.Helper()
 	at := string(p)
@@ -33,8 +33,8 @@ func all(t *testing.T, c *Client, p PaneID) string {
 		run(t, c, "display-message", "-p", "-t", at, modesFormat)
 }
 
-// What a pane showed when it was tapped and what it printed since have another
-// terminal show what it shows: here a pane of tmux too.
+// The screen at the time of the tap plus the later output make another terminal show the
+// same; here that is a pane of tmux too.
 func TestTap(t *testing.T) {
 	const sgr = `\033[1;31mred\033[0m `
 	for name, script := range map[string]string{
@@ -123,8 +123,8 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// However often a pane is tapped while it prints: each time what it showed and what
-// it printed since are in order, without a gap and with nothing twice.
+// However often a printing pane is tapped: the screen and the later output are in order,
+// without gap or repetition.
 func TestTapWhileItPrints(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	dir := t.TempDir()
@@ -174,7 +174,7 @@ func TestTapWhileItPrints(t *testing.T) {
 	}
 }
 
-// copied makes a named pipe, and is a file that has what comes by it.
+// copied makes a named pipe and returns a file with its content.
 func copied(t *testing.T, fifo string) (file string) {
 	t.Helper()
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
@@ -201,8 +201,8 @@ func copied(t *testing.T, fifo string) (file string) {
 	return out.Name()
 }
 
-// A pipe that is gone when the shell of its tap comes is no file afterwards, and one
-// that became a file is not written to.
+// If the pipe is gone when the shell of a tap starts, the shell creates no file. If a file
+// has replaced it, the shell does not write to it.
 func TestTapMakesNoFile(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	dir := t.TempDir()
@@ -232,8 +232,8 @@ func TestTapMakesNoFile(t *testing.T) {
 	contents(t, file, "mine")
 }
 
-// sep is what stands between the screen of a pane that prints lines and what comes
-// then: the line end, where the cursor is at the start of a line.
+// sep is the separator between the screen of a pane that prints lines and the later output:
+// the line end, if the cursor is at the start of a line.
 func sep(s Screen, rest []byte) string {
 	if strings.HasSuffix(string(s.Text), ";1H") && rest[0] != '\r' && rest[0] != '\n' {
 		return "\n"
@@ -241,7 +241,7 @@ func sep(s Screen, rest []byte) string {
 	return ""
 }
 
-// A pane whose output a person has copied is left alone.
+// Tap does not touch a pane whose output a person copies.
 func TestTapLeavesOthersAlone(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	dir := t.TempDir()

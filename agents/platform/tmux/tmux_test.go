@@ -21,8 +21,8 @@ import (
 	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
-// newServer is a server of the test's own, ended with it. Its directory is
-// short: paths of sockets end near 100 bytes.
+// newServer returns a server for the test, ended with it. Its directory is short, because
+// socket paths are limited to about 100 bytes.
 func newServer(t testing.TB) Server {
 	t.Helper()
 	if err := Check(t.Context()); err != nil {
@@ -226,7 +226,7 @@ func TestArgvReachesThePaneWithoutAShell(t *testing.T) {
 	contents(t, out, strings.Join(short, "\x00")+"\x00")
 	waitDead(t, c, p.Pane)
 
-	// Respawned without arguments, as Guard does, it is the same again.
+	// Respawned without arguments, as Guard does, it runs the same command.
 	if err := os.Remove(out); err != nil {
 		t.Fatal(err)
 	}
@@ -556,7 +556,7 @@ func TestConfiguration(t *testing.T) {
 	if env := run(t, c, "show-environment", "-g"); strings.Contains(env, "TMUX=/nowhere") || strings.Contains(env, "TMUX_PANE=%9") {
 		t.Errorf("the server has the environment of another: %s", env)
 	}
-	// A server that others started has cmux's settings after Connect as well.
+	// A server that another program started has cmux's settings after Connect too.
 	run(t, c, "set-option", "-gw", "remain-on-exit", "off")
 	run(t, c, "set-option", "-s", "@cmux_config", "old")
 	c2 := connect(t, s, nil)
@@ -766,8 +766,8 @@ func TestGuardGivesUpOnWhatEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestClientKilledUnread: a process that is killed while its control client has
-// output for it takes nothing with it but the client's own session.
+// TestClientKilledUnread: killing a process whose control client has unread output ends
+// only the client's own session.
 func TestClientKilledUnread(t *testing.T) {
 	s := newServer(t)
 	c := connect(t, s, nil)
@@ -809,9 +809,9 @@ func TestClientKilledUnread(t *testing.T) {
 	}
 }
 
-// TestRevive: a pane whose end tmux missed is started again, in the guard's own
-// terms: not while it lives, not once it is unguarded or given up.
-// The server answers for what a condition lets run as well: no answer is taken
+// TestRevive: a pane whose end tmux missed is restarted under the guard's rules: not while
+// it lives, not once it is unguarded or given up. The server also answers for the command
+// that a condition runs: that is not taken for another command's answer.
 // for that of another command.
 func TestAnswersOfConditions(t *testing.T) {
 	c := connect(t, newServer(t), nil)
@@ -851,7 +851,7 @@ func TestRevive(t *testing.T) {
 	must(t, c.Guard(ctx, p.Pane, "given up"))
 	hook, err := guardHook(p.Pane)
 	must(t, err)
-	// missed is an end of which the hook was not told.
+	// missed simulates an end for which the hook did not run.
 	missed := func() (pid int) {
 		t.Helper()
 		pid = pane(t, c, p.Pane).PID
@@ -917,8 +917,8 @@ func FuzzQuote(f *testing.F) {
 	})
 }
 
-// A server has the environment of whoever started it first; what somebody starts
-// in a session finds their own key all the same.
+// A server has the environment of the process that first started it; programs in a session
+// still find their own user's key.
 func TestSessionsAreTheirStartersOwn(t *testing.T) {
 	first := newServer(t)
 	connect(t, first, nil)

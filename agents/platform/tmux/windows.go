@@ -8,28 +8,27 @@ import (
 	"sync"
 )
 
-// Windows gives programs that stay a window each, in one session. Which window
-// is whose stands in options of its pane, so that another process finds it again.
-// Its methods may be called from several goroutines.
+// Windows gives each program a permanent window in one session. A pane's options record the
+// program, so that another process finds the window again. It is safe for concurrent use.
 type Windows struct {
 	c       *Client
 	session SessionID
-	owner   string // whose windows they are, without white space
+	owner   string // owner of the windows, without white space
 
-	mu sync.Mutex // one look and what follows from it at a time
+	mu sync.Mutex // one look with its action at a time
 }
 
-// NewWindows are the windows of an owner in a session.
+// NewWindows returns the windows of an owner in a session.
 func NewWindows(c *Client, session SessionID, owner string) *Windows {
 	return &Windows{c: c, session: session, owner: owner}
 }
 
-// NodeMarks are the options by which the pane of a name is found again.
+// NodeMarks returns the options by which the pane of a name is found again.
 func NodeMarks(owner, name string) map[string]string {
 	return map[string]string{optRun: owner, optNode: name}
 }
 
-// find is the pane of a name; nil: it has none.
+// find returns the pane of a name; nil: it has none.
 func (w *Windows) find(ctx context.Context, name string) (*Pane, error) {
 	all, err := w.c.SessionPanes(ctx, w.session)
 	if err != nil {
@@ -44,9 +43,9 @@ func (w *Windows) find(ctx context.Context, name string) (*Pane, error) {
 	return found, nil
 }
 
-// Open starts spec in the window of a name, which is made when there is none.
-// What still has the terminal there is ended first: the caller knows that the
-// program before it has ended.
+// Open starts spec in the window of a name and creates the window if there is none. It
+// first ends any process that still has the terminal there: the caller knows that the
+// earlier program has ended.
 func (w *Windows) Open(ctx context.Context, name string, spec Spec) (PaneID, error) {
 	if name == "" || strings.ContainsAny(name, " \t\r\n") {
 		return "", fmt.Errorf("bad name %q for a window", name)
@@ -59,7 +58,7 @@ func (w *Windows) Open(ctx context.Context, name string, spec Spec) (PaneID, err
 	}
 	if p != nil {
 		err := w.c.RespawnPane(ctx, p.ID, spec, true)
-		if !errors.Is(err, ErrNotFound) { // else a person closed it this moment
+		if !errors.Is(err, ErrNotFound) { // else a person has just closed it
 			return p.ID, err
 		}
 	}
@@ -78,7 +77,7 @@ func (w *Windows) Close(ctx context.Context, name string) error {
 	return ignore(w.c.KillPane(ctx, p.ID), ErrNotFound)
 }
 
-// Show shows in the border of its pane how the program of a name stands.
+// Show sets the label in the border of the pane of a name.
 func (w *Windows) Show(ctx context.Context, name string, l Label) error {
 	p, err := w.find(ctx, name)
 	if err != nil || p == nil {
@@ -88,8 +87,8 @@ func (w *Windows) Show(ctx context.Context, name string, l Label) error {
 	return ignore(err, ErrNotFound)
 }
 
-// Screen is the text in the window of a name, with lines that scrolled away;
-// empty where there is none.
+// Screen returns the text in the window of a name, with lines that scrolled away; empty if
+// there is none.
 func (w *Windows) Screen(ctx context.Context, name string) (string, error) {
 	p, err := w.find(ctx, name)
 	if err != nil || p == nil {

@@ -20,8 +20,8 @@ import (
 // glancePatience bounds a look at the tree while the program waits for its hook.
 const glancePatience = 5 * time.Second
 
-// assignment is what an attempt is at: its node, and of a standing agent the piece of
-// work that it is at. All that its agent is told follows from it.
+// assignment is the work of an attempt: its node and, for a standing agent, the current
+// task. Every text for the agent follows from it.
 type assignment struct {
 	kind  agent.Kind
 	paths run.Paths
@@ -34,7 +34,7 @@ type assignment struct {
 	ear   ear       // of a standing agent
 }
 
-// take makes it that of a piece of work.
+// take switches to a task.
 func (a *assignment) take(w *run.Work) {
 	def, spec := *w.Def, *a.spec
 	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
@@ -43,7 +43,7 @@ func (a *assignment) take(w *run.Work) {
 	a.node, a.spec, a.task = &def, &spec, w
 }
 
-// rest makes it that of a standing agent alone.
+// rest switches to the standing agent without a task.
 func (a *assignment) rest() {
 	spec := *a.spec
 	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = a.base, a.place, dag.Usage{}, nil, nil
@@ -53,12 +53,12 @@ func (a *assignment) rest() {
 // stays reports whether the agent is a standing one.
 func (a *assignment) stays() bool { return a.spec.Member != nil }
 
-// shares reports whether the attempt is at a task in a folder that it shares.
+// shares reports whether the attempt has a task in a shared folder.
 func (a *assignment) shares() bool {
 	return a.stays() && a.task != nil && a.spec.Place.Tree == "" && a.node.HasBranch() && !leads(a.spec.Member)
 }
 
-// mergesAlone reports whether the attempt merges, and has no agent.
+// mergesAlone reports whether the attempt merges without an agent.
 func (a *assignment) mergesAlone() bool { return a.node.Role == dag.RoleMerge && a.node.Task == "" }
 
 // cramped reports whether a disk that the node needs is full.
@@ -66,7 +66,7 @@ func (a *assignment) cramped() bool {
 	return run.Cramped(a.paths.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
 }
 
-// orderer is whom the agent asks: who ordered its task, else its supervisor, else
+// orderer returns whom the agent asks: the sender of its task, else its supervisor, else
 // the person.
 func (a *assignment) orderer() string {
 	if a.task != nil && a.task.By != "" && a.task.By != a.spec.Node {
@@ -77,9 +77,8 @@ func (a *assignment) orderer() string {
 	return cmp.Or(a.spec.Member.Supervisor, mailbox.Supervisor)
 }
 
-// kept reports whether the agent has committed or written something into the
-// journal since a moment. What cannot be looked at counts: nobody is held up for
-// that.
+// kept reports whether the agent has committed something or added to the journal since a
+// time. If that cannot be checked, kept returns true, so that nobody is held up.
 func (a *assignment) kept(ctx context.Context, since time.Time) bool {
 	since = since.Truncate(time.Second)
 	ctx, cancel := context.WithTimeout(ctx, glancePatience)
@@ -104,8 +103,8 @@ func (a *assignment) kept(ctx context.Context, since time.Time) bool {
 	return false
 }
 
-// leaveBranch takes the worktree off the branch of work that was taken back for good:
-// what the agent commits before it has read that does not land there.
+// leaveBranch detaches the worktree from the branch of a cancelled task: later commits of
+// the agent, before it has read about the cancellation, must not land there.
 func (a *assignment) leaveBranch(ctx context.Context) error {
 	p := a.spec.Place
 	if p.Tree == "" || p.Branch == "" {

@@ -13,12 +13,12 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// auditor writes the tool calls of a standing agent into the audit log: of each
-// what was asked for and its result.
+// auditor writes the tool calls of a standing agent into the audit log, with their input
+// and result.
 type auditor struct {
 	log    audit.Log
-	line   audit.Line // who it is
-	env    []string   // whose secrets are masked
+	line   audit.Line // the agent
+	env    []string   // environment with the secrets to mask
 	out    io.Writer
 	calls  map[string]event.Event // that have no result yet, by id
 	failed bool                   // the log could not be written
@@ -31,7 +31,7 @@ func newAuditor(s *run.Spec, stage *agent.Stage) *auditor {
 	}
 }
 
-// hear takes in an event of the agent's.
+// hear processes an event of the agent.
 func (a *auditor) hear(e event.Event) {
 	var call event.Event
 	switch e.Kind {
@@ -51,7 +51,7 @@ func (a *auditor) hear(e event.Event) {
 		return
 	}
 	if call.Tool == "" {
-		return // the result of one that was refused, or of another life's
+		return // the result of a refused call, or of another life
 	}
 	line := a.line
 	line.Tool, line.Input = call.Tool, run.Masked(a.env, event.About(call.Input))

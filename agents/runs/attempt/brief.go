@@ -25,8 +25,8 @@ import (
 	"cmux/worktree/git"
 )
 
-// openEvents opens the node's events, which agents have: what a command does is
-// in its log and in the run's records.
+// openEvents opens the node's events, for agents only: a command has its log and the run's
+// records.
 func (a *assignment) openEvents() (err error) {
 	if !a.kind.Judge {
 		return nil
@@ -43,8 +43,8 @@ func (a *assignment) openEvents() (err error) {
 	return err
 }
 
-// brief gives the stage what an agent that reads a prompt is told: the prompt of
-// the attempt, kept in a file, and what it may do.
+// brief sets the prompt of the attempt, which is also stored in a file, and the permissions
+// of the agent.
 func (a *assignment) brief(scopes workspace.Scopes) error {
 	s := a.stage
 	s.Policy = a.policy(scopes)
@@ -58,20 +58,20 @@ func (a *assignment) brief(scopes workspace.Scopes) error {
 		s.Readable = []string{long}
 	}
 	if s.Again {
-		text += "\n" + s.Resumption + "\n" // where its conversation is gone
+		text += "\n" + s.Resumption + "\n" // if its conversation is lost
 	}
 	s.Prompt, s.PromptFile = text, s.Files.File("prompt", ".md")
 	s.Readable = append(s.Readable, s.PromptFile)
 	return signals.PutFile(s.PromptFile, []byte(text), 0o600)
 }
 
-// leads reports whether a standing agent is a supervisor, or a sentry, which acts
-// for one: it changes no file either.
+// leads reports whether a standing agent is a supervisor, or a sentry that acts for one:
+// neither may change files.
 func leads(m *run.Member) bool {
 	return m.Role == "supervisor" || m.Role == "project-supervisor" || m.Role == "sentry"
 }
 
-// policy is what the agent may do.
+// policy returns what the agent may do.
 func (a *assignment) policy(scopes workspace.Scopes) guard.Policy {
 	p := guard.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
@@ -115,7 +115,7 @@ func (a *assignment) workText() (string, error) {
 	return handover.NewTask(a.task.ID, text), nil
 }
 
-// workPrompt is the prompt of the work that was begun.
+// workPrompt returns the prompt of a task.
 func (a *assignment) workPrompt() (string, error) {
 	long := a.stage.Files.File("whole", ".md")
 	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.spec.Frame.Base, Tool: a.kind.Tool, Whole: long})
@@ -130,8 +130,8 @@ func (a *assignment) workPrompt() (string, error) {
 	return text, nil
 }
 
-// briefStanding gives the stage what a standing agent is told when its program
-// starts: who it is, in a new conversation; of its work, where it has got some.
+// briefStanding sets what a standing agent reads when its program starts: who it is, in a
+// new conversation, and its task, if it has one.
 func (a *assignment) briefStanding(l conversation.Launch, got bool, scopes workspace.Scopes) error {
 	s := a.stage
 	s.Policy = a.policy(scopes)
@@ -188,10 +188,10 @@ func documents(m *run.Member, root string) []string {
 	return all
 }
 
-// taskFile holds the task that a standing agent is reminded of.
+// taskFile holds the current task, for reminders.
 func (a *assignment) taskFile() string { return a.stage.Files.File("task", ".md") }
 
-// memory is what the agent must know at this moment.
+// memory returns what the agent must know now.
 func (a *assignment) memory(ctx context.Context, got bool, back string) (m prompt.Memory, err error) {
 	m = prompt.Memory{Name: a.node.Name, Member: a.spec.Member, Dir: a.stage.Dir}
 	switch {
@@ -211,7 +211,7 @@ func (a *assignment) memory(ctx context.Context, got bool, back string) (m promp
 	return m, err
 }
 
-// soFar is what is done of the task at hand, as its folder shows it.
+// soFar describes the progress of the current task, as its folder shows it.
 func (a *assignment) soFar(ctx context.Context) (lines []string) {
 	if !a.node.HasBranch() || a.stays() && leads(a.spec.Member) {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"cmux/dag"
 )
 
-// metered is an agent without a program. It is told what it has used by hooks,
-// and knows of more once it has ended.
+// metered is an agent without a program. Hooks report its usage, and it reports more after
+// its end.
 type metered struct {
 	once  sync.Once
 	ended chan struct{}
@@ -102,7 +102,7 @@ func TestUseIsRecordedAfterAWhile(t *testing.T) {
 	}
 }
 
-// An attempt that is broken off forgets nothing.
+// An interrupted attempt loses no usage.
 func TestUseOfAnInterruptedAttempt(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*fixture, context.CancelFunc){
@@ -166,7 +166,7 @@ func TestBudgets(t *testing.T) {
 				t.Errorf("%+v, %v", end, err)
 			}
 			if end.Outcome == dag.Failed && end.Retry {
-				t.Error("it is to be tried again")
+				t.Error("the node will be retried")
 			}
 		})
 	}

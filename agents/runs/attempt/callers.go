@@ -10,7 +10,7 @@ import (
 type callers struct {
 	refs conversation.Ref // counts them
 	held map[conversation.Ref]*Message
-	gone map[conversation.Ref]<-chan struct{} // closed when nobody waits any more
+	gone map[conversation.Ref]<-chan struct{} // closed when the caller no longer waits
 }
 
 func newCallers() callers {
@@ -28,13 +28,13 @@ func (c *callers) hold(m *Message) conversation.Ref {
 	return c.refs
 }
 
-// waiting is the message of a hook or call that waits; nil: nobody does any more.
+// waiting returns the message of a hook or call that still waits; nil: none.
 func (c *callers) waiting(ref conversation.Ref) *Message { return c.held[ref] }
 
-// leaving is closed when nobody waits for the answer any more; nil: that is not known.
+// leaving is closed when the caller no longer waits for the answer; nil: unknown.
 func (c *callers) leaving(ref conversation.Ref) <-chan struct{} { return c.gone[ref] }
 
-// await numbers a hook that is answered at once, and whose end is to be noticed.
+// await numbers a hook that is answered at once but whose end matters.
 func (c *callers) await(gone <-chan struct{}) conversation.Ref {
 	c.refs++
 	c.gone[c.refs] = gone
@@ -49,7 +49,7 @@ func (c *callers) settle(ref conversation.Ref, r Reply) (taken bool) {
 	return m != nil && m.answer(r) == nil
 }
 
-// lost are the hooks and calls for whose answer nobody waits any more.
+// lost returns the hooks and calls whose callers no longer wait.
 func (c *callers) lost() (refs []conversation.Ref) {
 	for ref, gone := range c.gone {
 		select {
@@ -64,8 +64,7 @@ func (c *callers) lost() (refs []conversation.Ref) {
 	return refs
 }
 
-// refuse answers what was kept waiting, and what comes in too late: the attempt has
-// ended.
+// refuse answers waiting callers, and those that come too late: the attempt has ended.
 func (c *callers) refuse(inbox <-chan Message) {
 	const ended = "the attempt has ended"
 	for ref, m := range c.held {

@@ -7,10 +7,10 @@ import (
 	"cmux/agents/runs/conversation"
 )
 
-// stopwatch is a bound on time spent in some states and not in others.
+// stopwatch is a limit on the time spent in some states.
 type stopwatch struct {
-	left  time.Duration // 0 at make: no bound
-	since time.Time     // when it was last started; zero: it stands
+	left  time.Duration // 0 when created: no limit
+	since time.Time     // when it was last started; zero: stopped
 	timer *time.Timer
 	C     <-chan time.Time
 }
@@ -27,26 +27,24 @@ func (w *stopwatch) run(on bool) {
 		w.C = w.timer.C
 	case !on && !w.since.IsZero():
 		w.timer.Stop()
-		// What is left stays above zero: an elapsed bound fires at the next start.
+		// Keep left above zero: if the time is up, the timer fires at the next start.
 		w.left = max(w.left-time.Since(w.since), 1)
 		w.since = time.Time{}
 		w.C = never
 	}
 }
 
-// never is a channel on which nothing comes; unlike nil it says that there is
-// a bound.
+// never is a channel that never receives; unlike nil it means that there is a limit.
 var never = make(<-chan time.Time)
 
-// clocks are those of a conversation. One for a moment of the wall clock rings
-// also when the clock is set or the machine sleeps meanwhile: a plain timer
-// measures time awake.
+// clocks are the timers of a conversation. One for a wall-clock time also fires when the
+// clock is set or after the machine slept: a plain timer measures the time awake.
 type clocks struct {
 	at    map[conversation.Clock]time.Time
 	timer *time.Timer
 }
 
-// maxNap bounds how late it is noticed that the clock was set.
+// maxNap bounds how late clocks notice that the wall clock was set.
 const maxNap = time.Minute
 
 func (c *clocks) arm(e conversation.Arm, now time.Time) {
@@ -75,7 +73,7 @@ func (c *clocks) stop() {
 	c.timer = nil
 }
 
-// set has the timer ring at the first of the moments.
+// set makes the timer fire at the first of the times.
 func (c *clocks) set(now time.Time) {
 	c.stop()
 	nap := time.Duration(-1)
@@ -89,8 +87,8 @@ func (c *clocks) set(now time.Time) {
 	}
 }
 
-// left is how long it is until a moment; one without a monotonic reading is of
-// the wall clock.
+// left returns the time until a moment; a moment without a monotonic reading is in
+// wall-clock time.
 func left(at, now time.Time) time.Duration {
 	if at == at.Round(0) {
 		now = now.Round(0)
@@ -98,7 +96,7 @@ func left(at, now time.Time) time.Duration {
 	return max(at.Sub(now), 0)
 }
 
-// C rings when it may be time.
+// C receives when it may be time.
 func (c *clocks) C() <-chan time.Time {
 	if c.timer == nil {
 		return nil
@@ -106,7 +104,7 @@ func (c *clocks) C() <-chan time.Time {
 	return c.timer.C
 }
 
-// due are the clocks that ring now, in their order. They are armed no longer.
+// due returns the clocks that fire now, in order, and disarms them.
 func (c *clocks) due(now time.Time) (rang []conversation.Clock) {
 	for k, at := range c.at {
 		if left(at, now) == 0 {

@@ -17,66 +17,65 @@ import (
 	"cmux/worktree/git"
 )
 
-// What a summary of its conversation means for a standing agent: how it stands is
-// kept before it, and what came of it is recorded.
+// A summary replaces the conversation of a standing agent (compaction): cmux saves the
+// agent's state before it and records the result.
 
-// compacting is a summary that is about to replace the conversation.
+// compacting is a compaction that is about to happen.
 type compacting struct {
-	key    string        // the order; empty: the program does it by itself, or a person had it
+	key    string        // id of the command; empty: the program or a person started it
 	trig   string        // why
-	path   string        // where it is kept how the agent stood; empty: it is not
-	typed  bool          // its program said that it begins
-	failed bool          // its program is not waited for any more; it may begin yet
+	path   string        // file with the agent's state; empty: none
+	typed  bool          // the program has announced it
+	failed bool          // cmux no longer waits for it, but it may still begin
 	done   chan struct{} // closed when its program has confirmed it
 }
 
-// compaction is what is known of the summaries of a standing agent's conversation.
+// compaction tracks the compactions of a standing agent's conversation.
 type compaction struct {
 	*reporter
-	standing     bool                                                 // else nothing is kept and recorded
-	keep         func(trigger, order string) (path string, err error) // keeps how the agent stands
-	conversation func() string                                        // which it is
+	standing     bool                                                 // else nothing is saved and recorded
+	keep         func(trigger, order string) (path string, err error) // saves the agent's state
+	conversation func() string                                        // returns the conversation's id
 
-	now     *compacting // that is under way; nil: none
-	unheard bool        // its program has not told of one that is confirmed otherwise
+	now     *compacting // the current one; nil: none
+	unheard bool        // the program has not announced one that was confirmed otherwise
 }
 
-// forget is after the program has ended.
+// forget resets the state after the program has ended.
 func (a *compaction) forget() { a.now, a.unheard = nil, false }
 
-// begins records that a summary is about to be made.
+// begins records that a compaction begins.
 func (a *compaction) begins(c *compacting) error {
 	a.now = c
 	return a.write(run.Compacting, c)
 }
 
-// over takes in that the program is not waited for any more, which has
-// compacted or not, as far as it is known.
+// over records that cmux no longer waits for the program, and whether it has compacted, if
+// known.
 func (a *compaction) over(c *compacting, did bool) error {
 	switch {
-	case a.now != c: // it has confirmed it
+	case a.now != c: // it has confirmed
 		return nil
 	case !did:
 		c.failed = true
 		return nil
 	}
-	a.unheard = true // its hook may come yet
+	a.unheard = true // its hook may still come
 	return a.confirm(c)
 }
 
-// lapse takes in that a turn begins or has ended: an order that came to
-// nothing does not begin after it.
+// lapse handles the begin or end of a turn: an unsuccessful command does not take effect
+// after it.
 func (a *compaction) lapse() {
 	if c := a.now; c != nil && c.failed && !c.typed {
 		a.now = nil
 	}
 }
 
-// ordered is the trigger of a compaction that cmux orders.
+// ordered is the trigger of a compaction that cmux starts.
 const ordered = "ordered"
 
-// before takes in that the program is about to compact, by an order or
-// without one.
+// before handles the program's announcement of a compaction, whoever started it.
 func (a *compaction) before(trigger string) error {
 	a.unheard = false
 	if c := a.now; c != nil && c.key != "" && !c.typed {
@@ -88,12 +87,12 @@ func (a *compaction) before(trigger string) error {
 	}
 	path, err := a.keep(trigger, "")
 	if err != nil {
-		a.note("how it stood before it was compacted is not kept: %v", err)
+		a.note("the state before the compaction could not be saved: %v", err)
 	}
 	return a.begins(&compacting{trig: trigger, path: path, typed: true})
 }
 
-// after takes in that a summary has replaced the conversation.
+// after handles that a summary has replaced the conversation.
 func (a *compaction) after(trigger string) error {
 	if !a.standing {
 		return nil
@@ -124,8 +123,7 @@ func (a *compaction) write(of run.Type, c *compacting) error {
 	return a.record(run.Record{Type: of, Key: c.key, Detail: c.trig, Value: c.path, Conversation: a.conversation()})
 }
 
-// artifact is what is kept of an agent before a summary replaces its
-// conversation.
+// artifact is the saved state of an agent before a compaction.
 type artifact struct {
 	Agent        string    `json:"agent"`
 	At           time.Time `json:"at"`
@@ -141,20 +139,19 @@ type artifact struct {
 	Staged       []string  `json:"staged_changes"`
 	Waiting      []string  `json:"waiting_messages"`
 	Terminal     []string  `json:"terminal"`
-	Fault        string    `json:"fault,omitempty"` // what could not be looked at
+	Fault        string    `json:"fault,omitempty"` // what could not be read
 }
 
-// screenLines of the end of the terminal are kept.
+// screenLines is how many lines of the end of the terminal are saved.
 const screenLines = 50
 
-// compact has the program compact, by an order. First it is kept how the agent
-// stands, and recorded that it begins: an order that is known is never carried out
-// again.
+// compact makes the program compact, for a command. It first saves the agent's state and
+// records the begin: a recorded command is never carried out again.
 func (a *attempt) compact(order string) error {
 	failure := ""
 	path, err := a.keepState(ordered, order)
 	if err != nil {
-		failure = fmt.Sprintf("how it stands could not be kept: %v", err)
+		failure = fmt.Sprintf("the state could not be saved: %v", err)
 	} else {
 		c := &compacting{key: order, trig: ordered, path: path, done: make(chan struct{})}
 		if err := a.compaction.begins(c); err != nil {
@@ -165,7 +162,7 @@ func (a *attempt) compact(order string) error {
 			defer cancel()
 			err := a.agent.Agent.(agent.Compacter).Compact(ctx, c.done)
 			if errors.Is(err, context.DeadlineExceeded) {
-				return fmt.Errorf("its program did not confirm it within %s", a.limits.Compact)
+				return fmt.Errorf("the program did not confirm it within %s", a.limits.Compact)
 			}
 			return err
 		}, &a.giveUp)
@@ -185,8 +182,8 @@ func (a *attempt) compact(order string) error {
 	return a.feed(conversation.Delivered{Failure: failure})
 }
 
-// keepState keeps how a standing agent stands, before a summary replaces its
-// conversation, among the journal's artifacts.
+// keepState saves the state of a standing agent among the journal's artifacts, before a
+// compaction.
 func (a *attempt) keepState(trigger, order string) (path string, err error) {
 	ctx, cancel := context.WithTimeout(a.ctx, glancePatience)
 	defer cancel()
@@ -216,23 +213,23 @@ func (a *attempt) keepState(trigger, order string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if leads(a.spec.Member) { // who leads has a journal
+	if leads(a.spec.Member) { // supervisors have a journal
 		entry := journal.Entry{At: c.At, Title: a.spec.Node + " is about to be compacted", By: a.spec.Node, Tags: []string{"compaction"}, Text: c.brief(path)}
-		if _, err := j.Add(ctx, entry); err != nil { // it is kept all the same
-			a.note("the journal does not tell that how it stands is kept in %s: %v", path, err)
+		if _, err := j.Add(ctx, entry); err != nil { // the state is saved all the same
+			a.note("the state is saved in %s, but could not be added to the journal: %v", path, err)
 		}
 	}
-	a.stage.Show(event.Event{Kind: event.Note, Text: "its conversation is about to be compacted; how it stands is kept in " + path})
+	a.stage.Show(event.Event{Kind: event.Note, Text: "the conversation is about to be compacted; the state is saved in " + path})
 	return path, nil
 }
 
-// brief is what the journal says of it.
+// brief returns the journal's entry about it.
 func (c *artifact) brief(path string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "How it stands is kept in %s. Conversation %s", path, c.Conversation)
+	fmt.Fprintf(&b, "The state is saved in %s. Conversation %s", path, c.Conversation)
 	if c.Context > 0 {
 		fmt.Fprintf(&b, ", %d tokens", c.Context)
 	}
-	fmt.Fprintf(&b, ". On %s at %s, %d files not committed, %d messages not handed over.\n", c.Branch, c.Commit, len(c.Changed)+len(c.Staged), len(c.Waiting))
+	fmt.Fprintf(&b, ". On %s at %s, %d files not committed, %d messages not delivered.\n", c.Branch, c.Commit, len(c.Changed)+len(c.Staged), len(c.Waiting))
 	return b.String()
 }

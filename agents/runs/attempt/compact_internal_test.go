@@ -17,8 +17,8 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// hears is an attempt of a standing agent that takes in what is told of
-// compactions, and what it has recorded of them.
+// hears returns an attempt of a standing agent that gets hooks about compactions, and its
+// records about them.
 func hears(t *testing.T, role string) (a *attempt, said func() string) {
 	root := t.TempDir()
 	var recorded []string
@@ -39,8 +39,8 @@ func hears(t *testing.T, role string) (a *attempt, said func() string) {
 	return a, func() string { return strings.Join(recorded, ", ") }
 }
 
-// What is told of a compaction that was ordered and is not waited for any more
-// counts once, and is of the order, up to the next turn.
+// Until the next turn, the confirmation of a compaction that cmux no longer waits for
+// counts once, for its command.
 func TestLateCompaction(t *testing.T) {
 	begins := func(a *attempt) error { return a.react(news.Compacts{Trigger: "manual"}, 0) }
 	ends := func(a *attempt) error { return a.react(news.Compacted{Trigger: "manual"}, 0) }

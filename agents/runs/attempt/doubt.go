@@ -10,17 +10,15 @@ import (
 	"cmux/dag"
 )
 
-// A shutdown sends TERM to every process, in any order: a program, a check or
-// git may die of it before this process learns that it is to end itself. What
-// failed is therefore not judged at once: for a while it may still turn out to
-// have been interrupted.
+// A shutdown sends TERM to all processes, in any order: a program, a check or git may end
+// before this process gets its own signal. So cmux does not judge a failure at once: for a
+// while it waits for a signal that would explain it.
 
-// Doubt is how long the verdict on a failure waits for the signal that would
-// explain it.
+// Doubt is how long the verdict on a failure waits for a signal that would explain it.
 type Doubt struct {
-	Signal time.Duration // a signal ended it, as far as its exit code tells, 3 s
-	Other  time.Duration // it may be how a program takes the death of its own child: make ends with 2, 1.5 s
-	Ending time.Duration // as Signal, and the machine says that it is about to shut down, 15 s
+	Signal time.Duration // its exit code says that a signal ended it, 3 s
+	Other  time.Duration // it may have ended because its own child was ended (make ends with 2), 1.5 s
+	Ending time.Duration // as Signal, if the machine is about to shut down, 15 s
 }
 
 func (d Doubt) withDefaults() Doubt {
@@ -30,8 +28,8 @@ func (d Doubt) withDefaults() Doubt {
 	return d
 }
 
-// of is the doubt about an end, and code how what decided it ended; ending
-// says that the machine is about to shut down.
+// of returns how long to doubt an end. code is the exit code that decided it; ending: the
+// machine is about to shut down.
 func (d Doubt) of(e run.End, code int, ending bool) time.Duration {
 	if e.Outcome != dag.Failed {
 		return 0
@@ -39,7 +37,7 @@ func (d Doubt) of(e run.End, code int, ending bool) time.Duration {
 	switch e.Reason {
 	case dag.ReasonExit, dag.ReasonChecks, dag.ReasonSetup, dag.ReasonOnComplete, dag.ReasonReported:
 	default:
-		return 0 // found out by cmux itself: a clock, a budget, what git shows
+		return 0 // decided by cmux itself: a timer, a budget, the state of git
 	}
 	switch {
 	case ending:
@@ -50,9 +48,8 @@ func (d Doubt) of(e run.End, code int, ending bool) time.Duration {
 	return d.Other
 }
 
-// ofSignal reports whether an exit code is that of a program which one of the
-// signals of a shutdown ended, or that of a shell which says so of its child.
-// Below zero it is not known how the program ended.
+// ofSignal reports whether an exit code is that of a program ended by a signal of a
+// shutdown, or of a shell that reports this of its child. Below zero: unknown.
 func ofSignal(code int) bool {
 	switch syscall.Signal(code - 128) {
 	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL, syscall.SIGPIPE, syscall.SIGTERM:
@@ -61,16 +58,16 @@ func ofSignal(code int) bool {
 	return code < 0
 }
 
-// unrest reports whether others of the run are being ended, as far as can be
-// told from here, since a little before the moment.
+// unrest reports whether other processes of the run have been ended since shortly before
+// the time.
 func (d Doubt) unrest(home Home, since time.Time) bool {
 	return !home.RunnerLives() || home.Unrest(since.Add(-d.Signal))
 }
 
-// shutsDown reports whether the machine says that it is about to shut down.
-// root is where its files are.
+// shutsDown reports whether the machine is about to shut down. root is the root of its
+// files.
 func shutsDown(root string) bool {
-	// Made by shutdown(8) and by systemd before the processes of users are ended.
+	// shutdown(8) and systemd create these before they end the users' processes.
 	for _, name := range []string{"run/systemd/shutdown/scheduled", "run/nologin"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err == nil {
 			return true

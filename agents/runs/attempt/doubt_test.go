@@ -13,9 +13,8 @@ import (
 	"cmux/dag"
 )
 
-// What failed and what came of it within the doubt: a signal to cmux itself
-// takes the verdict back, a person's word comes before it, and nothing at all
-// lets it stand.
+// A failure and the events within the doubt: a signal to cmux itself withdraws the verdict,
+// a person's decision comes first, and without either the verdict stands.
 func TestVerdictIsHeld(t *testing.T) {
 	long := attempt.Doubt{Signal: time.Minute, Other: time.Minute, Ending: time.Minute}
 	short := attempt.Doubt{Signal: time.Millisecond, Other: time.Millisecond, Ending: time.Millisecond}
@@ -64,7 +63,7 @@ func TestVerdictIsHeld(t *testing.T) {
 	}
 }
 
-// A timeout is nobody's signal, and a success waits for nothing.
+// A timeout is not a signal, and a success need not wait.
 func TestNoDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		node dag.Node

@@ -17,31 +17,30 @@ import (
 	"cmux/signals"
 )
 
-// removed are the variables that would lead a node's programs elsewhere: to
-// the person's tmux server, and to the repository, index or objects of
-// whatever git command cmux was called from.
+// removed are the variables that would redirect a node's programs: to the person's tmux
+// server, or to the repository, index or objects of a git command that called cmux.
 var removed = []string{
 	"TMUX", "TMUX_PANE",
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_IMPLICIT_WORK_TREE",
 	"GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE",
 	"GIT_INTERNAL_SUPER_PREFIX", "GIT_QUARANTINE_PATH",
-	"PWD", "OLDPWD", // of where `start` was typed; the programs have a directory of their own
+	"PWD", "OLDPWD", // of the directory of `start`; the programs have their own
 }
 
-// environ is the environment of the node's programs: the frozen one, then env
-// of the configuration, then cmux's own.
+// environ returns the environment of the node's programs: the frozen one, then env of the
+// configuration, then cmux's own.
 func environ(j *Job) ([]string, error) {
 	vars := make(map[string]string, len(j.Env)+16)
 	for _, e := range j.Env {
 		name, value, ok := strings.Cut(e, "=")
-		// What cmux itself says about an outer run does not hold in this one.
+		// Values that cmux set for an outer run do not hold in this one.
 		if ok && name != "" && !slices.Contains(removed, name) && !inner(name) {
 			vars[name] = value
 		}
 	}
-	// Nobody sits before a node to leave a pager, in a pane or not: `git log`
-	// in its task would wait for ever.
+	// Nobody quits a pager in a node, in a pane or not: `git log` in its task would wait
+	// forever.
 	vars["PAGER"], vars["GIT_PAGER"] = "cat", "cat"
 	maps.Copy(vars, j.Spec.Def.ExpandedEnv(func(name string) string { return proc.Getenv(j.Env, name) }))
 
@@ -49,7 +48,7 @@ func environ(j *Job) ([]string, error) {
 	nowhere := filepath.Join(j.Paths.Dir, "tmux")
 	for _, dir := range []string{nowhere, outputDir(j.Paths)} {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-			continue // of another node, most likely
+			continue // most likely of another node
 		}
 		if err := signals.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
@@ -117,33 +116,33 @@ func inner(name string) bool {
 	return strings.HasPrefix(name, needsPrefix)
 }
 
-// Mark is what proves that a process belongs to the job's attempt.
+// Mark returns the mark that proves that a process belongs to the job's attempt.
 func Mark(j *Job) proc.Mark {
 	return proc.Attempt(j.Spec.Frame.Run, j.Spec.Node, j.Spec.Attempt)
 }
 
-// maxNeeds bounds what the outputs of others take in an environment, which a
-// program cannot be started with when it is too large.
+// maxNeeds bounds the size of other nodes' outputs in the environment: a program with too
+// large an environment cannot start.
 const maxNeeds = 256 << 10
 
 const needsPrefix = "CMUX_NEEDS_"
 
-// KeepsFiles reports whether an attempt of a command needs the folder of its
-// node from the beginning. Without a worktree it keeps nothing there but its
-// output, whose file makes the folder.
+// KeepsFiles reports whether an attempt of a command needs the folder of its node from the
+// beginning. Without a worktree it stores only its output there, and the log creates the
+// folder.
 func KeepsFiles(s *run.Spec) bool { return s.Place.Tree != "" || len(s.Def.Verify) > 0 }
 
-// outputFile is where a command leaves what it publishes.
+// outputFile is the file into which a command writes its outputs.
 func outputFile(paths run.Paths, s *run.Spec) string {
 	return filepath.Join(outputDir(paths), fmt.Sprintf("%s-%d", s.Node, s.Attempt))
 }
 
-// outputDir is the folder of those of all nodes, of which most have nothing else
-// to keep. No node's own has this name.
+// outputDir is the common folder of these files, because most nodes store nothing else. No
+// node has this name.
 func outputDir(paths run.Paths) string { return filepath.Join(paths.Dir, ".outputs") }
 
-// needs are the variables in which the node finds what its dependencies have
-// published. Of two with one name the first in depends_on counts.
+// needs returns the variables with the outputs of the node's dependencies. If two have one
+// name, the first in depends_on counts.
 func needs(deps []run.Dependency) map[string]string {
 	vars := make(map[string]string)
 	size := 0

@@ -100,7 +100,7 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 	return f
 }
 
-// keyless is a run that has no key, and so keeps what is told of it in memory.
+// keyless is a run without a key, which therefore keeps its records in memory.
 type keyless struct {
 	*run.Run
 	f *fixture
@@ -126,7 +126,7 @@ func cleanEnv(t *testing.T) []string {
 	}
 }
 
-// plan changes the plan of the run that the attempt is told of.
+// plan changes the run's plan, as the attempt gets it.
 func (f *fixture) plan(change func(*run.Plan)) {
 	change(&f.r.Plan)
 	f.job.Spec.Frame = f.r.Frame()

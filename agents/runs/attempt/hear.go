@@ -15,7 +15,7 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// handle acts on one message.
+// handle processes one message.
 func (a *attempt) handle(m Message) error {
 	var reply Reply
 	defer func() { m.answer(reply) }()
@@ -71,7 +71,7 @@ func (a *attempt) handle(m Message) error {
 	return nil
 }
 
-// answers takes in a person's answer. Whoever gave it hears what becomes of it.
+// answers processes a person's answer. The sender learns what happens to it.
 func (a *attempt) answers(m *Message, reply *Reply) error {
 	said := conversation.Answer{Text: m.Text, ID: m.Key, Ref: a.callers.hold(m), ToOpen: m.ToOpen}
 	err := a.feed(said)
@@ -81,7 +81,7 @@ func (a *attempt) answers(m *Message, reply *Reply) error {
 	return err
 }
 
-// orders are what a person or the runner says.
+// orders handles commands of a person or the runner.
 var orders = map[Op]func(*Message) conversation.What{
 	OpCancel:     func(*Message) conversation.What { return conversation.Cancel{} },
 	OpStop:       func(*Message) conversation.What { return conversation.Stop{} },
@@ -100,10 +100,10 @@ var orders = map[Op]func(*Message) conversation.What{
 	OpRelease:  func(*Message) conversation.What { return conversation.Release{} },
 }
 
-// urgencies are how messages reach an agent that is at work.
+// urgencies are how messages reach an agent in a turn.
 var urgencies = map[mailbox.Urgency]conversation.Urgency{mailbox.Urgent: conversation.Urgent, mailbox.Interrupt: conversation.Breaking}
 
-// fromAgent acts on what the agent says, by command, tool or hook.
+// fromAgent handles what the agent reports, by command, tool or hook.
 func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 	switch {
 	case m.Op == OpHook && !a.kind.Judge:
@@ -140,7 +140,7 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 	return err
 }
 
-// hearHeld takes up a question that was held because another was open.
+// hearHeld handles a question that waited because another was open.
 func (a *attempt) hearHeld(ref conversation.Ref) error {
 	m := a.callers.waiting(ref)
 	if m == nil {
@@ -164,11 +164,11 @@ func (a *attempt) hearHeld(ref conversation.Ref) error {
 	return err
 }
 
-// hook takes in a hook of the agent's program, and reports whether its answer
-// comes later. ref is the hook where that is held already.
+// hook handles a hook of the agent's program, and reports whether the answer follows later.
+// ref is the hook if it was held before.
 func (a *attempt) hook(m *Message, reply *Reply, ref conversation.Ref) (held bool, err error) {
 	if a.progress.left != nil {
-		return false, nil // what comes late changes nothing
+		return false, nil // too late to change anything
 	}
 	events, r, err := a.agent.understand(m.Event, m.Payload)
 	if err != nil {
@@ -201,7 +201,7 @@ func refusal(err error) Reply {
 	return Reply{Error: err.Error()}
 }
 
-// reactAll takes in what the agent did; ref is the hook that told of it.
+// reactAll handles what the agent did; ref is the hook that reported it.
 func (a *attempt) reactAll(events []news.Event, ref conversation.Ref) error {
 	for _, e := range events {
 		if err := a.react(e, ref); err != nil {
@@ -211,8 +211,7 @@ func (a *attempt) reactAll(events []news.Event, ref conversation.Ref) error {
 	return nil
 }
 
-// react takes in an event: what is for the attempt's own account, and all else
-// as the conversation's.
+// react handles an event: the attempt's own bookkeeping first, then the conversation.
 func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	a.shells.hear(e, time.Now())
 	switch e := e.(type) {
@@ -253,12 +252,12 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	return a.feed(conversation.Did{Event: e, Hook: ref})
 }
 
-// converses takes in which conversation of the program's this is.
+// converses records the id of the program's conversation.
 func (a *attempt) converses(id string) error {
 	if id == a.end.Conversation {
 		return nil
 	}
-	if err := a.meter.flush(); err != nil { // of the one before
+	if err := a.meter.flush(); err != nil { // of the previous one
 		return err
 	}
 	if was := a.spec.Conversation; !a.Came && was != "" && was != id && was != a.refused {

@@ -11,20 +11,20 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Home answers what an attempt can only ask while it works: what has become of
-// its run meanwhile. A *run.Run is one.
+// Home answers questions about the run that come up while the attempt works. A *run.Run is
+// one.
 type Home interface {
-	// RunnerLives reports whether a runner has the run's project.
+	// RunnerLives reports whether a runner serves the run's project.
 	RunnerLives() bool
-	// Unrest reports whether something else of the run was interrupted by a signal
-	// after a moment.
+	// Unrest reports whether a signal has interrupted other processes of the run since a
+	// time.
 	Unrest(after time.Time) bool
 	workspace.Home
 	verdict.Home
-	// Limit is the limit of an account as recorded; zero: it has none.
+	// Limit returns the recorded limit of an account; zero: none.
 	Limit(account string) (run.Limit, error)
-	// Post writes a message to the project's mailbox, which is known to be from who
-	// it says, and returns it with its id.
+	// Post writes a message with a verified sender to the project's mailbox, and returns it
+	// with its id.
 	Post(ctx context.Context, m mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error)
 }
 

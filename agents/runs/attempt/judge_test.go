@@ -187,8 +187,8 @@ func TestWhatIsNotTheAgentsIsHandedBack(t *testing.T) {
 	}
 }
 
-// What a person said comes first: a report that was made without it is sent back
-// with it, also one that is being judged, and nothing of what they said is lost.
+// What a person said comes first: a report made without it is handed back with it, even
+// during the examination, and nothing of it is lost.
 func TestReportWithoutTheAnswer(t *testing.T) {
 	f, wait := agentInTree(t, dag.Node{Verify: []string{"touch ../checking; until test -e ../go; do sleep 0.1; done"}})
 	eventually(t, "it runs", func() bool { return f.log() != "" })

@@ -14,10 +14,10 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// What hooks do for a standing agent beside its work.
+// Duties of a standing agent's hooks besides its work.
 
-// passOn sends a question of the agent's to whom it works for, as nobody is in
-// front of it.
+// passOn sends the agent's question to the sender of its task, because no person is at its
+// pane.
 func (a *attempt) passOn(e conversation.PassOn) conversation.What {
 	to := a.orderer()
 	first, _, _ := strings.Cut(e.Parts[0].Text, "\n")
@@ -43,8 +43,8 @@ func (a *attempt) passOn(e conversation.PassOn) conversation.What {
 	return passed
 }
 
-// recall takes in what the conversation of a program holds that goes on in it: it
-// need not be told that again.
+// recall reads which messages a resumed conversation already holds, so that they are not
+// sent again.
 func (a *attempt) recall() error {
 	r := a.agent.recaller()
 	if r == nil {
@@ -58,7 +58,7 @@ func (a *attempt) recall() error {
 	return nil
 }
 
-// reads takes in what the agent's conversation holds.
+// reads returns what the agent's conversation holds.
 func (a *attempt) reads(e news.Read) error {
 	for _, id := range a.recognizes(e) {
 		if err := a.feed(conversation.Seen{ID: id}); err != nil {
@@ -68,8 +68,8 @@ func (a *attempt) reads(e news.Read) error {
 	return nil
 }
 
-// looksKept finds out whether the agent has kept what it did in a turn that is
-// about to end, where that matters.
+// looksKept checks, if it matters, whether the agent has saved its work of a turn that is
+// about to end.
 func (a *attempt) looksKept() error {
 	if !a.State.Unkept() || !a.kept(a.ctx, a.State.Began) {
 		return nil
@@ -77,11 +77,11 @@ func (a *attempt) looksKept() error {
 	return a.feed(conversation.Kept{})
 }
 
-// slip has the hook that is being answered carry a message.
+// slip adds a message to the answer of the current hook.
 func (a *attempt) slip(m conversation.Message) {
 	c, ok := a.agent.Agent.(agent.Carrier)
 	if !ok || a.reply == nil || a.hooking == "" {
-		return // it is handed over again, as nothing shows that it was read
+		return // sent again later, because nothing shows that it was read
 	}
 	kind, text := a.words(m)
 	a.carried = append(a.carried, text)
@@ -89,7 +89,7 @@ func (a *attempt) slip(m conversation.Message) {
 	a.stage.Show(event.Event{Kind: kind, Text: text})
 }
 
-// remind has the hook that is being answered tell the agent what counts now: its
+// remind adds to the answer of the current hook what the agent must know now: its
 // conversation was replaced by a summary, or is new.
 func (a *attempt) remind() error {
 	c, ok := a.agent.Agent.(agent.Carrier)
@@ -97,8 +97,8 @@ func (a *attempt) remind() error {
 		return nil
 	}
 	m, err := a.memory(a.ctx, a.Got, a.back)
-	if err != nil { // the program goes on, and is told what is known
-		a.note("what the agent is reminded of is not complete: %v", err)
+	if err != nil { // the program continues with what is known
+		a.note("the reminder for the agent is incomplete: %v", err)
 	}
 	a.reply.HookReply = c.Carry(a.hooking, prompt.Reminded(m))
 	return nil

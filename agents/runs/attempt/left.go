@@ -10,13 +10,12 @@ import (
 	"cmux/dag"
 )
 
-// examineEnd finds out what is there of an agent whose program has ended. For a
-// kind that judges itself its exit code is its report. For all others it proves
-// nothing: one that died as nobody ends an agent is lost, one that failed has
-// failed, and what may have been a person's doing, or another program's, is a
-// person's to decide.
+// examineEnd examines the work of an agent whose program has ended. For a command, the exit
+// code is its report. For all others it proves nothing: a program killed by an unusual
+// signal is lost, one that failed has failed, and if a person or another program may have
+// ended it, a person decides.
 func (a *attempt) examineEnd() error {
-	if !a.Overridden && !a.Came && a.agent.refuses() { // it was to go on there, and gave no sign
+	if !a.Overridden && !a.Came && a.agent.refuses() { // it should have continued that conversation, but gave no sign
 		return a.beginAnew()
 	}
 	if a.stays() {
@@ -36,7 +35,7 @@ func (a *attempt) examineEnd() error {
 	case !byHand(exit):
 		return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: withWords("ended without a report", words)}}
 	}
-	// At a shutdown the program may be told before this process is.
+	// At a shutdown the program may get its signal before this process.
 	doubt := &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: exit.Code}}
 	if err := a.believe(doubt); err != error(doubt) {
 		return err
@@ -61,7 +60,7 @@ func (a *attempt) examineExit(exit proc.Exit) error {
 	}
 	detail := ""
 	if exit.Err != nil || exit.Signal != 0 {
-		detail = exit.String() // the label says the exit code by itself
+		detail = exit.String() // the label contains the exit code
 	}
 	if r := a.Report; r != nil {
 		if r.Blocked {
@@ -73,9 +72,8 @@ func (a *attempt) examineExit(exit proc.Exit) error {
 	return &verdict.Final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
 }
 
-// beginAnew starts the program again in a new conversation, which is told the
-// whole task. The old conversation is kept for a person's next try until the
-// program says which conversation it has.
+// beginAnew starts the program again in a new conversation with the whole task. The old
+// conversation is kept for a retry by a person until the program reports the new one.
 func (a *attempt) beginAnew() error {
 	a.refused = a.stage.Conversation
 	how := a.agent.Exit().String()
@@ -85,8 +83,8 @@ func (a *attempt) beginAnew() error {
 	return a.feed(conversation.Refused{Said: a.launched.Said})
 }
 
-// believe returns the failure f once it is past doubt, or what came from
-// outside meanwhile: that the attempt was interrupted, cancelled or stopped.
+// believe returns the failure f when it is beyond doubt, or an event from outside in
+// between: the attempt was interrupted, cancelled or stopped.
 func (a *attempt) believe(f *verdict.Final) error {
 	code := a.verdict.Decider(f, a.end.Exit)
 	ending := func() bool { return shutsDown("/") }

@@ -9,7 +9,7 @@ import (
 	"cmux/dag"
 )
 
-// account is the account of the attempt's agent, whose limit all attempts share.
+// account returns the account of the attempt's agent; all attempts share its limit.
 type account struct {
 	*reporter
 	name   string
@@ -17,21 +17,20 @@ type account struct {
 	limits Limits
 }
 
-// limited records that the account met its limit, and returns until when it lasts.
+// limited records that the account met its limit, and returns its end.
 func (a *account) limited(e news.LimitMet) (until time.Time, err error) {
 	until = a.limits.lasts(e.Until, a.limit(), time.Now())
 	a.keep(event.Event{Kind: event.Limit, Text: e.Text, Until: until})
 	return until, a.record(run.Record{Type: run.Limited, Account: a.name, Until: until, Detail: e.Text})
 }
 
-// maxWrongEnds is how often in a row a limit may last longer than was stated
-// before its stated end is no longer relied on alone.
+// maxWrongEnds is how often in a row a limit may last longer than its stated end before
+// cmux no longer relies on that.
 const maxWrongEnds = 3
 
-// lasts is until when an account is taken to be limited that met a limit now,
-// whose end was stated or is zero, and whose limit was known as l before. Where
-// nothing is stated, or what is stated was wrong again and again, it is tried
-// after a while that grows each time that the limit is met again.
+// lasts returns until when an account counts as limited that met a limit now. stated is the
+// stated end, or zero; l is the limit as known before. Without a reliable stated end, cmux
+// tries the account after a wait that grows each time.
 func (p Limits) lasts(stated time.Time, l run.Limit, now time.Time) time.Time {
 	switch {
 	case stated.IsZero():
@@ -42,8 +41,8 @@ func (p Limits) lasts(stated time.Time, l run.Limit, now time.Time) time.Time {
 	return stated
 }
 
-// tryAgain is when an account is tried again that met a limit now and whose
-// limit was known as l before. Those that meet it together wake together.
+// tryAgain returns when to try an account that met a limit now; l is the limit as known
+// before. Agents that meet it together continue together.
 func (p Limits) tryAgain(l run.Limit, now time.Time) time.Time {
 	if l.On(now) && !l.Until.IsZero() {
 		return l.Until
@@ -51,8 +50,8 @@ func (p Limits) tryAgain(l run.Limit, now time.Time) time.Time {
 	return now.Add(min(p.Pause<<min(l.Times, 10), maxPause))
 }
 
-// limit is the account's limit as recorded. What cannot be read is taken for none:
-// the account itself will say.
+// limit returns the recorded limit of the account. If it cannot be read, it counts as none:
+// the service will report it.
 func (a *account) limit() run.Limit {
 	l, err := a.home.Limit(a.name)
 	if err != nil {
@@ -61,8 +60,7 @@ func (a *account) limit() run.Limit {
 	return l
 }
 
-// works records that the model answered an attempt that was to find out whether the
-// limit of its account is over.
+// works records that the model answered an attempt that tested whether the limit is over.
 func (a *account) works() error {
 	if a.limit().Times == 0 {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// loop is the goroutine of Run, and how others reach it.
+// loop is the goroutine of Run, with the ways to reach it.
 type loop struct {
 	ctx       context.Context // of Run
 	calls     chan func() error
 	interrupt context.CancelFunc // ends the step that runs
-	foreign   time.Time          // of a signal that nobody can have typed: no step ran
+	foreign   time.Time          // time of a signal that no person can have typed: no step ran
 }
 
-// call has the goroutine of Run do f, from within what during runs.
+// call makes the goroutine of Run execute f, from within a function of during.
 func (l *loop) call(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	if err := l.hand(ctx, func() error { done <- f(); return nil }); err != nil {
@@ -23,7 +23,7 @@ func (l *loop) call(ctx context.Context, f func() error) error {
 	return <-done
 }
 
-// hand has the goroutine of Run do f, whose error ends the attempt.
+// hand makes the goroutine of Run execute f, whose error ends the attempt.
 func (l *loop) hand(ctx context.Context, f func() error) error {
 	select {
 	case l.calls <- f:
@@ -33,7 +33,7 @@ func (l *loop) hand(ctx context.Context, f func() error) error {
 	}
 }
 
-// interrupted is the error with which the attempt was broken off; nil: it was not.
+// interrupted returns the error with which the attempt was interrupted; nil: it was not.
 func (l *loop) interrupted() error {
 	if l.ctx.Err() == nil {
 		return nil

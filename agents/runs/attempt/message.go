@@ -12,25 +12,25 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Op is what a Message asks of an attempt.
+// Op is the type of a Message to an attempt.
 type Op string
 
 const (
-	OpHook       Op = "hook"        // a hook of the agent's reports an event
+	OpHook       Op = "hook"        // a hook of the agent reports an event
 	OpDone       Op = "done"        // the agent reports: finished; Text is the summary
-	OpBlocked    Op = "blocked"     // the agent reports: cannot go on; Text is the reason
+	OpBlocked    Op = "blocked"     // the agent reports: cannot continue; Text is the reason
 	OpAsk        Op = "ask"         // the agent asks a person; Text is the question
 	OpOutput     Op = "output"      // the agent publishes Text under Key
 	OpSend       Op = "send"        // the agent writes Mail to the project's mailbox
 	OpCancel     Op = "cancel"      // stop NAME: end it, marker 130
 	OpStop       Op = "stop"        // stop: end it, no marker
-	OpBreak      Op = "break"       // its runner was told to leave and takes it along: end it, no marker
-	OpAnswer     Op = "answer"      // a person's answer for the agent; Key is the id of the order
-	OpRelease    Op = "release"     // taken over no longer
-	OpRetry      Op = "retry"       // go on in the conversation of a program that has ended without a report
+	OpBreak      Op = "break"       // its runner was told to end it too: end it, no marker
+	OpAnswer     Op = "answer"      // a person's answer for the agent; Key is the id of the command
+	OpRelease    Op = "release"     // the takeover ends
+	OpRetry      Op = "retry"       // continue the conversation of a program that ended without a report
 	OpGranted    Op = "granted"     // the slot it asked for; Trial
 	OpAwake      Op = "awake"       // the limit of its account may be over before its time
-	OpOverridden Op = "overridden"  // a person has decided the node: go on unchecked
+	OpOverridden Op = "overridden"  // a person has decided the node: continue without checks
 	OpBudget     Op = "budget"      // the run is over its budget, as Text says: end it
 	OpInterrupt  Op = "interrupt"   // ^C while no program has the pane: end the step that runs
 	OpRanCommand Op = "ran-command" // did a command of the agent's shell run at the moment At?
@@ -38,15 +38,15 @@ const (
 
 	// Of standing agents.
 	OpGive     Op = "give"     // a piece of work: Work; refused while it has one
-	OpTell     Op = "tell"     // a message: Text, with the id Key, which is recorded as confirmed when the agent has read it
+	OpTell     Op = "tell"     // a message: Text, with the id Key; recorded as confirmed when the agent has read it
 	OpTake     Op = "take"     // a person takes the conversation over, until OpRelease
-	OpEndTurn  Op = "end-turn" // a turn that it is in, and that no person began, is broken off with the message Text, with the id Key
-	OpWithdraw Op = "withdraw" // the piece of work Key is taken back; Text says why, for the agent
-	OpCompact  Op = "compact"  // its program is to compact its conversation, by the order Key; refused unless it is at rest
-	OpStand    Op = "stand"    // how does it stand? Reply.Standing; with the Key KeyDraft, also what its screen shows
+	OpEndTurn  Op = "end-turn" // interrupt a turn that no person began, with the message Text, with the id Key
+	OpWithdraw Op = "withdraw" // take back the task Key; Text says why, for the agent
+	OpCompact  Op = "compact"  // compact the conversation, by the command Key; refused unless the agent is idle
+	OpStand    Op = "stand"    // return Reply.Standing; with the Key KeyDraft, also what its screen shows
 )
 
-// From says who may give an Op.
+// From is who may send an Op.
 type From uint8
 
 const (
@@ -55,7 +55,7 @@ const (
 	ByCmux               // the runner and a person's commands, which have the person's key
 )
 
-// From is who may give it; what is not known is a person's.
+// From returns who may send it; an unknown Op is reserved for a person.
 func (op Op) From() From {
 	switch op {
 	case OpPing, OpRanCommand, OpStand:
@@ -66,10 +66,10 @@ func (op Op) From() From {
 	return ByCmux
 }
 
-// Message is one thing said to a running attempt.
+// Message is a request to a running attempt.
 type Message struct {
 	Op      Op               `json:"op"`
-	ID      string           `json:"id,omitempty"`    // of an order, so that a copy of it is none
+	ID      string           `json:"id,omitempty"`    // of a command, to reject copies
 	Token   string           `json:"token,omitempty"` // hook, done, blocked, ask, output, send: that of the attempt
 	Text    string           `json:"text,omitempty"`
 	Key     string           `json:"key,omitempty"`     // output
@@ -87,23 +87,23 @@ type Message struct {
 	Urgency mailbox.Urgency  `json:"urgency,omitempty"` // tell
 
 	reply func(Reply) error
-	gone  <-chan struct{} // closed when nobody waits for the reply any more; nil: never known
+	gone  <-chan struct{} // closed when the caller no longer waits; nil: unknown
 }
 
 // Reply is the answer to a Message.
 type Reply struct {
 	agent.HookReply        // for a hook
 	Error           string `json:"error,omitempty"`
-	Text            string `json:"text,omitempty"`  // the id of a message that was sent, or what the one that waits is told
-	Final           bool   `json:"final,omitempty"` // the report is accepted: there is nothing left to do
+	Text            string `json:"text,omitempty"`  // the id of a sent message, or the answer for a waiting caller
+	Final           bool   `json:"final,omitempty"` // the report is accepted: nothing is left to do
 	Yes             bool   `json:"yes,omitempty"`   // ran-command
-	Fate            string `json:"fate,omitempty"`  // answer: what became of it, a conversation.Fate; of one that waits Text says why
+	Fate            string `json:"fate,omitempty"`  // answer: a conversation.Fate; for a waiting answer, Text says why
 
 	Standing *Standing `json:"standing,omitempty"` // stand
 }
 
-// Outcome is what became of an answer, in one value for a record; "": it is not known.
-// ParseOutcome reads it.
+// Outcome encodes the fate of an answer as one value for a record; "": unknown.
+// ParseOutcome decodes it.
 func (r *Reply) Outcome() string {
 	if r.Fate == "" || r.Text == "" {
 		return r.Fate
@@ -117,40 +117,37 @@ func ParseOutcome(s string) (fate, why string) {
 	return fate, why
 }
 
-// Standing is how a standing agent stands.
+// Standing is the status of a standing agent.
 type Standing struct {
 	Activity dag.Activity `json:"activity"`          // dag.Resting: at its prompt, without a turn
 	Detail   string       `json:"detail,omitempty"`  // such as its question
 	Until    time.Time    `json:"until,omitzero"`    // of a limit
 	Work     string       `json:"work,omitempty"`    // id of its piece of work; empty: none
-	Waiting  []string     `json:"waiting,omitempty"` // ids of messages that it was not handed yet
-	// Waits are the messages that it is not known to have read, each with what it
-	// waits for.
+	Waiting  []string     `json:"waiting,omitempty"` // ids of messages not yet delivered
+	// Waits are the messages that it may not have read, each with what it waits for.
 	Waits   map[string]string `json:"waits,omitempty"`
-	Hinders string            `json:"hinders,omitempty"` // what keeps the first of them from being typed: a draft, a dialog, copy mode
+	Hinders string            `json:"hinders,omitempty"` // what prevents typing the first of them: a draft, a dialog, copy mode
 	Taken   bool              `json:"taken,omitempty"`
 	Draft   bool              `json:"draft,omitempty"` // a person has typed something that they have not sent; with KeyDraft
 }
 
-// KeyDraft has OpStand look at the screen, which takes a while.
+// KeyDraft makes OpStand read the screen too, which takes a while.
 const KeyDraft = "draft"
 
-// WithReply returns m with a function that gets the answer, once, if the
-// attempt lives to give one. It must not block for long, and its error says that
-// nobody was there to take the answer.
+// WithReply returns m with a function that gets the answer, at most once. It must not block
+// for long; its error means that nobody received the answer.
 func (m Message) WithReply(f func(Reply) error) Message {
 	m.reply = f
 	return m
 }
 
-// WithGone returns m with a channel that is closed when whoever sent it waits
-// no longer.
+// WithGone returns m with a channel that is closed when the sender no longer waits.
 func (m Message) WithGone(gone <-chan struct{}) Message {
 	m.gone = gone
 	return m
 }
 
-// detach takes the reply out of m: whoever holds the result answers later.
+// detach takes the reply function out of m: the caller answers later.
 func (m *Message) detach() Message {
 	held := *m
 	m.reply = nil

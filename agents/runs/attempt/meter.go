@@ -8,7 +8,7 @@ import (
 	"cmux/dag"
 )
 
-// meter is what an attempt has used, and what was recorded of it, and when.
+// meter counts what an attempt has used, and when that was recorded.
 type meter struct {
 	*reporter
 	pace     time.Duration // between records
@@ -25,7 +25,7 @@ func (m *meter) stop() {
 	}
 }
 
-// due says when what came in since the last record is to be recorded.
+// due returns when to record the usage since the last record.
 func (m *meter) due() <-chan time.Time {
 	if m.timer == nil {
 		return nil
@@ -33,8 +33,8 @@ func (m *meter) due() <-chan time.Time {
 	return m.timer.C
 }
 
-// uses takes in what the attempt has used so far. It is recorded at once, but
-// not again and again: a killed attempt forgets what came in since.
+// uses takes the attempt's usage so far. It records it, but not too often: a killed attempt
+// loses what came since.
 func (m *meter) uses(used dag.Usage) error {
 	m.used = m.used.AtLeast(used)
 	if wait := m.pace - time.Since(m.at); wait > 0 {
@@ -46,7 +46,7 @@ func (m *meter) uses(used dag.Usage) error {
 	return m.flush()
 }
 
-// flush records what has come in since it was last recorded.
+// flush records the usage since the last record.
 func (m *meter) flush() error {
 	m.stop()
 	if m.used == m.recorded {

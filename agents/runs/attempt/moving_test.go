@@ -30,7 +30,7 @@ func TestJudgedIsWhatWasChecked(t *testing.T) {
 		"breaks what was checked": {"echo x > broken", 1, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "broken"}, "moved"},
 		"leaves its scope":        {"echo x > outside", 1, run.End{Outcome: dag.Failed, Reason: dag.ReasonScope, Detail: "outside"}, "moved"},
 		"adds good work":          {"echo x > src/more", 1, run.End{Outcome: dag.Done}, "moved"},
-		"never stops":             {"echo $n > src/more", 1000, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "went on changing"}, "moved"},
+		"never stops":             {"echo $n > src/more", 1000, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "kept changing"}, "moved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := inTree(t, dag.Node{

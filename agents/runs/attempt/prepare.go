@@ -27,8 +27,8 @@ func (a *attempt) prepare() error {
 		if t, err = workspace.Open(ctx, a.job.Repo, a.spec, a.paths, a.job.Home); err != nil {
 			return err
 		}
-		// The worktree, which was just made, is to survive a power cut. What cannot be
-		// written is told at the end, when it matters.
+		// The new worktree must survive a power cut. An error is reported at the end, when
+		// it matters.
 		a.persisting.Go(func() { _ = t.Repo.Sync() })
 		if err := t.Prepare(ctx, a.stage.Env, a.out); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (a *attempt) prepare() error {
 	}
 	a.verdict.In(t)
 	if failure != nil || err != nil {
-		// What a broken-off step left running has no program to be found by.
+		// Processes of an interrupted step belong to no program that could find them.
 		_, e := proc.End(context.WithoutCancel(a.ctx), a.limits.Grace, a.stage.Mark)
 		failure = errors.Join(failure, e)
 	}
@@ -56,8 +56,7 @@ func (a *attempt) prepare() error {
 	return nil
 }
 
-// beginVerdict begins a verdict on the work that the attempt is at, and forgets what was of
-// other work.
+// beginVerdict begins the verdict on the current work and drops that of earlier work.
 func (a *attempt) beginVerdict() {
 	a.back = ""
 	a.sender.rest()

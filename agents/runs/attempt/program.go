@@ -13,9 +13,9 @@ import (
 	"cmux/agents/runs/conversation"
 )
 
-// program is the agent of an attempt, and what it can do.
+// program is the agent of an attempt, with its abilities.
 type program struct {
-	agent.Agent // nil: there is none now
+	agent.Agent // nil: none now
 }
 
 // hasEnded reports whether there is a program that has ended.
@@ -31,7 +31,7 @@ func (p program) hasEnded() bool {
 	}
 }
 
-// able returns the event that tells the conversation what the started program can do.
+// able returns the event that tells the conversation the program's abilities.
 func (p program) able() conversation.Started {
 	_, concludes := p.Agent.(agent.Concluder)
 	b, breaks := p.Agent.(agent.Breaker)
@@ -44,7 +44,7 @@ func (p program) able() conversation.Started {
 	}
 }
 
-// recaller tells what the program's conversation holds; nil: it cannot.
+// recaller returns the reader of the program's conversation; nil: the kind has none.
 func (p program) recaller() agent.Recaller {
 	if r, ok := p.Agent.(agent.Recaller); ok && r.CanRecall() {
 		return r
@@ -52,7 +52,7 @@ func (p program) recaller() agent.Recaller {
 	return nil
 }
 
-// busy fills in what the program does as an event comes.
+// busy sets the program's current activity in an event.
 func (p program) busy(e *conversation.Event) {
 	if l, ok := p.Agent.(agent.Listener); ok {
 		e.Busy = l.Busy()
@@ -62,8 +62,8 @@ func (p program) busy(e *conversation.Event) {
 	}
 }
 
-// understand reads what a hook says. One that comes before its agent stands is
-// but a sign of life.
+// understand parses a hook. A hook that comes before its agent has started is only a sign
+// of life.
 func (p program) understand(event string, payload json.RawMessage) ([]news.Event, Reply, error) {
 	if h, ok := p.Agent.(agent.Hooked); ok {
 		events, r, err := h.Hook(event, payload)
@@ -73,7 +73,7 @@ func (p program) understand(event string, payload json.RawMessage) ([]news.Event
 	return events, Reply{}, err
 }
 
-// typed is what a person has sent and the agent has not read.
+// typed returns lines that a person has sent and the agent has not read.
 func (p program) typed() []string {
 	if t, ok := p.Agent.(agent.Typed); ok {
 		return t.Unread()
@@ -81,7 +81,7 @@ func (p program) typed() []string {
 	return nil
 }
 
-// draft is what a person has typed and not sent.
+// draft returns what a person has typed and not sent.
 func (p program) draft(ctx context.Context) string {
 	if t, ok := p.Agent.(agent.Typed); ok {
 		return t.Draft(ctx)
@@ -89,8 +89,8 @@ func (p program) draft(ctx context.Context) string {
 	return ""
 }
 
-// refuses reports whether the program ended because it cannot go on in its
-// conversation, and failed by itself.
+// refuses reports whether the program failed by itself because it cannot continue its
+// conversation.
 func (p program) refuses() bool {
 	r, ok := p.Agent.(agent.Refuser)
 	if !ok || !r.Refused() {
@@ -100,8 +100,8 @@ func (p program) refuses() bool {
 	return exit.Err == nil && !crashed(exit) && !byHand(exit)
 }
 
-// crashed reports whether a program died in a way that nobody chooses for an
-// agent to end by.
+// crashed reports whether a program ended in a way that nobody would choose to end an
+// agent.
 func crashed(e proc.Exit) bool {
 	switch e.Signal {
 	case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS:
@@ -110,8 +110,8 @@ func crashed(e proc.Exit) bool {
 	return false
 }
 
-// byHand reports whether a program ended as one does that is told to: by 0, by
-// a signal that asks for it, or with the code of one.
+// byHand reports whether a program ended as if told to: with 0, by a usual signal, or with
+// such a signal's code.
 func byHand(e proc.Exit) bool {
 	if e.Err != nil {
 		return false
@@ -145,7 +145,7 @@ func ending(said string) string {
 	return said
 }
 
-// withWords adds a program's last output to how it ended.
+// withWords adds a program's last output to a text about its end.
 func withWords(how, words string) string {
 	if words == "" {
 		return how

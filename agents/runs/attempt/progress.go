@@ -16,13 +16,12 @@ import (
 // maxDetail bounds what is recorded of an activity.
 const maxDetail = verdict.MaxReason + 1<<10
 
-// progress is what an attempt is doing, as it was recorded, and the clocks that run
-// while it does it.
+// progress is the recorded activity of an attempt, and the timers that run meanwhile.
 type progress struct {
 	*reporter
 	activity dag.Activity
-	detail   string             // of it
-	until    time.Time          // of it
+	detail   string
+	until    time.Time
 	told     bool               // of an activity
 	asks     *question.Question // that a person is to answer now; nil: none
 	revives  bool               // its program ended and starts again
@@ -30,15 +29,15 @@ type progress struct {
 
 	budget   *stopwatch    // node.Timeout
 	patience time.Duration // node.IdleTimeout
-	dir      string        // whose files are signs of life as well; empty: none are
+	dir      string        // changes of its files are signs of life too; empty: none
 	idle     *time.Timer
-	lastSign time.Time // of life, other than output
+	lastSign time.Time // last sign of life other than output
 	attended bool      // there is an agent, whose silence counts
 	untimed  bool      // a person has decided the node
 }
 
-// become records what the attempt is doing and lets its clocks run or stand.
-// A person at work is not timed out.
+// become records the activity of the attempt and starts or stops its timers. A takeover has
+// no timeout.
 func (p *progress) become(act dag.Activity, until time.Time, detail string) error {
 	counts := act == dag.Working || act == dag.Checking
 	p.budget.run(counts && !p.untimed)
@@ -51,7 +50,7 @@ func (p *progress) become(act dag.Activity, until time.Time, detail string) erro
 		p.told = true
 	}
 	if act == p.activity && act == dag.Working && detail == p.detail {
-		return nil // Began says as much
+		return nil // the record Began is enough
 	}
 	p.activity, p.detail, p.until = act, detail, until
 	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
@@ -72,26 +71,26 @@ func (p *progress) become(act dag.Activity, until time.Time, detail string) erro
 	return p.record(rec)
 }
 
-// stand stops the clocks until the next activity.
+// stand stops the timers until the next activity.
 func (p *progress) stand() {
 	p.budget.run(false)
 	p.stopIdle()
 }
 
-// decided stops the clocks for good.
+// decided stops the timers permanently.
 func (p *progress) decided() {
 	p.untimed = true
 	p.stand()
 }
 
-// begins says that there is an agent from now on.
+// begins records that there is an agent from now on.
 func (p *progress) begins() {
 	p.attended = true
 	p.sign()
 	p.armIdle()
 }
 
-// sign notes a sign of life other than output.
+// sign records a sign of life other than output.
 func (p *progress) sign() { p.lastSign = time.Now() }
 
 func (p *progress) armIdle() {
@@ -110,7 +109,7 @@ func (p *progress) stopIdle() {
 	}
 }
 
-// quiet rings when nothing was seen of an agent at work for a while.
+// quiet fires when a working agent gave no sign of life for a while.
 func (p *progress) quiet() <-chan time.Time {
 	if p.idle == nil || p.activity != dag.Working {
 		return nil
@@ -118,8 +117,8 @@ func (p *progress) quiet() <-chan time.Time {
 	return p.idle.C
 }
 
-// checkIdle looks, when the idle timer has fired, for the newest sign of life,
-// and goes on waiting from there.
+// checkIdle, when the idle timer has fired, finds the newest sign of life and continues
+// waiting from there.
 func (p *progress) checkIdle(ctx context.Context) error {
 	d := p.patience
 	last := p.lastSign

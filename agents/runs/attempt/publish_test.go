@@ -17,7 +17,7 @@ func TestOutputsComeBeforeTheReport(t *testing.T) {
 	publish := func(key, value string) string {
 		return f.say(attempt.Message{Op: attempt.OpOutput, Token: "secret", Key: key, Text: value}).Error
 	}
-	if why := publish("version", "at abcdefghijkl"); !strings.Contains(why, "holds the value of $SERVICE_TOKEN") {
+	if why := publish("version", "at abcdefghijkl"); !strings.Contains(why, "contains the value of $SERVICE_TOKEN") {
 		t.Errorf("a secret is refused with %q", why)
 	}
 	f.done("nothing was needed: x")

@@ -11,8 +11,8 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// reporter writes down what becomes of an attempt: in the run's records, in the
-// node's events and in its log.
+// reporter writes what happens to an attempt: to the run's records, the node's events and
+// its log.
 type reporter struct {
 	name    string // of the node
 	attempt int
@@ -26,8 +26,7 @@ func (r *reporter) record(rec run.Record) error {
 	return r.append(rec)
 }
 
-// note records something a person may want to see. A note that cannot be
-// written is not worth the attempt.
+// note records something for a person. If it cannot be written, the attempt continues.
 func (r *reporter) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.out.Say("%s", text)
@@ -38,7 +37,7 @@ func (r *reporter) note(format string, args ...any) {
 // keep adds an event to the node's.
 func (r *reporter) keep(e event.Event) { r.events.Keep(e) }
 
-// close ends the node's events with how the attempt ended.
+// close ends the node's events with the attempt's end.
 func (r *reporter) close(end *run.End, err error) {
 	e := event.Event{Kind: event.End}
 	switch {

@@ -24,8 +24,7 @@ type attempt struct {
 	assignment
 	limits Limits
 	out    *output.Output
-	// persisting is what goes on beside the attempt to have the tree survive a
-	// power cut.
+	// persisting are the goroutines that make the tree survive a power cut.
 	persisting sync.WaitGroup
 	verdict    verdict.Verdict
 
@@ -45,10 +44,9 @@ type attempt struct {
 	end    run.End
 }
 
-// Run carries the attempt out. The error is ErrInterrupted or ErrStopped when
-// ctx ended or a stop came in; any other error means that cmux itself could
-// not do its part (a record that cannot be written) and that the attempt has
-// no end either.
+// Run carries out the attempt. The error is ErrInterrupted or ErrStopped if ctx ended or a
+// stop came; any other error means that cmux itself failed (a record that cannot be
+// written) and that the attempt has no end either.
 func Run(ctx context.Context, job Job) (run.End, error) {
 	a := &attempt{loop: loop{ctx: ctx, calls: make(chan func() error)}, job: &job, limits: job.Limits.withDefaults()}
 	a.assignment = assignment{kind: job.Kinds[job.Spec.Def.Agent], paths: job.Paths, spec: job.Spec, node: job.Spec.Def}
@@ -80,7 +78,7 @@ func (a *attempt) run() (run.End, error) {
 		}
 		log = output.NewLog(a.paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
 		if a.kind.Judge {
-			err = log.Open() // it will have much to say
+			err = log.Open() // a merge prints much
 		}
 		return err
 	})
@@ -121,7 +119,7 @@ func (a *attempt) run() (run.End, error) {
 	return a.conclude(a.carryOut())
 }
 
-// conclude ends what is left of the agent and makes the attempt's end of how its
+// conclude ends the rest of the agent and returns the attempt's end, depending on how its
 // work ended.
 func (a *attempt) conclude(err error) (run.End, error) {
 	a.endAgent(false)
@@ -167,7 +165,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	return a.end, nil
 }
 
-// carryOut is the attempt from its start to its verdict; nil means done.
+// carryOut runs the attempt from its start to its verdict; nil means done.
 func (a *attempt) carryOut() error {
 	if err := a.endLeftovers(); err != nil {
 		return err
@@ -212,15 +210,14 @@ func (a *attempt) carryOut() error {
 	return a.complete()
 }
 
-// complete does the on_complete steps. The
-// agent is ended first, with all that it left: git reads its settings while it
-// pushes, and nobody may change them in between.
+// complete runs the on_complete steps. It first ends the agent with all its processes: git
+// reads its settings during a push, and nobody may change them.
 func (a *attempt) complete() error {
 	if a.Overridden || len(a.node.OnComplete) == 0 {
 		return nil
 	}
 	a.endAgent(false)
-	if a.job.Socket != "" { // else the orphans of other attempts fall to this process too
+	if a.job.Socket != "" { // else this process also adopts the orphans of other attempts
 		left, err := a.job.Spawner.EndOrphans(context.WithoutCancel(a.ctx), a.limits.Grace)
 		if len(left) > 0 {
 			a.note("ended what was left running in the background: %s", proc.Names(left))
@@ -232,7 +229,7 @@ func (a *attempt) complete() error {
 	return a.verdict.OnComplete(a.end.Summary)
 }
 
-// affordable holds what the node has used against its budget.
+// affordable compares the node's usage with its budget.
 func (a *attempt) affordable() error {
 	used, budget := a.spec.Used.Plus(a.meter.used), a.node.Budget
 	if !budget.Exceeded(used) {
@@ -241,8 +238,8 @@ func (a *attempt) affordable() error {
 	return a.feed(conversation.Overspent{Text: (&run.BudgetError{Node: a.node.Name, Used: used.Counted(), Budget: budget.Tokens}).Error()})
 }
 
-// endLeftovers ends what an earlier attempt left behind when its wrapper was
-// killed. The first attempt has no predecessor and is spared the scan.
+// endLeftovers ends processes that an earlier attempt left when its wrapper was killed. It
+// skips the scan for the first attempt.
 func (a *attempt) endLeftovers() error {
 	if a.spec.Attempt <= 1 {
 		return nil
@@ -261,7 +258,7 @@ func (a *attempt) endLeftovers() error {
 	return a.interrupted()
 }
 
-// Header is the line that begins an attempt in a node's log.
+// Header returns the line that begins an attempt in a node's log.
 func Header(node string, attempt int, at time.Time) string {
 	return fmt.Sprintf("── %s: attempt %d, %s ──\n", node, attempt, at.Format("2006-01-02 15:04:05"))
 }

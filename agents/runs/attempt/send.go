@@ -17,15 +17,15 @@ import (
 // sendPatience bounds the wait for other writers of the mailbox.
 const sendPatience = 10 * time.Second
 
-// sender sends what an agent writes to the project's mailbox.
+// sender sends the agent's messages to the project's mailbox.
 type sender struct {
 	home  Home
-	env   []string        // whose secrets no message may hold
-	loops mail.Loops      // what was sent lately
-	doing mailbox.Message // what the agent said last that it does
+	env   []string        // environment with secrets that no message may contain
+	loops mail.Loops      // recent messages
+	doing mailbox.Message // the agent's last status update
 }
 
-// post sends q. One that must not be sent is refused with the reason.
+// post sends q, or returns why it must not be sent.
 func (s *sender) post(ctx context.Context, q mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error) {
 	if err := mail.CheckPrefix(q.Subject); err != nil {
 		var own *mail.PrefixError
@@ -35,11 +35,11 @@ func (s *sender) post(ctx context.Context, q mailbox.Message, files ...mail.Encl
 		return q, err
 	}
 	if name := run.SecretIn(s.env, q.Subject+"\n"+q.Body); name != "" {
-		return q, fmt.Errorf("the message holds the value of $%s: messages stand in files and prompts, so say where it is kept instead", name)
+		return q, fmt.Errorf("the message contains the value of $%s: messages appear in files and prompts, so name the place of the secret instead", name)
 	}
 	for _, f := range files {
 		if name := run.SecretIn(s.env, string(f.Data)); name != "" {
-			return q, fmt.Errorf("%s holds the value of $%s: say where it is kept instead", f.Name, name)
+			return q, fmt.Errorf("%s contains the value of $%s: name the place of the secret instead", f.Name, name)
 		}
 	}
 	if err := mail.CheckFiles(files); err != nil {
@@ -59,7 +59,7 @@ func (s *sender) post(ctx context.Context, q mailbox.Message, files ...mail.Encl
 	return s.home.Post(ctx, q, files...)
 }
 
-// stands is the id of the status update that says the same, if it is the newest.
+// stands returns the id of an equal status update, if that is the newest.
 func (s *sender) stands(q mailbox.Message) (id string) {
 	if q.Type == mailbox.StatusUpdate && s.doing.Subject == q.Subject && s.doing.Task == q.Task {
 		return s.doing.ID
@@ -67,14 +67,14 @@ func (s *sender) stands(q mailbox.Message) (id string) {
 	return ""
 }
 
-// does takes in a status update that was sent, by what the agent said in it.
+// does records a status update that was sent.
 func (s *sender) does(sent mailbox.Message, said string) { s.doing, s.doing.Subject = sent, said }
 
-// rest forgets what the agent said that it does: that was of other work.
+// rest forgets the last status update: it was about other work.
 func (s *sender) rest() { s.doing = mailbox.Message{} }
 
-// send writes a message of the agent's to the project's mailbox, for which the
-// attempt vouches. One that it may not send is refused with the reason.
+// send writes a message of the agent to the project's mailbox; the attempt verifies the
+// sender. It refuses messages that the agent may not send, with the reason.
 func (a *attempt) send(m *Message, reply *Reply) error {
 	if m.Mail == nil {
 		reply.Error = "there is no message to send"
@@ -85,7 +85,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		from.Kind = mailbox.Agent
 	}
 	q := mailbox.Message{From: from.String(), To: m.Mail.To, Subject: m.Mail.Subject, Body: m.Mail.Body, Urgency: m.Mail.Urgency, Re: m.Mail.Re}
-	if m.Mail.Type == mailbox.StatusUpdate { // for nobody, and shown by whoever looks
+	if m.Mail.Type == mailbox.StatusUpdate { // not delivered, only shown
 		q = mailbox.Message{From: from.String(), Subject: m.Mail.Subject, Type: mailbox.StatusUpdate, Task: a.Work}
 	}
 	if id := a.sender.stands(q); id != "" {
@@ -100,7 +100,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	reply.Text = sent.ID
 	if sent.Type == mailbox.StatusUpdate {
 		a.sender.does(sent, q.Subject)
-		a.stage.Show(event.Event{Kind: event.Note, Text: "says what it does: " + sent.Subject})
+		a.stage.Show(event.Event{Kind: event.Note, Text: "status: " + sent.Subject})
 		return nil
 	}
 	if a.stays() {
@@ -117,7 +117,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	return nil
 }
 
-// publish takes in an output that the agent publishes.
+// publish records an output that the agent publishes.
 func (a *attempt) publish(m *Message, reply *Reply) error {
 	if err := a.verdict.Publishable(m.Key, m.Text); err != nil {
 		reply.Error = err.Error()

@@ -33,7 +33,7 @@ func TestAgentSends(t *testing.T) {
 	if id == "" || id == "mine" || why != "" {
 		t.Errorf("%q, %q", id, why)
 	}
-	for what, want := range map[string]string{"[DONE] x": "cmux done", "[TASK-CANCEL] x": "written by cmux alone", "it is abcdefghijkl": "$SERVICE_TOKEN", "": "no subject"} {
+	for what, want := range map[string]string{"[DONE] x": "cmux done", "[TASK-CANCEL] x": "reserved for cmux", "it is abcdefghijkl": "$SERVICE_TOKEN", "": "subject is empty"} {
 		if _, why := send("secret", &mailbox.Message{To: "supervisor", Subject: what}); !strings.Contains(why, want) {
 			t.Errorf("%q: %q", what, why)
 		}

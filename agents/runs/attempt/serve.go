@@ -10,12 +10,12 @@ import (
 	"cmux/dag"
 )
 
-// serve answers messages and watches the clocks until ch is closed, ready holds
-// or alarm rings. Everything that ends an attempt from outside comes out of here.
+// serve answers messages and watches the timers until ch is closed, ready receives or alarm
+// fires. It returns every event that ends an attempt from outside.
 func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func() bool) error {
 	for {
 		if err := a.interrupted(); err != nil {
-			return err // before all that is ready as well
+			return err // before anything else that is ready
 		}
 		if ready != nil && ready() {
 			return nil
@@ -51,7 +51,7 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 				err = a.feed(conversation.NoRunner{})
 			}
 		case <-a.concluding():
-			err = a.feed(nil) // which finds out who is gone
+			err = a.feed(nil) // finds callers that have gone
 		}
 		if err != nil {
 			return err
@@ -59,8 +59,8 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 	}
 }
 
-// takeEnd takes in that the program has ended. An end and a word about it may
-// come together: the word is heard first.
+// takeEnd handles the end of the program. A message about it may come at the same time:
+// that is handled first.
 func (a *attempt) takeEnd() error {
 	if err := a.interrupted(); err != nil {
 		return err
@@ -79,9 +79,8 @@ func (a *attempt) takeEnd() error {
 	}
 }
 
-// during runs f, which must end when its context does, while messages are
-// served, and returns its error as failure. What came from outside is in err; it
-// ends f first.
+// during runs f, which must end when its context does, and answers messages meanwhile.
+// failure is f's error. err is what came from outside; it ends f first.
 func (a *attempt) during(f func(context.Context) error, also ...*context.CancelFunc) (failure, err error) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()

@@ -392,7 +392,7 @@ func TestHooksOfTheOwnTree(t *testing.T) {
 	} {
 		f := sharing(t, dag.Node{Task: "git config core.hooksPath " + c.value + "; echo x > b", Verify: []string{"git config core.hooksPath .husky/_"}})
 		end := f.run()
-		if c.fails != (end.Reason == dag.ReasonScope) || !c.fails && (end.Outcome != dag.Done || !strings.Contains(f.notes(), "put core.hooksPath back")) {
+		if c.fails != (end.Reason == dag.ReasonScope) || !c.fails && (end.Outcome != dag.Done || !strings.Contains(f.notes(), "restored core.hooksPath")) {
 			t.Errorf("%s: end %+v\nnotes %s", c.value, end, f.notes())
 		}
 		cmd := exec.Command("git", "-C", f.root, "config", "--local", "core.hooksPath")
@@ -507,7 +507,7 @@ func TestWorktreeOfAnotherRepository(t *testing.T) {
 	}{
 		{"its common folder", `g=$(git rev-parse --git-dir); c=$(git rev-parse --git-common-dir); cp -R "$c" "$g/../../../../copy.git"; echo "$(cd "$g/../../../../copy.git"; pwd)" > "$g/commondir"; echo x > b; git add b; git commit -qm x`, ""},
 		{"no .git", "rm .git; echo x > b", ""},
-		{"a repository", "rm .git; git init -q; echo x > b; git add b; git commit -qm x", "the .git of its worktree is another"},
+		{"a repository", "rm .git; git init -q; echo x > b; git add b; git commit -qm x", "the .git of its worktree was replaced"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := inTree(t, dag.Node{Task: c.task})

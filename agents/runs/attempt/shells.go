@@ -6,8 +6,7 @@ import (
 	"cmux/agents/kinds/news"
 )
 
-// shells remembers when commands of the agent's shell were at work, so that
-// what was done meanwhile can be asked about later.
+// shells remembers when commands of the agent's shell ran, for later questions.
 type shells struct {
 	open map[string]time.Time // by id of the call: since when
 	past []span               // closed, in the order of their ends
@@ -21,7 +20,7 @@ const (
 	coarse = 20 * time.Millisecond
 )
 
-// hear takes in what an event says of a command.
+// hear processes an event about a command.
 func (s *shells) hear(e news.Event, now time.Time) {
 	switch e := e.(type) {
 	case news.ShellBegan:
@@ -45,7 +44,7 @@ func (s *shells) hear(e news.Event, now time.Time) {
 	}
 }
 
-// rest says that no command is at work any more.
+// rest records that no command runs any more.
 func (s *shells) rest(now time.Time) {
 	for _, from := range s.open {
 		s.close(from, now)
@@ -67,7 +66,7 @@ func (s *shells) close(from, to time.Time) {
 	s.past = append(s.past, span{from, to})
 }
 
-// at reports whether a command was at work when a file got the time t.
+// at reports whether a command ran when a file got the time t.
 func (s *shells) at(t time.Time) bool {
 	within := func(from, to time.Time) bool { return !t.Add(coarse).Before(from) && !t.After(to) }
 	for _, p := range s.past {

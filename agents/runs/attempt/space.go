@@ -9,11 +9,10 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// patiently does f, which writes for cmux itself, again for as long as the disk
-// is full: that is nobody's failure and no try. It tells once, and goes on by
-// itself when there is space. Where f fails otherwise while a disk of the node
-// is full (a setup command says so in its own words), that counts as well.
-// The time does not count for the node's timeout.
+// patiently runs f, which writes for cmux itself, and repeats it while the disk is full:
+// that is neither a failure nor a try. It reports this once, and continues when there is
+// space. A different error of f (a setup command has its own message) counts too if a disk
+// of the node is full. The time does not count for the node's timeout.
 func (a *attempt) patiently(f func() error) error {
 	waited := false
 	for {
@@ -55,7 +54,7 @@ const (
 	waitsForFiles = "too many open files: waiting until one is closed"
 )
 
-// roomily is during, patiently.
+// roomily is during with the retries of patiently.
 func (a *attempt) roomily(f func(context.Context) error) (failure, err error) {
 	err = a.patiently(func() error {
 		var outside error
@@ -77,5 +76,5 @@ func (a *attempt) roomily(f func(context.Context) error) (failure, err error) {
 	return err, nil
 }
 
-// fromOutside is what ended the wait, not f.
+// fromOutside wraps what ended the wait from outside, not f's error.
 type fromOutside struct{ error }

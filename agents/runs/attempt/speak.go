@@ -22,23 +22,23 @@ import (
 type talk struct {
 	conversation.State
 	agent     program
-	next      conversation.Effect // the slow effect that waits to be carried out; nil: none
+	next      conversation.Effect // the slow effect to carry out next; nil: none
 	clocks    clocks
 	callers   callers
-	reply     *Reply              // to the message that is being handled; nil: none is
-	delivered []string            // what was handed to the agent
-	back      string              // of it what its last report was handed back with
-	giveUp    context.CancelFunc  // gives up the delivery that is under way
-	goAhead   bool                // a key may be pressed for the delivery under way
+	reply     *Reply              // reply to the current message; nil: none
+	delivered []string            // texts delivered to the agent
+	back      string              // the one with which its last report was handed back
+	giveUp    context.CancelFunc  // cancels the current delivery
+	goAhead   bool                // a key may be pressed for the current delivery
 	probe     *time.Ticker        // for a runner that may grant a slot
-	hooking   string              // name of the hook that is being answered
-	carried   []string            // what its answer holds for the agent
-	launched  conversation.Launch // that the program was started by
-	refused   string              // conversation that the program does not go on in
+	hooking   string              // name of the hook being answered
+	carried   []string            // texts for the agent in its answer
+	launched  conversation.Launch // the launch of the program
+	refused   string              // conversation in which the program does not continue
 }
 
-// exited is closed when the agent's program has ended and the conversation has
-// not been told.
+// exited is closed when the agent's program has ended and the conversation does not know
+// yet.
 func (t *talk) exited() <-chan struct{} {
 	if t.agent.Agent == nil || t.Ended {
 		return nil
@@ -46,7 +46,7 @@ func (t *talk) exited() <-chan struct{} {
 	return t.agent.Ended()
 }
 
-// words are what a message says.
+// words returns the text of a message.
 func (t *talk) words(m conversation.Message) (event.Kind, string) {
 	switch m.Why {
 	case conversation.ByPerson:
@@ -104,10 +104,10 @@ func (t *talk) broken(c conversation.Close) error {
 	return nil
 }
 
-// isOwn reports whether a prompt is one that was delivered, for kinds that
-// cannot tell (news.Prompted.Own). White space does not matter, and around a long text
-// there may be more, such as the tags in which a program wraps what is pasted;
-// a short one must be all of it, as a person may use the same words.
+// isOwn reports whether a prompt is one that cmux delivered, for kinds that cannot tell
+// (news.Prompted.Own). White space does not matter. A long text may have more around it,
+// such as the tags in which a program wraps pasted text; a short one must match whole,
+// because a person may use the same words.
 func (t *talk) isOwn(prompt string) bool {
 	const long = 40
 	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -124,7 +124,7 @@ func (t *talk) isOwn(prompt string) bool {
 func (t *talk) tellBack(e conversation.Tellback) {
 	m := t.callers.waiting(e.Ref)
 	if m == nil {
-		return // nobody waits any more
+		return // the caller no longer waits
 	}
 	if l, ok := t.agent.Agent.(agent.Listener); ok && m.Op == OpHook {
 		t.callers.settle(e.Ref, Reply{HookReply: l.HandBack(e.Text)})
@@ -133,8 +133,7 @@ func (t *talk) tellBack(e conversation.Tellback) {
 	t.callers.settle(e.Ref, Reply{Text: e.Text})
 }
 
-// probing ticks while a slot is waited for, which nobody grants without a
-// runner.
+// probing ticks while the agent waits for a slot, which nobody grants without a runner.
 func (t *talk) probing(every time.Duration) <-chan time.Time {
 	if t.Phase != conversation.Regaining {
 		if t.probe != nil {
@@ -149,7 +148,7 @@ func (t *talk) probing(every time.Duration) <-chan time.Time {
 	return t.probe.C
 }
 
-// concluding is closed when the agent has taken in that its report is good.
+// concluding is closed when the agent has read that its report is accepted.
 func (t *talk) concluding() <-chan struct{} {
 	if t.Phase != conversation.Parting {
 		return nil

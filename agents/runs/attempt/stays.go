@@ -22,23 +22,22 @@ import (
 	"cmux/signals"
 )
 
-// A standing agent's attempt is one life of it: it goes on through any number of
-// pieces of work, each judged as a node's is, and never has a verdict of its own.
-// What belongs to a piece of work is put into the attempt when the agent is to
-// be told of it, and taken out when it is over.
+// A standing agent's attempt is one life: it works on any number of tasks, each judged like
+// a node, and has no verdict of its own. The values of a task are put into the attempt when
+// the agent is about to get it, and removed when it is over.
 
-// staying is what the attempt of a standing agent has beside.
+// staying is the additional state of a standing agent's attempt.
 type staying struct {
 	*reporter
-	offers map[string]*run.Work // given, by id
-	before dag.Usage            // used in this life when the newest piece of work was begun
+	offers map[string]*run.Work // tasks given, by id
+	before dag.Usage            // used in this life when the newest task began
 
-	lastTask string      // that it was at before
-	filled   run.Context // as recorded last
+	lastTask string      // the previous task
+	filled   run.Context // as last recorded
 
-	known  map[string]bool      // ids of messages that its conversation holds
-	handed map[string]time.Time // when its program was handed a piece of work last, by id
-	again  bool                 // its work may have been told to it by a life before this
+	known  map[string]bool      // ids of messages in its conversation
+	handed map[string]time.Time // when its program last got a task, by id
+	again  bool                 // an earlier life may have got its task
 }
 
 // confirm records that the agent has read a message or received its task.
@@ -49,8 +48,8 @@ func (a *staying) confirm(id string) error {
 	return a.record(run.Record{Type: run.Confirmed, Key: id, At: time.Now()})
 }
 
-// recognizes are the ids of the messages, and of the task, that the agent was given
-// with a text. A task may be given again: what was read before that does not count.
+// recognizes returns the ids of the messages, and of the task, in a text for the agent. A
+// task may be given again: an earlier reading does not count.
 func (a *staying) recognizes(e news.Read) (ids []string) {
 	for _, id := range mail.Seen(e.Text) {
 		a.known[id] = true
@@ -62,13 +61,13 @@ func (a *staying) recognizes(e news.Read) (ids []string) {
 	return ids
 }
 
-// fills takes in how much of its context window is in use. It is recorded by the
-// percent, so that a long conversation makes few lines.
+// fills records how much of the context window is used, in whole percent, so that a long
+// conversation makes few records.
 func (a *staying) fills(c run.Context) error {
 	if c == a.filled {
 		return nil
 	}
-	const unknown = 200_000 // a window, where its program does not say
+	const unknown = 200_000 // window size if the program does not report it
 	if was := a.filled; was.Window == c.Window && was.Share(unknown) == c.Share(unknown) {
 		return nil
 	}
@@ -76,11 +75,11 @@ func (a *staying) fills(c run.Context) error {
 	return a.record(run.Record{Type: run.Filled, Context: &c})
 }
 
-// transcriptLag is how far what the program writes down may be behind what it does.
+// transcriptLag is how far the program's transcript may lag behind.
 const transcriptLag = 1500 * time.Millisecond
 
-// lookBack are the ids of what the agent's conversation holds by now, of what it was
-// handed and was not seen there.
+// lookBack returns the ids in the agent's conversation that were delivered but not seen
+// there before.
 func (a *staying) lookBack(ctx context.Context, p program, unseen []conversation.Message) (ids []string) {
 	r := p.recaller()
 	if r == nil {
@@ -122,8 +121,8 @@ func (a *staying) lookBack(ctx context.Context, p program, unseen []conversation
 	}
 }
 
-// settleIn makes the attempt that of a standing agent, which may be at work
-// since its life before this.
+// settleIn sets up the attempt of a standing agent, which may have a task from an earlier
+// life.
 func (a *attempt) settleIn() error {
 	a.base, a.place = a.node, a.spec.Place
 	a.offers = make(map[string]*run.Work)
@@ -145,18 +144,18 @@ func (a *attempt) settleIn() error {
 	return a.feed(conversation.Give{ID: w.ID, Text: w.Def.Name, At: !a.again})
 }
 
-// offer takes in a piece of work. It is begun when the agent is told of it.
+// offer takes a task. It begins when the agent gets it.
 func (a *attempt) offer(m *Message) error {
 	w := m.Work
 	if !a.stays() {
-		return a.feed(conversation.Give{}) // which refuses it
+		return a.feed(conversation.Give{}) // the conversation refuses it
 	}
 	if w == nil || w.ID == "" || w.Def == nil {
 		a.reply.Error = "no piece of work"
 		return nil
 	}
 	if a.Work == w.ID {
-		return nil // said again, by one that did not hear the answer
+		return nil // repeated by a sender that did not get the answer
 	}
 	if err := a.feed(conversation.Give{ID: w.ID, Text: w.Def.Name}); err != nil || a.reply.Error != "" {
 		return err
@@ -165,7 +164,7 @@ func (a *attempt) offer(m *Message) error {
 	return a.record(run.Record{Type: run.Given, Key: w.ID, Work: w})
 }
 
-// begin makes ready for a piece of work: from now on the attempt is judged by it.
+// begin prepares a task: from now on the attempt is judged by it.
 func (a *attempt) begin(w *run.Work) error {
 	a.take(w)
 	a.before = a.meter.used
@@ -178,7 +177,7 @@ func (a *attempt) begin(w *run.Work) error {
 	return nil
 }
 
-// guardAnew tells a running program's guard what the agent may do now.
+// guardAnew updates the guard of a running program to what the agent may do now.
 func (a *attempt) guardAnew() {
 	a.stage.Review = false // its program stays, and its next task may change files
 	a.stage.Policy = a.policy(a.verdict.Scopes())
@@ -187,12 +186,12 @@ func (a *attempt) guardAnew() {
 	}
 }
 
-// handWork begins the work that a message is about, and returns what the agent
-// is told of it. What keeps it from beginning ends the work, and unfit is true.
+// handWork begins the task of a message and returns its text for the agent. An obstacle
+// ends the task, and unfit is true.
 func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err error) {
 	w := a.offers[d.ID]
 	if w == nil {
-		return "", true, a.unfit(d, dag.ReasonSetup, "what it is to do is not known any more")
+		return "", true, a.unfit(d, dag.ReasonSetup, "the text of the task is lost")
 	}
 	err = nil
 	if a.task != w {
@@ -217,8 +216,8 @@ func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err
 	return "", true, a.unfit(d, dag.ReasonSetup, err.Error())
 }
 
-// unfit tells that the work cannot be begun. A hook that was to tell of it is
-// answered with nothing.
+// unfit reports that the task cannot begin. A hook that should deliver it gets an empty
+// answer.
 func (a *attempt) unfit(d conversation.Deliver, reason dag.Reason, detail string) error {
 	if d.Hook != 0 {
 		a.callers.settle(d.Hook, Reply{})
@@ -229,8 +228,8 @@ func (a *attempt) unfit(d conversation.Deliver, reason dag.Reason, detail string
 	return a.feed(conversation.Unfit{Reason: reason, Detail: detail})
 }
 
-// goesOn takes in what would end a node's attempt: a standing agent goes on, and
-// its work has failed.
+// goesOn handles an error that would end a node's attempt: the task has failed, and the
+// standing agent continues.
 func (a *attempt) goesOn(err error) error {
 	var f *verdict.Final
 	if !a.stays() || !errors.As(err, &f) || f.Outcome != dag.Failed {
@@ -239,7 +238,7 @@ func (a *attempt) goesOn(err error) error {
 	return a.feed(conversation.Unfit{Reason: f.Reason, Detail: cmp.Or(f.Detail, f.Error())})
 }
 
-// tally records how the piece of work ended.
+// tally records how the task ended.
 func (a *attempt) tally(e conversation.WorkOver) error {
 	end := &a.end
 	end.Reason, end.Detail, end.Summary = e.Reason, prompt.Cut(e.Detail, maxDetail), prompt.Cut(e.Summary, maxDetail)
@@ -275,7 +274,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 	return a.feed(conversation.Tallied{})
 }
 
-// putDown is after a piece of work: the attempt is the agent's alone again.
+// putDown ends a task: the attempt is the agent's alone again.
 func (a *attempt) putDown() {
 	a.rest()
 	a.end = run.End{Conversation: a.end.Conversation}
@@ -283,8 +282,7 @@ func (a *attempt) putDown() {
 	a.guardAnew()
 }
 
-// revive takes in that the program of a standing agent has ended: it is started
-// again.
+// revive restarts the program of a standing agent after it has ended.
 func (a *attempt) revive() error {
 	exit := a.agent.Exit()
 	if err := a.interrupted(); err != nil {

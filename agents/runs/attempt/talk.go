@@ -30,14 +30,14 @@ func (a *attempt) open() {
 	a.Trial, a.Lost, a.Midway = a.spec.Trial, a.spec.Lost, a.spec.Midway
 }
 
-// stuck says that the agent must not go on as it is: nothing guards it, or what
-// it is told does not reach it.
+// stuck means that the agent must not continue: nothing guards it, or messages do not reach
+// it.
 type stuck struct{ why string }
 
 func (s *stuck) Error() string { return s.why }
 
-// feed takes an event into the conversation, and does what comes of it but for
-// what takes long. nil tells who is gone and nothing else.
+// feed passes an event to the conversation and carries out its effects, except slow ones,
+// which it leaves in a.next. feed(nil) only drops callers that have disconnected.
 func (a *attempt) feed(what conversation.What) error {
 	var queue []conversation.What
 	for _, ref := range a.callers.lost() {
@@ -65,9 +65,8 @@ func (a *attempt) feed(what conversation.What) error {
 	return nil
 }
 
-// carry carries an effect out and returns the event that answers it at once. One
-// that takes long is left for converse; what breaks off all that is under way is
-// an error.
+// carry carries out an effect and returns its immediate answer as an event. It leaves a
+// slow effect to converse. An effect that ends all current work is an error.
 func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	switch e := effect.(type) {
 	case conversation.Become:
@@ -158,7 +157,7 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	return nil, nil
 }
 
-// converse is the life of the agent, from its first event to its last.
+// converse runs the agent's conversation from its first event to its last.
 func (a *attempt) converse(first conversation.What) error {
 	err := a.feed(first)
 	for {
@@ -254,22 +253,22 @@ func (a *attempt) launch(l conversation.Launch) error {
 	}
 	a.agent.Agent = started
 	a.progress.begins()
-	if err := a.recall(); err != nil { // before anything is handed over
+	if err := a.recall(); err != nil { // before anything is delivered
 		return err
 	}
 	return a.feed(a.agent.able())
 }
 
-// relaunch makes ready for the agent's program to go on in its conversation,
-// where the kind can, with what a person answered.
+// relaunch prepares a restart of the agent's program in its conversation, if the kind can,
+// with a person's answer.
 func (a *attempt) relaunch(l conversation.Launch) error {
 	spec := *a.spec
-	if c := a.end.Conversation; c != "" && c != spec.Conversation { // "": the program ended before it said
-		spec.Conversation, spec.Counted = a.end.Conversation, dag.Usage{} // what it used there is of this attempt
+	if c := a.end.Conversation; c != "" && c != spec.Conversation { // "": the program ended before it reported one
+		spec.Conversation, spec.Counted = a.end.Conversation, dag.Usage{} // its usage counts for this attempt
 	}
 	spec.Trial, spec.Left = l.Trial, nil
 	a.spec = &spec
-	a.progress.left = nil // from now on it is listened to again
+	a.progress.left = nil // the agent can be heard again
 	if a.stays() {
 		return nil
 	}
@@ -285,7 +284,7 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 	return nil
 }
 
-// deliver hands a message to the agent.
+// deliver sends a message to the agent.
 func (a *attempt) deliver(d conversation.Deliver) error {
 	kind, text := a.words(d.Message)
 	if d.Why == conversation.Compaction {
@@ -310,7 +309,7 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 		}
 	}
 	if d.Call != 0 {
-		// The call may be broken off at this very moment, and nobody would hear of it.
+		// The call may be cancelled at this moment, and nobody would notice.
 		taken := a.callers.settle(d.Call, Reply{Text: text})
 		if taken {
 			show()
@@ -360,8 +359,8 @@ func (a *attempt) examineReport() error {
 	return a.feed(conversation.Judged{Fault: f})
 }
 
-// noticeEnd tells the conversation that the program has ended, before it is told
-// what came of something that needed it.
+// noticeEnd tells the conversation that the program has ended, before it gets the result of
+// an action that needed the program.
 func (a *attempt) noticeEnd() error {
 	if a.agent.hasEnded() && !a.Ended {
 		return a.takeEnd()
@@ -369,7 +368,7 @@ func (a *attempt) noticeEnd() error {
 	return nil
 }
 
-// halt ends the program of an agent that is stuck.
+// halt ends the program of a stuck agent.
 func (a *attempt) halt(why string) error {
 	if err := a.recall(); err != nil {
 		return err
@@ -378,23 +377,23 @@ func (a *attempt) halt(why string) error {
 	return a.feed(conversation.LeftBehind{Exit: a.end.Exit, Detail: why})
 }
 
-// abandon leaves the node to a person: the wrapper stays, without an agent and
-// without a slot.
+// abandon leaves the node to a person: the wrapper stays, without an agent and without a
+// slot.
 func (a *attempt) abandon(l conversation.Abandon) error {
 	name := a.node.Name
 	a.progress.left = &run.Left{Exit: l.Exit, Detail: l.Detail}
 	a.end.Exit = l.Exit
-	a.refused = "" // whatever kept the program from its conversation, a person may have mended it
+	a.refused = "" // a person may have fixed the cause
 	if a.stays() {
 		a.out.Say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
 		return a.progress.become(dag.NeedsInput, time.Time{}, l.Detail)
 	}
-	a.out.Say("%s\naccept what is committed: cmux agents override %s\nhave it go on in its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
+	a.out.Say("%s\naccept what is committed: cmux agents override %s\ncontinue its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
 	return a.progress.become(dag.NeedsInput, time.Time{}, l.Detail)
 }
 
-// endAgent ends the program with all that came of it. With quote it returns the end of
-// what the program printed, as one line: the output is read to its end first.
+// endAgent ends the program and all its processes. With quote it reads the output to its
+// end and returns the end of it as one line.
 func (a *attempt) endAgent(quote bool) (words string) {
 	if a.agent.Agent == nil {
 		return ""
@@ -412,10 +411,10 @@ func (a *attempt) endAgent(quote bool) (words string) {
 	if draft := a.agent.draft(context.WithoutCancel(a.ctx)); draft != "" {
 		a.note("typed and not sent: %s", draft)
 	}
-	// A context that is over must not leave a process behind.
+	// A context that has ended must not leave a process behind.
 	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)
 	if quote {
-		words = ending(cmp.Or(words, a.out.Said())) // before cmux's own notes stand there
+		words = ending(cmp.Or(words, a.out.Said())) // before cmux's own notes are added
 	}
 	if byItself && len(left) > 0 {
 		a.note("ended what the program left running: %s", proc.Names(left))
@@ -426,7 +425,7 @@ func (a *attempt) endAgent(quote bool) (words string) {
 	}
 	ended := event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation}
 	if byItself {
-		ended.Exit = &a.end.Exit // else it tells of the signal alone that cmux ended it with
+		ended.Exit = &a.end.Exit // else it shows only the signal with which cmux ended the program
 	}
 	a.stage.Keep(ended)
 	if err != nil {

@@ -123,7 +123,7 @@ func TestCommandInATree(t *testing.T) {
 		{name: "a check leaves artifacts", node: dag.Node{Task: "echo x > src/b", Scope: []string{"src/"}, Verify: []string{"date +%N > report", "date +%N > report; mkdir -p out; echo y > out/y"}},
 			commits: 1, dirty: true, not: []string{"report", "out/y"}, log: "made by the check"},
 		{name: "a repository inside", node: dag.Node{Task: "git init -q lib/vendored; echo x > lib/vendored/x; echo y > src/y"},
-			failed: true, reason: dag.ReasonScope, detail: "repository inside the worktree, whose content no commit takes in: lib/vendored", saved: false},
+			failed: true, reason: dag.ReasonScope, detail: "repository inside the worktree, whose content git cannot commit: lib/vendored", saved: false},
 		{name: "a repository inside is a reference", node: dag.Node{Task: "git init -q sub; git -C sub commit -q --allow-empty -m x; " + commit},
 			failed: true, reason: dag.ReasonScope, detail: "sub", commits: 1},
 		{name: "another branch", node: dag.Node{Task: "git checkout -q -b elsewhere; echo x > new; " + commit},

@@ -16,9 +16,10 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// Verify runs the checks of j's node as its attempt does, in the same place with
-// the same environment, but as nobody's: they cannot report, and what they do
-// is not the agent's. begun is told each command before it is run, ended what
+// Verify runs the checks of j's node as its attempt does, in the same place with the same
+// environment, but without its identity: they cannot report. It calls begun before each
+// command and ended with its result. An error of ended stops it. It returns that error or
+// the one of ctx.
 // came of it; its error ends them. The error is that or the one of ctx.
 func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string), ended func(run.Check) error) error {
 	limits := j.Limits.withDefaults()

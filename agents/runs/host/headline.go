@@ -10,20 +10,20 @@ import (
 	"cmux/dag"
 )
 
-// Summary is how a run stands, in a few figures.
+// Summary is the status of a run in a few figures.
 type Summary struct {
 	Need    int // nodes that need a person
 	Gates   int // how many of them have no agent: they wait to be approved
 	Done    int
-	Failed  int // of themselves, not for another
+	Failed  int // failed themselves, not because of a dependency
 	Nodes   int
 	Tokens  int64
 	Limited bool
-	Until   time.Time    // of the limit that ends first; zero: not known
+	Until   time.Time    // end of the first limit; zero: unknown
 	State   dag.RunState // once the run has ended or its runner leaves; empty before
 }
 
-// headline is a summary as the status line of tmux says it.
+// headline returns a summary for tmux's status line.
 func headline(s Summary) tmux.Headline {
 	var full, brief []string
 	if n := s.Need; n > 0 {
@@ -56,7 +56,7 @@ func headline(s Summary) tmux.Headline {
 	return tmux.Headline{Full: strings.Join(full, " · "), Brief: strings.Join(brief, " · "), Gate: s.Gates > 0}
 }
 
-// looks are the colors of states, as in the table of `status`.
+// looks are the styles of states, as in the table of `status`.
 var looks = map[dag.NodeState]string{
 	dag.NodeRunning: "fg=cyan", dag.NodeChecking: "fg=cyan",
 	dag.NodeNeedsInput: "fg=magenta,bold", dag.NodeTakenOver: "fg=magenta,bold",
@@ -64,7 +64,7 @@ var looks = map[dag.NodeState]string{
 	dag.NodeBlocked: "fg=yellow", dag.NodeLost: "fg=yellow", dag.NodeSkipped: "fg=green,dim",
 }
 
-// border is what stands in the border of a node's pane.
+// border returns the label in the border of a node's pane.
 func border(l dag.Label) tmux.Label {
 	return tmux.Label{State: l.String(), Why: l.Detail, Style: looks[l.State], Needs: l.State == dag.NodeNeedsInput}
 }

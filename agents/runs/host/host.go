@@ -1,13 +1,12 @@
-// Package host says where attempts live: in the runner's own process, in a
-// process of their own, or in one in a pane of tmux. Whoever owns a run asks a
-// Host to start an attempt, speaks to it over a Link, and learns by it that the
-// attempt is gone; which of the ways it is makes no difference above.
+// Package host starts attempts: in the runner's own process, in a process of their own, or
+// in a pane of tmux. The owner of a run asks a Host to start an attempt, sends it messages
+// over a Link, and learns from the Link when the attempt is gone. All Hosts look the same
+// to the owner.
 //
-// What goes in is a run.Spec and the run's environment. What comes out are
-// records, and one end for each attempt: from a Host in this process through
-// Config.Ended, from a process of its own as a record that it makes durable
-// itself. A Host keeps nothing that its successor would need: what lives is
-// found again by Reach and Probe.
+// The input is a run.Spec and the run's environment. The output are records, and one end
+// for each attempt: a Host in this process passes it to Config.Ended; a separate process
+// records it itself. A Host keeps nothing that its successor would need: Reach and Probe
+// find the live attempts again.
 package host
 
 import (
@@ -26,25 +25,25 @@ import (
 	"cmux/worktree"
 )
 
-// Ref names one attempt of a node.
+// Ref identifies one attempt of a node.
 type Ref struct {
 	Node string
 	N    int
 }
 
-// Link is how one attempt is spoken to.
+// Link is the connection to one attempt.
 type Link interface {
-	// Say says something to the attempt and waits for its answer. What it refuses
-	// is an error; ErrGone says that it ended before it answered. It may be called
-	// by several goroutines.
+	// Say sends a message to the attempt and waits for the reply. A refusal is an error;
+	// ErrGone means that the attempt ended before it replied. It is safe for concurrent
+	// use.
 	Say(ctx context.Context, m attempt.Message) (attempt.Reply, error)
-	// Gone is closed once the attempt can be spoken to no longer, however it came
-	// to that, or after Close.
+	// Gone is closed when the attempt can no longer be reached, for any reason, or after
+	// Close.
 	Gone() <-chan struct{}
 	Close()
 }
 
-// ErrGone says that an attempt does not answer, or ended before it did.
+// ErrGone means that an attempt does not answer, or ended before it did.
 var ErrGone = wrapper.ErrGone
 
 // Stands reports whether there is a link and its attempt has not gone.
@@ -60,57 +59,54 @@ func Stands(l Link) bool {
 	}
 }
 
-// Pulse is what Probe found of an attempt.
+// Pulse is the result of Probe.
 type Pulse uint8
 
 const (
-	Unknown Pulse = iota // it may be on its way, or cannot be looked for now
+	Unknown Pulse = iota // it may be starting, or cannot be checked now
 	Lives
-	Gone // nobody carries it
+	Gone // no process runs it
 )
 
-// Host is a place where attempts live. Start, Reach and Probe are for one
-// goroutine.
+// Host starts attempts and finds them again. Start, Reach and Probe are for one goroutine.
 type Host interface {
-	// Bound reports whether attempts of n end with this process. Nobody else can
-	// reach them, so they are to be waited for.
+	// Bound reports whether attempts of n end with this process. Then only this process can
+	// reach them, and the owner must wait for them.
 	Bound(n *dag.Node) bool
-	// Lends reports whether attempts of n work in worktrees of the run's own
-	// repository.
+	// Lends reports whether attempts of n work in worktrees of the run's own repository.
 	Lends(n *dag.Node) bool
-	// Start starts an attempt that is on record as started. The Link is nil for
-	// one that is to be reached once it has begun.
+	// Start starts an attempt whose start is recorded. The Link is nil if the attempt can
+	// be reached only after it has begun.
 	Start(ctx context.Context, s *run.Spec) (Link, error)
 	// Reach makes a Link to an attempt that has begun, whoever started it.
 	Reach(ctx context.Context, ref Ref) (Link, error)
-	// Probe looks whether an attempt lives of which no Link stands. One that is
-	// Gone stays so until release is called, which is then not nil: nobody can
-	// take it up meanwhile. An attempt that was only just started and has not
-	// begun is Unknown, unless sure says not to wait for it.
+	// Probe checks whether an attempt without a Link lives. If it is Gone, release is not
+	// nil, and no process can begin the attempt until release is called. An attempt that
+	// was just started and has not begun is Unknown, unless sure is set.
 	Probe(ref Ref, begun, sure bool) (p Pulse, release func() error, err error)
-	// Close ends what attempts left behind, and lets go of everything else.
-	// Attempts that are not bound go on.
+	// Close ends leftover processes of attempts and releases all resources. Attempts that
+	// are not bound continue.
 	Close() error
 
 	Screen
 }
 
-// Screen is what a Host shows people of its attempts. Nothing is decided by it,
-// and a Host that shows nothing answers that there is nothing.
+// Screen shows attempts to people. Nothing is decided by it; a Host without a display
+// implements it with Blank.
 type Screen interface {
 	// Shows reports whether anything is shown at all.
 	Shows() bool
-	// Show shows how a node stands. live says that an attempt of it has a process;
-	// one that has none any more need not be in the way of others.
+	// Show shows a node's status. live: an attempt of it has a process; otherwise its pane
+	// can make room for others.
 	Show(node string, l dag.Label, live bool)
-	// Headline shows how the run stands.
+	// Headline shows the run's status.
 	Headline(s Summary)
-	// Refresh arranges what a person changed.
+	// Refresh restores the layout after a person's changes.
 	Refresh()
-	// Broken is closed when nothing can be shown any more; Err is then why.
+	// Broken is closed when nothing can be shown any more; Err then returns why.
 	Broken() <-chan struct{}
 	Err() error
-	// Terminals are the paths of the terminals that belong to it.
+	// Terminals returns the paths of its terminals.
 	Terminals(ctx context.Context) ([]string, error)
 }
 
@@ -125,7 +121,7 @@ func (Blank) Broken() <-chan struct{}                     { return nil }
 func (Blank) Err() error                                  { return nil }
 func (Blank) Terminals(context.Context) ([]string, error) { return nil, nil }
 
-// Config is what a Host is made of.
+// Config is the configuration of a Host.
 type Config struct {
 	Run   *run.Run
 	Env   []string // the frozen environment
@@ -133,22 +129,22 @@ type Config struct {
 	Repo  *worktree.Repo
 	Book  *run.Book
 	Log   *log.Logger
-	// Told is over when this process is told to end.
+	// Told ends when this process is told to end.
 	Told context.Context
-	// Go runs a function that the owner waits for before it calls Close.
+	// Go runs a function; the owner waits for it before it calls Close.
 	Go func(func())
-	// Ended takes the end of an attempt that leaves it to the owner to record it:
-	// as attempt.Run returned it. It is called once for each.
+	// Ended gets the result of attempt.Run for an attempt whose end the owner must record.
+	// It is called once for each.
 	Ended func(Ref, run.End, error)
-	// Left is told that the process of an attempt has ended. Its end is in the
-	// records, or it has none.
+	// Left is called when the process of an attempt has ended. Its end is in the records,
+	// or it has none.
 	Left func(Ref)
 	// Live is where the output of a node is shown while it works; nil: nowhere.
 	Live func(node string) io.Writer
 }
 
-// Headless is where attempts live without tmux: those of commands in this
-// process, all others in one of their own, which outlives this.
+// Headless runs attempts without tmux: commands in this process, all others in separate
+// processes that outlive it.
 type Headless struct {
 	Blank
 	process
@@ -170,10 +166,10 @@ func NewHeadless(c Config) (*Headless, error) {
 	}, nil
 }
 
-// Bound says that commands are carried by this process.
+// Bound reports that commands run in this process.
 func (h *Headless) Bound(n *dag.Node) bool { return !h.c.Kinds[n.Agent].Judge }
 
-// Lends says that every node works in a worktree of the repository.
+// Lends reports that every node works in a worktree of the repository.
 func (h *Headless) Lends(*dag.Node) bool { return true }
 
 func (h *Headless) Start(ctx context.Context, s *run.Spec) (Link, error) {
@@ -183,8 +179,7 @@ func (h *Headless) Start(ctx context.Context, s *run.Spec) (Link, error) {
 	return nil, h.detached.start(ctx, s)
 }
 
-// Close ends what nodes left running without any mark; none of them is at work
-// any more.
+// Close ends processes that nodes left without a mark; no node runs any more.
 func (h *Headless) Close() error {
 	left, err := h.spawner.EndOrphans(context.Background(), attempt.Limits{}.Patience())
 	if len(left) > 0 {

@@ -17,74 +17,71 @@ import (
 // unguardPatience bounds the wait for tmux at the end.
 const unguardPatience = 5 * time.Second
 
-// Panes is where every attempt has a pane of tmux, in which its wrapper runs,
-// with the node's label in the border. It keeps tmux's view of a run true; what
-// tmux says back decides nothing. All calls to tmux are made in order on one
-// goroutine, so that nobody waits for it.
+// Panes runs each attempt's wrapper in a pane of tmux, with the node's label in the border.
+// It keeps tmux's display up to date; answers of tmux decide nothing. One goroutine makes
+// all calls to tmux in order, so that nobody waits for them.
 type Panes struct {
 	wrappers
 	client *tmux.Client
-	own    tmux.PaneID // the monitor's, in which this process runs; empty elsewhere
+	own    tmux.PaneID // the monitor's, in which this process runs; else empty
 	board  *tmux.Board
 
 	mu      sync.Mutex
 	opens   []opening
-	dirty   map[string]bool // nodes whose pane shows something old
+	dirty   map[string]bool // nodes whose pane is outdated
 	shown   map[string]standing
-	summary *Summary // to be shown; nil: nothing new
+	summary *Summary // to show; nil: nothing new
 	last    tmux.Headline
-	stale   bool         // arrange anew what a person changed
+	stale   bool         // a person changed something: restore the layout
 	starts  map[Ref]bool // attempts whose pane is being opened
 
-	spares *spares // of the goroutine that calls tmux
+	spares *spares // used by the goroutine that calls tmux
 
-	seen   *atomic.Bool // somebody attached
-	viewed atomic.Bool  // somebody was attached when the panes were listed last
+	seen   *atomic.Bool // a client attached
+	viewed atomic.Bool  // a client was attached when the panes were last listed
 	listed atomic.Int64 // when that was, in nanoseconds since 1970
 	more   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// opening is an attempt whose pane is to be opened.
+// opening is an attempt whose pane must be opened.
 type opening struct {
 	ref   Ref
 	spec  tmux.Spec
 	quick bool // a spare may carry it out
 }
 
-// standing is how a node stands.
+// standing is the status of a node.
 type standing struct {
 	label dag.Label
 	live  bool
 }
 
-// shown is a standing as a Board takes it.
+// shown converts a standing for a Board.
 func (s standing) shown() tmux.Shown {
 	return tmux.Shown{Label: border(s.label), Over: !s.live, Done: s.label.State == dag.NodeDone}
 }
 
 const (
-	// settle is how long what is to be shown waits for more of it: nodes that end
-	// together, or one after the other in no time, are shown together. Panes are
-	// opened at once.
+	// settle is how long a change waits for others, so that nodes that end together or
+	// quickly after each other are shown together. Panes are opened at once.
 	settle = 40 * time.Millisecond
-	// spacing is the least time from one such showing to the next, for which tmux
-	// lists all panes, moves those that have ended and tiles what is left: what
-	// goes on and on is not to keep it from opening panes.
+	// spacing is the minimum time between two such updates: each makes tmux list all panes,
+	// move ended ones and tile the rest, and that must not delay the opening of panes.
 	spacing = 200 * time.Millisecond
-	// unviewed is how often is looked what a person changed while nobody is
-	// attached. Whoever attaches is heard of.
+	// unviewed is how often cmux checks the panes for a person's changes while no client is
+	// attached. tmux reports a new client.
 	unviewed = 10 * time.Second
 )
 
-// NewPanes connects to the tmux server, where the run has its session. own is
-// the pane that this process runs in; empty: none.
+// NewPanes connects to the tmux server of the run's session. own is the pane of this
+// process; empty: none.
 func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneID) (*Panes, error) {
 	more := make(chan struct{}, 1)
 	var seen atomic.Bool
 	client, err := server.Connect(ctx, func(e tmux.Event) {
-		if e.Name == "client-session-changed" { // somebody attached, with a terminal of another size
+		if e.Name == "client-session-changed" { // a client attached, maybe with another size
 			seen.Store(true)
 			wake(more)
 		}
@@ -114,14 +111,13 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 	return p, nil
 }
 
-// apart is the number of agents from which the main pane has a window of its own:
-// beside fewer there is room for it.
+// apart is the number of agents from which the main pane has its own window: with fewer
+// there is room for it.
 const apart = 4
 
-// boardConfig says how the panes of a run are placed. An agent of an AI kind has
-// a program of its own in its pane, whose questions are to be seen whole: larger
-// panes, and more windows where that takes them, rather than one that is zoomed
-// by itself, into which a person would type what was meant for another.
+// boardConfig returns how the panes of a run are placed. An AI agent shows its own program,
+// whose questions must fit: so the panes are larger and there are more windows. No pane is
+// zoomed automatically, because a person might type into the wrong one.
 func boardConfig(c *Config, session tmux.SessionID) tmux.BoardConfig {
 	g := c.Run.Plan.Graph
 	cfg := tmux.BoardConfig{Session: session, Run: c.Run.Plan.ID}
@@ -141,8 +137,8 @@ func boardConfig(c *Config, session tmux.SessionID) tmux.BoardConfig {
 	return cfg
 }
 
-// serve makes all calls to tmux: first opens panes, then, when there is something
-// else to be shown, a little later, shows it.
+// serve makes all calls to tmux: it opens panes first, and shows other changes a little
+// later.
 func (p *Panes) serve(ctx context.Context) {
 	later := time.NewTimer(0)
 	later.Stop()
@@ -174,13 +170,13 @@ func (p *Panes) serve(ctx context.Context) {
 		case <-p.spares.rest.C:
 			p.spares.dismiss(ctx)
 		case <-ctx.Done():
-			p.show(context.WithoutCancel(ctx)) // what is left when the runner leaves
+			p.show(context.WithoutCancel(ctx)) // the last changes, when the runner leaves
 			return
 		}
 	}
 }
 
-// wake has serve look for work.
+// wake makes serve look for work.
 func wake(more chan<- struct{}) {
 	select {
 	case more <- struct{}{}:
@@ -214,14 +210,14 @@ func (p *Panes) show(ctx context.Context) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil && !errors.Is(err, tmux.ErrGone) {
-		p.c.Log.Warn("the panes do not show all that is new", "err", err)
+		p.c.Log.Warn("the panes could not be updated completely", "err", err)
 	}
 }
 
-// Bound says that an attempt in a pane needs nobody.
+// Bound reports false: an attempt in a pane does not need this process.
 func (p *Panes) Bound(*dag.Node) bool { return false }
 
-// Lends says that every node works in a worktree of the repository.
+// Lends reports that every node works in a worktree of the repository.
 func (p *Panes) Lends(*dag.Node) bool { return true }
 
 // Start opens a pane in which the attempt's wrapper runs.
@@ -245,7 +241,7 @@ func (p *Panes) open(ctx context.Context, o opening) {
 	label := p.shown[o.ref.Node].label
 	p.mu.Unlock()
 	if label.State == "" {
-		label.State = dag.NodeRunning // how it stands follows
+		label.State = dag.NodeRunning // its status follows
 	}
 	n := tmux.Node{Name: o.ref.Node, Label: border(label), Spec: o.spec, Ended: true}
 	if o.quick {
@@ -261,8 +257,8 @@ func (p *Panes) open(ctx context.Context, o opening) {
 	}
 }
 
-// failed tells that a pane could not be opened. Where tmux is gone so is this
-// process, and the next one finds out what came of it.
+// failed reports that a pane could not be opened. If tmux is gone, this process ends too,
+// and the next one finds the result.
 func (p *Panes) failed(ref Ref, err error) {
 	if errors.Is(err, tmux.ErrGone) {
 		return
@@ -271,7 +267,7 @@ func (p *Panes) failed(ref Ref, err error) {
 	p.c.Go(func() { p.c.Left(ref) })
 }
 
-// Probe waits for a pane that is still to come.
+// Probe treats an attempt whose pane is being opened as starting.
 func (p *Panes) Probe(ref Ref, begun, sure bool) (Pulse, func() error, error) {
 	p.mu.Lock()
 	opening := p.starts[ref]
@@ -283,7 +279,7 @@ func (p *Panes) Probe(ref Ref, begun, sure bool) (Pulse, func() error, error) {
 	return p.wrappers.Probe(ref, begun, sure)
 }
 
-// Shows says that people look at panes.
+// Shows reports that people see the panes.
 func (p *Panes) Shows() bool { return true }
 
 // Show shows a node's status in the border of its pane.
@@ -310,7 +306,7 @@ func (p *Panes) Headline(s Summary) {
 	wake(p.more)
 }
 
-// Refresh arranges what a person or a terminal of another size changed.
+// Refresh restores the layout after changes of a person or of a terminal's size.
 func (p *Panes) Refresh() {
 	if !p.viewed.Load() && time.Since(time.Unix(0, p.listed.Load())) < unviewed {
 		return
@@ -321,24 +317,22 @@ func (p *Panes) Refresh() {
 	wake(p.more)
 }
 
-// Broken is closed when tmux can no longer be spoken to.
+// Broken is closed when the connection to tmux ends.
 func (p *Panes) Broken() <-chan struct{} { return p.client.Done() }
 
-// Err is why the connection to tmux is gone.
+// Err returns why the connection to tmux ended.
 func (p *Panes) Err() error { return p.client.Err() }
 
-// Terminals are those of all panes of the server.
+// Terminals returns those of all panes of the server.
 func (p *Panes) Terminals(ctx context.Context) ([]string, error) {
 	out, err := p.client.Run(ctx, "list-panes", "-a", "-F", "#{pane_tty}")
 	return strings.Fields(out), err
 }
 
-// Return says that this process stays in its pane after Close, which then leaves
-// the pane to be started again by tmux.
+// Return makes Close leave this process's pane guarded, so that tmux restarts it.
 func (p *Panes) Return() { p.own = "" }
 
-// Close ends the connection. Whoever comes here leaves in order, so tmux is
-// not to start this process again.
+// Close ends the connection. The process leaves on purpose, so tmux must not restart it.
 func (p *Panes) Close() error {
 	p.cancel()
 	<-p.done

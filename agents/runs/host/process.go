@@ -11,7 +11,7 @@ import (
 	"cmux/signals"
 )
 
-// process is where attempts live in this process, each in a goroutine.
+// process runs attempts in this process, each in a goroutine.
 type process struct {
 	c       *Config
 	spawner *proc.Spawner
@@ -31,8 +31,8 @@ func (p *process) start(ctx context.Context, s *run.Spec) (Link, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &child{inbox: make(chan attempt.Message, 16), ctx: ctx}
-	// It hears of a signal to this process at once: its program may have got the
-	// same, and how that ends is then no verdict.
+	// The attempt learns of a signal to this process at once: its program may have got the
+	// same signal, and then its end is not a verdict.
 	unhear := context.AfterFunc(p.c.Told, func() { cancel(attempt.ErrInterrupted) })
 	job := attempt.Job{
 		Spec: s, Paths: p.c.Run.Paths, Home: p.c.Run, Env: p.c.Env, Kinds: p.c.Kinds, Spawner: p.spawner, Repo: p.c.Repo,
@@ -54,7 +54,7 @@ func (p *process) start(ctx context.Context, s *run.Spec) (Link, error) {
 // child is the Link to an attempt in this process.
 type child struct {
 	inbox chan attempt.Message
-	ctx   context.Context // of the attempt; over when it has ended or is told to
+	ctx   context.Context // of the attempt; ends with it or when it is told to end
 }
 
 func (l *child) Gone() <-chan struct{} { return l.ctx.Done() }
@@ -76,7 +76,7 @@ func (l *child) Say(ctx context.Context, m attempt.Message) (attempt.Reply, erro
 	case r = <-answer:
 	case <-l.ctx.Done():
 		select {
-		case r = <-answer: // its last word
+		case r = <-answer: // its last reply
 		default:
 			return r, ErrGone
 		}

@@ -11,28 +11,27 @@ import (
 )
 
 const (
-	// spareRest is how long spares stand by while nothing starts, and what counts
-	// as one start soon after another.
+	// spareRest is how long spares wait while nothing starts, and the maximum interval of
+	// two starts in quick succession.
 	spareRest = 2 * time.Second
-	// mostSpares bounds how many stand by: one is as good as ready again when the
-	// shortest of commands has ended.
+	// mostSpares bounds the number of waiting spares: a new one is nearly ready when the
+	// shortest command has ended.
 	mostSpares = 2
 )
 
-// spares are wrappers that were started ahead of need, in panes out of sight.
-// They are for commands, which may follow each other in no time: the start of a
-// pane and of this program takes longer than many of them. An agent's program
-// takes so long to start that it would not be noticed. It is used by one
-// goroutine.
+// spares are wrappers started in advance, in hidden panes. They are for commands, which may
+// follow each other quickly: starting a pane and this program takes longer than many of
+// them. An agent's program takes so long to start that a spare would not matter. It is used
+// by one goroutine.
 type spares struct {
 	c      *Config
 	client *tmux.Client
-	panes  []tmux.PaneID // the one that was started first goes first
+	panes  []tmux.PaneID // the oldest first
 	most   int
-	last   time.Time       // of the starts that a spare suits
+	last   time.Time       // the last start that suits a spare
 	soon   bool            // it came soon after the one before
-	left   map[string]bool // nodes that a spare suits and that were not started yet
-	rest   *time.Timer     // fires when nothing has started for a while; at rest where no spare stands by
+	left   map[string]bool // nodes that suit a spare and have not started
+	rest   *time.Timer     // fires when nothing has started for a while; stopped if no spare waits
 }
 
 func newSpares(c *Config, client *tmux.Client) *spares {
@@ -48,13 +47,12 @@ func newSpares(c *Config, client *tmux.Client) *spares {
 	return s
 }
 
-// suits reports whether attempts of a node are such as a spare is kept for. It
-// may be called by any goroutine.
+// suits reports whether attempts of a node can use a spare. Any goroutine may call it.
 func (s *spares) suits(n *dag.Node) bool {
 	return n.Role != dag.RoleGate && !s.c.Kinds[n.Agent].Judge
 }
 
-// take is a spare for an attempt that starts; none where none stands by.
+// take returns a spare for a starting attempt; none if none waits.
 func (s *spares) take(ref Ref) tmux.Spare {
 	s.soon = time.Since(s.last) < spareRest
 	s.last = time.Now()
@@ -68,15 +66,15 @@ func (s *spares) take(ref Ref) tmux.Spare {
 	return tmux.Spare{Pane: p, Word: wrapper.Word(ref.Node, ref.N)}
 }
 
-// drop ends a spare that was taken and not used, as where the node has a pane.
+// drop ends a spare that was taken and not used, for example because the node has a pane.
 func (s *spares) drop(ctx context.Context, taken, used tmux.PaneID) {
 	if taken != "" && taken != used {
 		s.end(ctx, taken)
 	}
 }
 
-// replenish starts a spare where one is lacking and the next nodes are likely to
-// come soon, and reports whether it did.
+// replenish starts a spare if one is missing and nodes are likely to start soon, and
+// reports whether it did.
 func (s *spares) replenish(ctx context.Context) bool {
 	if !s.soon || time.Since(s.last) > spareRest || len(s.panes) >= min(s.most, len(s.left)) {
 		return false
@@ -93,13 +91,12 @@ func (s *spares) replenish(ctx context.Context) bool {
 	return true
 }
 
-// spareArgs is the command line of a wrapper that waits to be told which attempt
-// it is to carry out.
+// spareArgs is the command line of a wrapper that waits for its attempt.
 func spareArgs(r *run.Run) []string {
 	return []string{r.Binary(), "agents", "exec", "--run", r.Dir, "--spare"}
 }
 
-// dismiss ends the spares: what runs takes its time.
+// dismiss ends the spares in the background.
 func (s *spares) dismiss(ctx context.Context) {
 	for _, p := range s.panes {
 		s.end(ctx, p)
@@ -107,7 +104,7 @@ func (s *spares) dismiss(ctx context.Context) {
 	s.panes, s.soon = nil, false
 }
 
-// end ends a spare. One that does not end does no harm: it ends with the client.
+// end ends a spare. If that fails, it ends with the client.
 func (s *spares) end(ctx context.Context, p tmux.PaneID) {
 	if err := s.client.KillPane(ctx, p); err != nil {
 		s.c.Log.Debug("a wrapper that was started ahead of need could not be ended", "err", err)

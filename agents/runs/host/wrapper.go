@@ -16,14 +16,14 @@ import (
 	"cmux/signals"
 )
 
-// launchGrace is how long a process that was started may take to hold its lock.
+// launchGrace is how long a started process may take to get its lock.
 const launchGrace = 10 * time.Second
 
-// wrappers is what the hosts share whose attempts have a wrapper each: a
-// process of its own, which is proven to live by the lock that it holds.
+// wrappers is shared by the Hosts whose attempts run in separate wrapper processes. A
+// wrapper lives if it holds its lock.
 type wrappers struct {
 	c        *Config
-	launched map[string]launched // by node: what was started here and may not have come up
+	launched map[string]launched // by node: started here and perhaps not ready
 }
 
 // launched is when an attempt's process was started.
@@ -32,8 +32,8 @@ type launched struct {
 	at      time.Time
 }
 
-// specify leaves what the attempt is to do where its wrapper looks for it, and
-// returns the command line of the wrapper.
+// specify writes the spec where the wrapper reads it, and returns the command line of the
+// wrapper.
 func (w *wrappers) specify(ctx context.Context, s *run.Spec) (argv []string, err error) {
 	if err := w.c.Book.Patiently(ctx, func() error { return w.c.Run.WriteSpec(s) }); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (w *wrappers) specify(ctx context.Context, s *run.Spec) (argv []string, err
 	return []string{w.c.Run.Binary(), "agents", "exec", "--run", w.c.Run.Dir, "--attempt", fmt.Sprint(s.Attempt), "--", s.Node}, nil
 }
 
-// expect gives an attempt its time to come up, from now on.
+// expect gives an attempt time to start, from now on.
 func (w *wrappers) expect(node string, n int) {
 	if w.launched == nil {
 		w.launched = make(map[string]launched)
@@ -50,8 +50,8 @@ func (w *wrappers) expect(node string, n int) {
 	w.launched[node] = launched{n, time.Now()}
 }
 
-// Dial connects to an attempt of r that has a process of its own on this
-// machine, for those who have no Host and for a question of its own.
+// Dial connects to an attempt of r in a separate process on this machine, for callers
+// without a Host.
 func Dial(ctx context.Context, r *run.Run, ref Ref) (Link, error) {
 	c, err := wrapper.Dial(ctx, r, ref.Node, ref.N)
 	if err != nil {
@@ -60,9 +60,9 @@ func Dial(ctx context.Context, r *run.Run, ref Ref) (Link, error) {
 	return connection{c}, nil
 }
 
-// Find looks whether an attempt of r has its process, by its lock. The lock
-// taken, nobody carries the attempt until release is called, and without its
-// spec nobody will: dropping that is the caller's.
+// Find checks by the lock whether an attempt of r has a process. If Find gets the lock, no
+// process can begin the attempt until release is called; the caller must remove its spec to
+// prevent that afterwards.
 func Find(r *run.Run, ref Ref) (p Pulse, release func() error, err error) {
 	if err := signals.MkdirAll(r.NodeDir(ref.Node), 0o700); err != nil {
 		return Unknown, nil, err
@@ -81,7 +81,7 @@ func Find(r *run.Run, ref Ref) (p Pulse, release func() error, err error) {
 // Reach connects to the wrapper of an attempt.
 func (w *wrappers) Reach(ctx context.Context, ref Ref) (Link, error) { return Dial(ctx, w.c.Run, ref) }
 
-// Probe gives what was started here the time to come up.
+// Probe gives a started process time to get its lock.
 func (w *wrappers) Probe(ref Ref, begun, sure bool) (Pulse, func() error, error) {
 	if l := w.launched[ref.Node]; !begun && !sure && l.attempt == ref.N && time.Since(l.at) < launchGrace {
 		return Unknown, nil, nil
@@ -103,8 +103,7 @@ func (l connection) Say(ctx context.Context, m attempt.Message) (attempt.Reply, 
 	return l.c.Send(ctx, m)
 }
 
-// detached is where attempts live without a pane, in a process each that
-// outlives this one.
+// detached runs each attempt without a pane in a separate process that outlives this one.
 type detached struct {
 	wrappers
 	spawner *proc.Spawner
@@ -125,7 +124,7 @@ func (d *detached) start(ctx context.Context, s *run.Spec) error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		cmd.Wait() // what it left is in the records, not in its exit code
+		cmd.Wait() // the result is in the records, not in its exit code
 	}()
 	d.c.Go(func() {
 		select {
@@ -137,7 +136,7 @@ func (d *detached) start(ctx context.Context, s *run.Spec) error {
 	return nil
 }
 
-// live is where the output of a node is shown; nil: nowhere.
+// live returns where the output of a node is shown; nil: nowhere.
 func (c *Config) live(node string) io.Writer {
 	if c.Live == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package sealtest gives the tests of a package a key of their own, so that
-// they neither need nor make one of the person who runs them.
+// Package sealtest gives the tests of a package their own key, so that they neither need
+// nor create the key of the user who runs them.
 package sealtest
 
 import (
@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// variable is where package seal looks first.
+// variable is the first variable that package seal reads.
 const variable = "XDG_STATE_HOME"
 
-// Main is m.Run with a state folder that is gone afterwards.
+// Main is m.Run with a state folder that is removed afterwards.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "cmux-state")
 	if err == nil {
@@ -25,6 +25,6 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Env is the entry of the environment by which a program that a test starts
-// finds the key of this process.
+// Env returns the environment entry with which a program started by a test finds the key of
+// this process.
 func Env() string { return variable + "=" + os.Getenv(variable) }

@@ -1,4 +1,4 @@
-// Package tmuxtest lets a test stand on a tmux that crashes now and then.
+// Package tmuxtest repeats tests in which tmux itself crashes.
 package tmuxtest
 
 import (
@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// Bound is how often tmux may fail beneath one run of a test. tmux 3.3a crashes
-// now and then when a pane and a control client end at the same moment, and
-// forgets a pane's death; on a loaded machine three tries in a row failed by it.
+// Bound is how often tmux may fail in one run of a test. tmux 3.3a sometimes crashes when a
+// pane and a control client end at the same moment, or misses a pane's death; on a loaded
+// machine it made three tries in a row fail.
 const Bound = 12
 
-// Retry runs test, which says with failed that tmux itself has failed, and runs
-// it again when it said so. More than Bound failures are one of t's.
+// Retry runs test, which calls failed if tmux itself has failed, and then runs it again.
+// After more than Bound failures, t fails.
 func Retry(t *testing.T, test func(t *testing.T, failed func(format string, args ...any))) {
 	t.Helper()
 	for failures := 0; failures <= Bound; failures++ {

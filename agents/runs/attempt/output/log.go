@@ -1,9 +1,8 @@
-// Package output is where everything an attempt prints goes: its log, and whoever
-// watches.
+// Package output writes everything an attempt prints: to its log, and to a live view.
 //
-// A Log keeps the beginning and the end of what is printed, however much that is.
-// An Output writes to it and to the pane, and never fails the program that
-// prints. Readable makes what was printed safe to show.
+// A Log keeps the beginning and the end of the output, whatever its size. An Output writes
+// to it and to the pane, and never fails the printing program. Readable makes output safe
+// to show.
 package output
 
 import (
@@ -17,8 +16,7 @@ import (
 	"cmux/signals"
 )
 
-// seam ends the newest output while the log of a talkative attempt is a ring;
-// it is gone once the attempt has ended and the ring has been straightened.
+// seam marks the newest output while the log is a ring; Close removes it.
 const seam = "\n── cmux: the newest output ends here; older output follows ──\n"
 
 // Log is the output of one attempt at the end of the node's log file. It keeps
@@ -34,9 +32,9 @@ type Log struct {
 	n          int64 // bytes written so far
 }
 
-// NewLog is the Log of a new attempt at the end of the file at path, which it
-// begins with a header line. The file, and the folder that it lies in, are made
-// with the first output: most commands of a large graph have none.
+// NewLog returns the Log of a new attempt at the end of the file at path. It creates the
+// file and its folder, with a header line, at the first output: most commands of a large
+// graph print nothing.
 func NewLog(path, header string, head, tail int64) *Log {
 	return &Log{path: path, header: header, head: head, tail: max(tail, int64(2*len(seam)))}
 }
@@ -69,7 +67,7 @@ func (l *Log) Open() error {
 	return nil
 }
 
-// Write keeps p, or what the bounds let it keep.
+// Write stores p within the limits.
 func (l *Log) Write(p []byte) (int, error) {
 	whole := len(p)
 	if err := l.Open(); err != nil {
@@ -107,8 +105,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	return whole, nil
 }
 
-// Close straightens the ring, saying how much was left out, and closes the
-// file. A ring is replaced by a new file of the same name.
+// Close rewrites a ring in order, with the number of bytes left out, as a new file of the
+// same name, and closes the file.
 func (l *Log) Close() error {
 	if l.f == nil {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// Output is where everything an attempt prints goes: its log, and whoever
-// watches. A log that cannot be written (a full disk) or a watcher that has
-// gone does not stop the program; the first fault is kept for a note.
+// Output writes everything an attempt prints to its log and to a live view. If the log
+// cannot be written (a full disk) or the view is gone, the program continues; the first
+// error is kept for a note.
 type Output struct {
 	mu    sync.Mutex
 	log   *Log
 	live  io.Writer
-	muted bool // the terminal is another program's: nothing is shown
+	muted bool // another program uses the terminal: show nothing
 	last  time.Time
 	said  Tail // of the program
 	err   error
@@ -26,30 +26,30 @@ type Output struct {
 // New returns an Output that shows what is written to it on live, if that is not nil.
 func New(live io.Writer) *Output { return &Output{live: live, last: time.Now()} }
 
-// To has what is written from now on go to the log too, which Close closes.
+// To sends later output to the log too, which Close closes.
 func (o *Output) To(log *Log) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.log = log
 }
 
-// Say prints a line of cmux's own.
+// Say prints a line of cmux.
 func (o *Output) Say(format string, args ...any) {
 	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
 	fmt.Fprintf(o, "── cmux: %s\n", strings.ReplaceAll(text, "\n", "\n   "))
 }
 
-// maxSaid bounds what is kept of a program's last output.
+// maxSaid bounds the kept end of a program's output.
 const maxSaid = 2 << 10
 
-// Began forgets what programs before this one printed.
+// Began forgets the output of earlier programs.
 func (o *Output) Began() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.said = Tail{Limit: maxSaid}
 }
 
-// Said returns the end of what was printed since Began.
+// Said returns the end of the output since Began.
 func (o *Output) Said() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,14 +83,14 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// LastWrite is when something was printed last.
+// LastWrite returns when something was printed last.
 func (o *Output) LastWrite() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last
 }
 
-// Close closes the log, and returns the first fault of writing to it.
+// Close closes the log, and returns the first error of writing to it.
 func (o *Output) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,7 +121,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the end of what was written, whole characters only.
+// String returns the end of the output, in whole characters.
 func (t *Tail) String() string {
 	b := t.buf
 	if len(b) > t.Limit {
@@ -141,9 +141,9 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 })
 
-// Readable is what a program printed without what a terminal would obey: an
-// agent reads it, and it may be pasted into a pane. What was written over the
-// same line again and again keeps its last state.
+// Readable returns a program's output without terminal control sequences: an agent reads
+// it, and it may be pasted into a pane. Of a line that was overwritten, it keeps the last
+// state.
 func Readable(s string) string {
 	s = escapes().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	s = strings.ReplaceAll(s, "\r\n", "\n")

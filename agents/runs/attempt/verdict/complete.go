@@ -14,8 +14,8 @@ import (
 	"cmux/worktree/merge"
 )
 
-// OnComplete does the on_complete steps; each may be repeated without harm. summary is
-// what the agent said of its work.
+// OnComplete runs the on_complete steps; repeating a step is harmless. summary is the
+// agent's report.
 func (v *Verdict) OnComplete(summary string) error {
 	pushed := false
 	for _, step := range v.node.OnComplete {
@@ -40,8 +40,8 @@ func (v *Verdict) OnComplete(summary string) error {
 	return nil
 }
 
-// push brings what was judged to the remote that git named for the branch when
-// the run began. It is not done where what decides about a push has changed.
+// push pushes the judged commit to the remote that git named for the branch when the run
+// began. It refuses if settings that affect a push have changed.
 func (v *Verdict) push() error {
 	branch, commit := v.Spec.Place.Branch, v.judged
 	var remote, hooks string
@@ -74,7 +74,7 @@ func (v *Verdict) push() error {
 	if err := v.stepFailed("push", s, err); err != nil {
 		return err
 	}
-	if err := recorded(); err != nil { // something reached in while it was pushed
+	if err := recorded(); err != nil { // something changed it during the push
 		return err
 	}
 	return v.asked(func(ctx context.Context) error { return v.tree.Repo.Shared.SetUpstream(ctx, branch, remote) })
@@ -92,7 +92,7 @@ func (v *Verdict) asked(f func(context.Context) error) error {
 	return nil
 }
 
-// pullRequest opens one with gh, unless one is open already.
+// pullRequest opens a pull request with gh, unless one is open.
 func (v *Verdict) pullRequest(summary string) error {
 	v.Out.Say("on_complete: pr %s", v.Spec.Place.Branch)
 	if _, err := agent.LookPath("gh", v.Stage.Env); err != nil {
@@ -131,11 +131,11 @@ func (v *Verdict) stepFailed(name string, s *stepEnd, err error) error {
 	return nil
 }
 
-// mostWords bounds what a detail holds of a step's output. The log has all of it.
+// mostWords bounds how much of a step's output a detail contains. The log has all of it.
 const mostWords = 2000
 
-// whole returns what a step printed on one line: a hook or a server says why in its
-// own words, before the last line of git. Of a long output it keeps both ends.
+// whole returns a step's output on one line: a hook or a server explains itself before
+// git's last line. Of a long output it keeps both ends.
 func whole(output string) string {
 	var lines []string
 	for line := range strings.Lines(output) {
@@ -153,9 +153,9 @@ func whole(output string) string {
 	return ": " + string(text)
 }
 
-// Merge brings the branches in one after the other, the checks after each, and
-// stops at the first that breaks; that merge is taken back. Checks that did not pass
-// before the first merge are broken by none: they must pass after the last.
+// Merge merges the branches one after the other, with the checks after each. It stops at
+// the first whose checks fail and undoes that merge. Checks that failed before the first
+// merge need to pass only after the last.
 func (v *Verdict) Merge() error {
 	spec := worktree.MergeSpec{Path: v.tree.Lent.Path}
 	for _, d := range v.Spec.Branches {

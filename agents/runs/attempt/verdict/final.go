@@ -11,10 +11,10 @@ import (
 	"cmux/worktree/git"
 )
 
-// Final is the end of an attempt, on its way up as an error.
+// Final is the end of an attempt, returned as an error.
 type Final struct {
 	run.End
-	Code int // how the program ended that decided it, where End does not say
+	Code int // exit code of the program that decided it, if End does not have it
 }
 
 func (f *Final) Error() string {
@@ -31,8 +31,8 @@ func FailedBy(code int, reason dag.Reason, format string, a ...any) error {
 	return &Final{run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}, code}
 }
 
-// CodeOf is how the program ended that err tells of, as a shell would say it;
-// 1 when it tells of none.
+// CodeOf returns the exit code, as a shell would report it, of the program that err is
+// about; 1: none.
 func CodeOf(err error) int {
 	var (
 		exit *exec.ExitError
@@ -50,6 +50,5 @@ func CodeOf(err error) int {
 	return 1
 }
 
-// MaxReason bounds what an agent says in one place of the record; its log has
-// the whole.
+// MaxReason bounds the agent's text in one field of a record; its log has all of it.
 const MaxReason = 4 << 10

@@ -20,15 +20,15 @@ import (
 	"cmux/worktree/prepare"
 )
 
-// judge looks for the first fault: a failing check, a change out of scope,
-// work not committed. The first two are found before a commit is made, so that
-// nothing unproven is ever committed for an agent.
+// judge finds the first fault: a failing check, a change out of scope, uncommitted work.
+// The first two come before a commit is made, so that cmux never commits anything unproven
+// for an agent.
 //
-// An agent that is still there, or what it left running, may go on meanwhile:
-// what is found good must be what was looked at.
+// The agent, or processes that it left, may still change files: judge makes sure that the
+// accepted commit is the one that was checked.
 //
-// settle does for the agent what it was told to do and did not; nil: it is told, or
-// the attempt fails.
+// settle does for the agent what it should have done itself; nil: the agent is told, or the
+// attempt fails.
 func (v *Verdict) judge() (f *conversation.Fault, settle func() error, err error) {
 	for range maxLooks {
 		still := true
@@ -43,17 +43,16 @@ func (v *Verdict) judge() (f *conversation.Fault, settle func() error, err error
 	v.judged = ""
 	return &conversation.Fault{
 		Reason: dag.ReasonChecks,
-		Detail: "its files or its branch went on changing while they were judged",
+		Detail: "its files or its branch kept changing while they were judged",
 		Tell:   prompt.GoesOn(),
 	}, nil, nil
 }
 
-// maxLooks bounds how often work is judged that goes on changing.
+// maxLooks bounds how often cmux judges work that keeps changing.
 const maxLooks = 3
 
-// stands reports whether what was found good is still there and is what was
-// looked at: the commit that counts, with nothing beside it, and the content
-// that passed the checks.
+// stands reports whether the accepted work is still what was checked: the commit, no other
+// changes, and the content that passed the checks.
 func (v *Verdict) stands() (still bool, err error) {
 	if !v.Judging || !v.Now().Agent || v.tree == nil || !v.node.HasBranch() {
 		return true, nil
@@ -80,7 +79,7 @@ func (v *Verdict) stands() (still bool, err error) {
 	return still, err
 }
 
-// look is judge, once.
+// look judges once.
 func (v *Verdict) look() (f *conversation.Fault, settle func() error, err error) {
 	if f, err := v.reaches(); f != nil || err != nil {
 		return f, nil, err
@@ -100,7 +99,7 @@ func (v *Verdict) look() (f *conversation.Fault, settle func() error, err error)
 	}
 	var w inspection
 	err = v.git(func(ctx context.Context) (err error) {
-		if len(v.node.Verify) > 0 { // checks run what the agent wrote
+		if len(v.node.Verify) > 0 { // checks run the agent's code
 			if f, err = v.tree.Shared.Changes(ctx); f != nil || err != nil {
 				return err
 			}
@@ -120,14 +119,14 @@ func (v *Verdict) look() (f *conversation.Fault, settle func() error, err error)
 	if f != nil || err != nil {
 		return f, nil, err
 	}
-	// Decided only now: what the agent is about may have changed meanwhile.
+	// Read only now: the agent's state may have changed meanwhile.
 	if f, settle = v.unfinished(w); f == nil {
 		v.judged = w.tip
 	}
 	return f, settle, nil
 }
 
-// reaches looks for changes of what all worktrees share.
+// reaches finds changes of what all worktrees share.
 func (v *Verdict) reaches() (f *conversation.Fault, err error) {
 	if v.tree == nil {
 		return nil, nil
@@ -143,8 +142,8 @@ func (v *Verdict) reaches() (f *conversation.Fault, err error) {
 	return f, err
 }
 
-// mend puts back what says which repository the worktree is of. Where that
-// cannot be, it is a fault, unless this process lacks what it needs to look.
+// mend restores the worktree's .git file. If that is impossible, it is a fault, unless this
+// process lacks the means to look.
 func (v *Verdict) mend() (*conversation.Fault, error) {
 	mended, err := v.tree.Repo.Mend(v.tree.Lent)
 	if run.NoFiles(err) || run.NoSpace(err) {
@@ -153,28 +152,28 @@ func (v *Verdict) mend() (*conversation.Fault, error) {
 	if err != nil {
 		return &conversation.Fault{
 			Reason: dag.ReasonScope,
-			Detail: fmt.Sprintf("the .git of its worktree is another: %v", err),
+			Detail: fmt.Sprintf("the .git of its worktree was replaced: %v", err),
 			Tell:   prompt.OtherRepository(v.tree.Lent.Path, v.tree.Lent.GitDir),
 		}, nil
 	}
 	if mended {
-		v.Out.Say("put the worktree's .git back, which was gone or another")
+		v.Out.Say("restored the worktree's .git, which was missing or replaced")
 	}
 	return nil, nil
 }
 
-// reveal has git see what the agent hid from it in the index: what is not in
-// the commit is not the work that was checked.
+// reveal makes git show what the agent hid in the index: work that is not in the commit was
+// not checked.
 func (v *Verdict) reveal(ctx context.Context) error {
 	paths, err := v.tree.Repo.Reveal(ctx, v.tree.Lent.Path)
 	if err == nil && len(paths) > 0 {
-		v.Out.Say("git was told not to look at these; it looks again: %s", workspace.Shown(paths))
+		v.Out.Say("git was set to ignore changes of these files; cmux undid that: %s", workspace.Shown(paths))
 	}
 	return err
 }
 
-// git runs f, which asks git, while messages are served. What git cannot do is
-// no fault of the agent's but still ends the attempt.
+// git runs f, which calls git, and answers messages meanwhile. A failure of git is not the
+// agent's fault but still ends the attempt.
 func (v *Verdict) git(f func(context.Context) error) error {
 	var notes []string
 	failure, err := v.Roomily(func(ctx context.Context) error {
@@ -197,8 +196,8 @@ func (v *Verdict) git(f func(context.Context) error) error {
 	return nil
 }
 
-// Fault is the first fault that stands between a report and done, once what
-// can be settled without the agent is; nil: there is none.
+// Fault returns the first fault between a report and done, after what can be settled
+// without the agent; nil: none.
 func (v *Verdict) Fault() (*conversation.Fault, error) {
 	for {
 		f, settle, err := v.judge()
@@ -228,11 +227,11 @@ func (v *Verdict) Fault() (*conversation.Fault, error) {
 	}
 }
 
-// tries is how often a report may fail its checks, or leave its scope.
+// tries is how many reports may fail the checks, or leave the scope.
 func (v *Verdict) tries() int { return max(v.node.VerifyAttempts, 1) }
 
-// Once is Fault for a program that has ended: nothing is handed back, and a fault is
-// the end.
+// Once is Fault for a program that has ended: nothing is handed back, and a fault ends the
+// attempt.
 func (v *Verdict) Once() error {
 	if v.Now().Overridden {
 		return nil
@@ -253,10 +252,10 @@ func (v *Verdict) Once() error {
 	}
 }
 
-// verify runs the node's checks, unless the tree is as it was when they last
-// passed. what names the occasion in a fault. A check must not change what is
-// judged; where nobody is there to be told, what it only rewrote counts once it
-// leaves it alone.
+// verify runs the node's checks, unless the tree is unchanged since they last passed. what
+// names the occasion in a fault. A check must not change the work. If there is no agent to
+// tell, and the check only rewrote files, verify runs the checks again: they pass if
+// nothing changes then.
 func (v *Verdict) verify(what string) (*conversation.Fault, error) {
 	for again := false; ; again = true {
 		f, rewrote, err := v.runChecks(what)
@@ -267,14 +266,14 @@ func (v *Verdict) verify(what string) (*conversation.Fault, error) {
 	}
 }
 
-// tellable reports whether there is an agent that a fault can be handed back to.
+// tellable reports whether there is an agent to which a fault can be handed back.
 func (v *Verdict) tellable() bool {
 	now := v.Now()
 	return v.Judging && now.Agent && !now.Ended
 }
 
-// runChecks is verify, once. rewrote says that the fault is a check that changed
-// files and lost none.
+// runChecks runs the checks once. rewrote: the fault is a check that changed files and lost
+// none.
 func (v *Verdict) runChecks(what string) (_ *conversation.Fault, rewrote bool, _ error) {
 	if len(v.node.Verify) == 0 {
 		return nil, false, nil
@@ -332,14 +331,14 @@ func (v *Verdict) runChecks(what string) (_ *conversation.Fault, rewrote bool, _
 			return meddled, rewrites, v.restore(before)
 		}
 	}
-	// Checks may write files; what passed is the tree they left.
+	// Checks may write files; the tree that they left is the one that passed.
 	if v.passed, err = v.fingerprint(); err != nil {
 		return nil, false, err
 	}
 	return nil, false, v.restore(before)
 }
 
-// restore has the attempt do again what it did before its checks.
+// restore repeats the preparation that the attempt does before its checks.
 func (v *Verdict) restore(was dag.Activity) error {
 	_, err := v.Become(was)
 	return err
@@ -356,7 +355,7 @@ func (v *Verdict) fingerprint() (print string, err error) {
 	return print, err
 }
 
-// endOf is the last line of an output that says something, for one-line details.
+// endOf returns the last non-empty line of an output, for one-line details.
 func endOf(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
@@ -365,8 +364,8 @@ func endOf(output string) string {
 	return ""
 }
 
-// scope finds the changes that lie outside what the node may write. A path
-// that context names is read-only unless scope names it too.
+// scope finds changes outside the paths that the node may write. A path of context is
+// read-only unless scope names it too.
 func (v *Verdict) scope(ctx context.Context) (*conversation.Fault, error) {
 	taken, err := v.tree.Repo.TakenIn(ctx, v.tree.Lent.Path, v.start)
 	if err != nil {
@@ -386,7 +385,7 @@ func (v *Verdict) scope(ctx context.Context) (*conversation.Fault, error) {
 	if len(inside) > 0 {
 		return &conversation.Fault{
 			Reason: dag.ReasonScope,
-			Detail: "made a repository inside the worktree, whose content no commit takes in: " + workspace.Shown(inside),
+			Detail: "made a repository inside the worktree, whose content git cannot commit: " + workspace.Shown(inside),
 			Tell:   prompt.Nested(workspace.Shown(inside), inside[0]),
 		}, nil
 	}
@@ -402,7 +401,8 @@ func (v *Verdict) scope(ctx context.Context) (*conversation.Fault, error) {
 	}, nil
 }
 
-// fromRoot says where the paths in a fault begin, for an agent that starts below.
+// fromRoot says that the paths in a fault begin at the root, for an agent that starts in a
+// folder below it.
 func (v *Verdict) fromRoot() string {
 	if v.node.Dir == "" {
 		return ""
@@ -410,7 +410,7 @@ func (v *Verdict) fromRoot() string {
 	return " (paths from the root of the worktree, " + v.tree.Lent.Path + ")"
 }
 
-// outside are the changed paths that the node may not write.
+// outside returns the changed paths that the node may not write.
 func (v *Verdict) outside(ctx context.Context) ([]string, error) {
 	if len(v.node.Scope) == 0 && len(v.node.Context) == 0 {
 		return nil, nil
@@ -419,14 +419,14 @@ func (v *Verdict) outside(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(paths, v.scopes.MayChange), err
 }
 
-// nothingNeeded is how a summary says that no commit was called for.
+// nothingNeeded is the begin of a summary that says that no commit was needed.
 const nothingNeeded = "nothing"
 
-// inspection is what git shows of a node's worktree and branch.
+// inspection is the state of a node's worktree and branch in git.
 type inspection struct {
-	branch  string // that is checked out; empty: none
+	branch  string // checked out; empty: none
 	dirt    worktree.Dirt
-	commits int // of the node's own; counted for those that are to make some
+	commits int // of the node's own; counted only for nodes that must commit
 	tip     string
 }
 
@@ -447,13 +447,12 @@ func (v *Verdict) inspect(ctx context.Context) (w inspection, err error) {
 	return w, err
 }
 
-// unfinished finds work that is not committed, and a build that made none.
+// unfinished finds uncommitted work, and a build without a commit.
 //
-// A judging kind is asked once to commit, and then it is done for it. One that
-// reports done without any change is asked once too; a second report, or a
-// first whose summary begins with "nothing", is taken as its word that nothing
-// was needed. A command's changes are committed for it at once, and no changes
-// are its word.
+// An agent is asked once to commit, then cmux commits for it. If it reports done without
+// any change, it is asked once too; a second report, or a first whose summary begins with
+// "nothing", counts as its word that nothing was needed. A command's changes are committed
+// at once, and a command without changes needed none.
 func (v *Verdict) unfinished(w inspection) (f *conversation.Fault, settle func() error) {
 	if want := v.Spec.Place.Branch; w.branch != want {
 		is := "branch " + w.branch
@@ -510,8 +509,7 @@ func (v *Verdict) commit() error {
 	return err
 }
 
-// state is what the node's own worktree holds; nil where nothing of it is
-// judged.
+// state returns the content of the node's own worktree; nil: nothing of it is judged.
 func (v *Verdict) state() (s *prepare.TreeState, err error) {
 	if v.tree == nil || !v.node.HasBranch() {
 		return nil, nil
@@ -523,9 +521,9 @@ func (v *Verdict) state() (s *prepare.TreeState, err error) {
 	return s, err
 }
 
-// meddled finds out what a check has changed since before, and returns the state
-// that it left. Untracked files that it made are its own: they are neither
-// committed nor counted. rewrites says that it changed files and lost none.
+// meddled finds what a check has changed since before, and returns the new state. Untracked
+// files of the check are not the agent's: they are neither committed nor counted. rewrites:
+// it changed files and lost none.
 func (v *Verdict) meddled(before *prepare.TreeState, what, command string) (now *prepare.TreeState, f *conversation.Fault, rewrites bool, err error) {
 	if before == nil {
 		return nil, nil, false, nil
@@ -539,7 +537,7 @@ func (v *Verdict) meddled(before *prepare.TreeState, what, command string) (now 
 			return err
 		}
 		if mended {
-			v.Out.Say("put the worktree's .git back, which was gone or another after the check %s", command)
+			v.Out.Say("restored the worktree's .git, which was missing or replaced after the check %s", command)
 		}
 		if now, err = v.tree.Repo.State(ctx, v.tree.Lent.Path); err != nil {
 			return err
@@ -576,7 +574,7 @@ func (v *Verdict) meddled(before *prepare.TreeState, what, command string) (now 
 	list := strings.Join(did, "; ")
 	return now, &conversation.Fault{
 		Reason: dag.ReasonChecks,
-		Detail: fmt.Sprintf("%sthe check %s changes what it checks: it %s", what, command, list),
+		Detail: fmt.Sprintf("%sthe check %s changes the work that it checks: it %s", what, command, list),
 		Tell:   prompt.CheckChanged(command, list),
 	}, change.Moved == "" && len(change.Lost) == 0, nil
 }

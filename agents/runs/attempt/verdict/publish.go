@@ -14,22 +14,22 @@ import (
 	"cmux/signals"
 )
 
-// OutputVar names the file in which a command leaves what it publishes.
+// OutputVar is the variable with the file into which a command writes its outputs.
 const OutputVar = "CMUX_OUTPUT"
 
-// Publishable says why an output cannot be published.
+// Publishable returns why an output cannot be published, or nil.
 func (v *Verdict) Publishable(key, value string) error {
 	if err := run.CheckOutput(key, value); err != nil {
 		return err
 	}
 	if name := run.SecretIn(v.Stage.Env, value); name != "" {
-		return fmt.Errorf("the output %s holds the value of $%s: outputs stand in prompts and records, so publish where it is kept instead", key, name)
+		return fmt.Errorf("the output %s contains the value of $%s: outputs appear in prompts and records, so publish the place of the secret instead", key, name)
 	}
 	return nil
 }
 
-// Published records an output. Its value is in the records alone: a log is shown
-// to more people.
+// Published records an output. Only the records have its value, because more people see the
+// log.
 func (v *Verdict) Published(key, value string) error {
 	v.Stage.Show(event.Event{Kind: event.Report, State: string(run.Output), Text: key})
 	if v.outputs == nil {
@@ -39,7 +39,7 @@ func (v *Verdict) Published(key, value string) error {
 	return v.Record(run.Record{Type: run.Output, Key: key, Value: value})
 }
 
-// takeOutputs takes in what a command has left in its file of outputs.
+// takeOutputs records the outputs in a command's file.
 func (v *Verdict) takeOutputs() (*conversation.Fault, error) {
 	if v.Judging || v.tookOutputs {
 		return nil, nil
@@ -69,7 +69,7 @@ func (v *Verdict) takeOutputs() (*conversation.Fault, error) {
 	return nil, nil
 }
 
-// unpublished looks for outputs that the node declares and has not published.
+// unpublished finds declared outputs that the node has not published.
 func (v *Verdict) unpublished() (*conversation.Fault, error) {
 	if f, err := v.takeOutputs(); f != nil || err != nil {
 		return f, err

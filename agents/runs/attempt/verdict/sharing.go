@@ -19,19 +19,19 @@ import (
 	"cmux/worktree/git"
 )
 
-// A worker without a worktree of its own works in a folder that it shares. What
-// it finds there is the baseline: cmux looks only at what has changed since.
+// A worker without a worktree works in a shared folder. The state at the begin of its task
+// is the baseline: cmux examines only later changes.
 
-// before is what a shared folder held when a task began, on disk: the next life
-// of the agent compares with it too.
+// before is the state of a shared folder when a task began. It is stored on disk, because
+// the agent's next life uses it too.
 type before struct {
 	Task    string            `json:"task"`
 	Attempt int               `json:"attempt"`
 	Commit  string            `json:"commit"`
-	Files   map[string]string `json:"files"` // content of each that was not as in the commit
+	Files   map[string]string `json:"files"` // content of each file that differed from the commit
 }
 
-// beforePath is the file that holds it.
+// beforePath is the path of the stored state.
 func (v *Verdict) beforePath() string {
 	return filepath.Join(v.Paths.NodeDir(v.node.Name), "before.json")
 }
@@ -39,7 +39,7 @@ func (v *Verdict) beforePath() string {
 // maxBefore bounds the file.
 const maxBefore = 64 << 20
 
-// readBefore returns what was there before the task; nil: nobody has looked.
+// readBefore returns the state before the task; nil: none was stored.
 func (v *Verdict) readBefore() (*before, error) {
 	raw, err := signals.ReadFile(v.beforePath(), maxBefore)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,10 +55,10 @@ func (v *Verdict) readBefore() (*before, error) {
 	return b, nil
 }
 
-// limited reports whether the task names files that it may change.
+// limited reports whether the task has a scope.
 func (v *Verdict) limited() bool { return len(v.node.Scope)+len(v.node.Context) > 0 }
 
-// LookBefore writes down what the folder holds when a task with a scope begins.
+// LookBefore stores the state of the folder when a task with a scope begins.
 func (v *Verdict) LookBefore() error {
 	if !v.limited() {
 		return nil
@@ -80,7 +80,7 @@ func (v *Verdict) LookBefore() error {
 	})
 }
 
-// inFolder runs f with the folder, where it is in a repository.
+// inFolder runs f with the folder, if it is in a repository.
 func (v *Verdict) inFolder(f func(context.Context, *worktree.Folder) error) error {
 	return v.git(func(ctx context.Context) error {
 		folder, err := worktree.OpenFolder(ctx, v.Spec.Place.Dir)
@@ -91,7 +91,7 @@ func (v *Verdict) inFolder(f func(context.Context, *worktree.Folder) error) erro
 	})
 }
 
-// sharedScope finds what has changed in the folder outside the task's scope.
+// sharedScope finds changes in the folder outside the task's scope.
 func (v *Verdict) sharedScope() (*conversation.Fault, error) {
 	if !v.limited() {
 		return nil, nil
@@ -117,7 +117,7 @@ func (v *Verdict) sharedScope() (*conversation.Fault, error) {
 	}, nil
 }
 
-// surveyShared counts what was committed in the folder since the task began.
+// surveyShared counts the commits in the folder since the task began.
 func (v *Verdict) surveyShared(ctx context.Context, end *run.End) {
 	from := v.Spec.Place.Commit
 	if !v.Shares || from == "" {

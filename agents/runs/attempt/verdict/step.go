@@ -39,22 +39,21 @@ type stepEnd struct {
 	output   string // its end
 }
 
-// step is a shell script, or a program when argv is given, that is run for the
-// attempt.
+// step is a shell script, or a program if argv is set, that runs for the attempt.
 type step struct {
 	spec    *run.Spec
 	stage   agent.Stage // Env holds Mark
-	script  string      // which is run where the node works
-	file    string      // for a script that fits into no argument
-	argv    []string    // which is run at the root of its worktree
+	script  string      // runs where the node works
+	file    string      // for a script that is too long for an argument
+	argv    []string    // runs at the root of its worktree
 	stdin   []string
 	timeout time.Duration
 	grace   time.Duration
 	out     io.Writer
 }
 
-// step runs a step, while messages are served. One that cannot be started ends
-// with 127 and says why in its output.
+// step runs a step and answers messages meanwhile. A step that cannot start ends with 127,
+// and its output says why.
 func (v *Verdict) step(script string, timeout time.Duration, argv []string, stdin ...string) (*stepEnd, error) {
 	v.steps++
 	if timeout <= 0 {
@@ -74,8 +73,8 @@ func (v *Verdict) step(script string, timeout time.Duration, argv []string, stdi
 	return end, err
 }
 
-// run runs the step until it ends, its time is up or ctx is over, and ends what
-// it left running.
+// run runs the step until it ends, its time is up or ctx ends, and ends the processes it
+// left.
 func (s step) run(ctx context.Context) *stepEnd {
 	end := &stepEnd{}
 	keep := &output.Tail{Limit: maxCheckOutput}
@@ -149,9 +148,9 @@ func (e *stepEnd) check(command string, began time.Time) *run.Check {
 }
 
 // RunChecks runs the checks of a node in its workspace with the environment and mark of s.
-// It serves no messages meanwhile. file holds a script that is too long for an argument.
-// RunChecks calls begun before each command and ended with its result. It stops at the
-// first error of ended or of ctx, and returns that error.
+// It answers no messages. file is for scripts that are too long for an argument. RunChecks
+// calls begun before each command and ended with its result. It stops at the first error of
+// ended or of ctx, and returns that error.
 func RunChecks(ctx context.Context, spec *run.Spec, s agent.Stage, file string, stepTime, grace time.Duration, begun func(command string), ended func(run.Check) error) error {
 	c := step{spec: spec, stage: s, file: file, timeout: cmp.Or(max(time.Duration(spec.Def.VerifyTimeout), 0), stepTime), grace: grace, out: s.Out}
 	for _, command := range spec.Def.Verify {
@@ -169,12 +168,12 @@ func RunChecks(ctx context.Context, spec *run.Spec, s agent.Stage, file string, 
 	return nil
 }
 
-// StepVar marks the processes of one check or on_complete step, so that they
-// can be told from those of an agent that is still at work.
+// StepVar marks the processes of one check or on_complete step, to tell them from those of
+// a running agent.
 const StepVar = "CMUX_STEP"
 
-// Mark is the mark of a step of the attempt, or of checks that a person has run, by
-// its id.
+// Mark returns the mark of a step of the attempt, or of checks that a person runs, by its
+// id.
 func Mark(s *run.Spec, id string) proc.Mark {
 	return proc.Mark(fmt.Sprintf("%s=%s/%s/%s", StepVar, s.Frame.Run, s.Node, id))
 }

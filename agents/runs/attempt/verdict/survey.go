@@ -13,8 +13,8 @@ import (
 	"cmux/worktree/git"
 )
 
-// Survey fills in what git shows of the work, and saves what did not pass.
-// What git cannot tell is noted; the verdict stands.
+// Survey adds the state of the work in git to the end, and saves work that did not pass.
+// Errors of git are noted; the verdict does not change.
 func (v *Verdict) Survey(ctx context.Context, end *run.End) {
 	end.Checks, ctx = v.checks, context.WithoutCancel(ctx)
 	if v.tree == nil {
@@ -53,7 +53,7 @@ func (v *Verdict) Survey(ctx context.Context, end *run.End) {
 			note(err)
 			end.DiffStat, err = v.tree.DiffStat(ctx, from, end.Tip)
 			note(err)
-			// The record of the end must not outlive the commits that it names.
+			// The record of the end must not be durable before the commits that it names.
 			v.Persisting.Wait()
 			note(v.tree.Repo.Sync())
 		}
@@ -63,8 +63,8 @@ func (v *Verdict) Survey(ctx context.Context, end *run.End) {
 	}
 }
 
-// Findings says what is there of the work of an agent that has ended without a
-// report, its checks included. Nothing is changed by it.
+// Findings describes the work of an agent that has ended without a report, including the
+// results of its checks. It changes nothing.
 func (v *Verdict) Findings(exit proc.Exit) (string, error) {
 	how := fmt.Sprintf("exit %d", exit.Code)
 	if exit.Signal != 0 {
@@ -79,7 +79,7 @@ func (v *Verdict) Findings(exit proc.Exit) (string, error) {
 	if v.tree != nil && v.node.HasBranch() {
 		err := v.git(func(ctx context.Context) error { return v.work(ctx, add) })
 		if _, ended := err.(*Final); ended {
-			add("what git says of it is not known (%v)", err) // the person is asked all the same
+			add("git could not examine it (%v)", err) // the person is asked all the same
 		} else if err != nil {
 			return "", err
 		}
@@ -97,7 +97,7 @@ func (v *Verdict) Findings(exit proc.Exit) (string, error) {
 	return detail, nil
 }
 
-// work tells what the branch and the worktree hold of the agent's.
+// work describes the agent's work in the branch and the worktree.
 func (v *Verdict) work(ctx context.Context, add func(string, ...any)) error {
 	n, err := v.tree.Commits(ctx, v.start)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package verdict finds out whether what an attempt has done counts as done: its
-// checks, its scope, what it reached beyond its worktree, and its commits.
+// Package verdict decides whether the work of an attempt counts as done: by its checks, its
+// scope, its changes outside its worktree, and its commits.
 //
-// A Verdict is about one piece of work. It knows nothing of the conversation with
-// the agent; what it must know of the agent is in Now. It asks for the Fault, the
-// first thing that stands between a report and done, as often as the agent reports,
-// merges what the node merges, and does what is done on completion. What ends the
-// attempt comes out as an error, a *Final where it is the node's own end.
+// A Verdict is about one piece of work. It does not know the conversation with the agent;
+// Now contains what it needs of it. Each time the agent reports, the attempt asks for the
+// Fault, the first thing between the report and done. A Verdict also merges for merge nodes
+// and runs the on_complete steps. An end of the attempt is returned as an error, a *Final
+// if it is the node's own end.
 package verdict
 
 import (
@@ -24,42 +24,42 @@ import (
 	"cmux/worktree/common"
 )
 
-// Job is what a verdict is about, and what it needs for that.
+// Job is the input of a verdict.
 type Job struct {
 	Spec    *run.Spec
-	Task    *run.Work // of a standing agent; nil: it has none, or the attempt is a node's
-	Shares  bool      // it works in a folder that it shares, see sharing.go
-	Judging bool      // agent.Kind.Judge: the agent reports; else the program's exit code does
+	Task    *run.Work // task of a standing agent; nil: none, or the attempt is a node's
+	Shares  bool      // it works in a shared folder, see sharing.go
+	Judging bool      // agent.Kind.Judge: the agent reports; else the program's exit code is the report
 	Stage   *agent.Stage
 	Out     *output.Output
 	Paths   run.Paths
 	Home    Home
 
-	Outputs    string          // file in which a command leaves what it publishes
-	StepTime   time.Duration   // bound of a step that has none of its own
+	Outputs    string          // file into which a command writes its outputs
+	StepTime   time.Duration   // limit of a step without its own limit
 	Grace      time.Duration   // between TERM and KILL
-	Persisting *sync.WaitGroup // what goes on to have the tree survive a power cut
+	Persisting *sync.WaitGroup // goroutines that make the tree survive a power cut
 
 	Attempt
 }
 
-// Attempt is what the attempt does for its verdict, on the goroutine that both are of.
+// Attempt is what the verdict calls of its attempt, on their common goroutine.
 type Attempt struct {
 	Now func() Now
-	// During runs f, which must end when its context does, while messages are served,
-	// and returns its error as failure. What came from outside is in err.
+	// During runs f, which must end when its context does, and answers messages meanwhile.
+	// failure is f's error; err is what came from outside.
 	During func(f func(context.Context) error) (failure, err error)
-	// Roomily is During, again and again while a disk is full.
+	// Roomily is During, repeated while a disk is full.
 	Roomily func(f func(context.Context) error) (failure, err error)
-	// Call has f done from within what During runs.
+	// Call runs f on the attempt's goroutine, from within a function of During.
 	Call func(ctx context.Context, f func() error) error
-	// Become changes what the attempt is doing, and returns what it was doing.
+	// Become changes the attempt's activity and returns the earlier one.
 	Become func(dag.Activity) (was dag.Activity, err error)
 	Note   func(format string, args ...any)
 	Record func(run.Record) error
 }
 
-// Now is what counts of the conversation at this moment.
+// Now is the current state of the conversation.
 type Now struct {
 	Overridden bool // a person has decided the node
 	Agent      bool // there is one
@@ -67,33 +67,33 @@ type Now struct {
 	Report     *conversation.Report
 }
 
-// Home answers what decides about a push.
+// Home answers what a push depends on.
 type Home interface {
-	// Pushable is what all worktrees shared when the run began; nil: that is not
-	// known. It is an error when what decides about a push has changed since.
+	// Pushable returns what all worktrees shared when the run began; nil: unknown. It
+	// returns an error if settings that affect a push have changed since.
 	Pushable(ctx context.Context, repo *worktree.Repo) (*common.State, error)
 }
 
-// A Verdict is what was found out about one piece of work.
+// A Verdict holds the results about one piece of work.
 type Verdict struct {
 	Job
 	node   *dag.Node
 	tree   *workspace.Tree  // nil: the work has none
 	scopes workspace.Scopes // what the node may write
-	start  string           // commit since which changes are the node's own
-	steps  int              // checks and on_complete steps started
+	start  string           // the node's own changes are those since this commit
+	steps  int              // number of checks and on_complete steps started
 
 	checksFailed int
 	scopeFailed  int
 	askedCommit  bool
 	passed       string // fingerprint of the tree that passed its checks
-	judged       string // tip of the branch that was found good
+	judged       string // tip of the branch that was accepted
 	checks       []run.Check
 	outputs      map[string]bool // that this attempt has published
-	tookOutputs  bool            // what a command has left in its file is among them
+	tookOutputs  bool            // those of a command's file are included
 }
 
-// Anew forgets what was found out about other work: from now on it is about j's.
+// Anew forgets the results about other work: from now on the verdict is about j.
 func (v *Verdict) Anew(j Job) { *v = Verdict{Job: j, node: j.Spec.Def, steps: v.steps} }
 
 // Again forgets what the agent was told: it begins again with the same work.
@@ -101,13 +101,13 @@ func (v *Verdict) Again() {
 	v.checksFailed, v.scopeFailed, v.askedCommit, v.checks = 0, 0, false, nil
 }
 
-// In tells the verdict the worktree that was made ready for the work.
+// In sets the worktree prepared for the work.
 func (v *Verdict) In(tree *workspace.Tree) {
 	v.tree, v.scopes, v.start = tree, workspace.ScopesOf(v.node, v.Spec.Place.Tree), v.Spec.Place.Commit
 }
 
-// Scopes are what the node may write. Where nothing was made ready, what exists now
-// counts.
+// Scopes returns what the node may write. If no worktree was prepared, it uses the files
+// that exist now.
 func (v *Verdict) Scopes() workspace.Scopes {
 	if v.tree == nil {
 		v.scopes = workspace.ScopesOf(v.node, cmp.Or(v.Spec.Place.Tree, v.Spec.Place.Dir))
@@ -115,7 +115,8 @@ func (v *Verdict) Scopes() workspace.Scopes {
 	return v.scopes
 }
 
-// Decider is the exit code of what decided an end; exit is that of the program.
+// Decider returns the exit code of the program that decided an end; exit is that of the
+// agent's program.
 func (v *Verdict) Decider(f *Final, exit int) int {
 	switch {
 	case f.Code != 0:

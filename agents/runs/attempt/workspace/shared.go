@@ -17,30 +17,29 @@ import (
 	"cmux/worktree/git"
 )
 
-// Home answers what is asked about the other nodes of the run.
+// Home answers questions about the other nodes of the run.
 type Home interface {
-	// AtWork are the nodes, other than the one named, of which an attempt was at
-	// work since a moment.
+	// AtWork returns the nodes, except the named one, that had a running attempt since a
+	// time.
 	AtWork(but string, since time.Time) ([]string, error)
-	// Tell tells the person, once, of a change of what all worktrees share whose
-	// author is not known. grave says that it can make git run a program or look
-	// elsewhere.
+	// Tell informs the person, once, of a change of something all worktrees share whose
+	// author is unknown. grave: the change can make git run a program or use another place.
 	Tell(ctx context.Context, detail string, grave bool) (first bool, err error)
 }
 
-// Shared is what is known of what a worktree shares with others.
+// Shared is what a node's worktree shares with others.
 type Shared struct {
 	tree   *Tree
 	before *common.State // when its agent began
 	since  time.Time
-	undone []string        // settings that hide from cmux's own git what was put there
-	told   map[string]bool // changes that were noted, by what they are
+	undone []string        // settings that hide files of cmux from cmux's own git
+	told   map[string]bool // changes that were reported
 }
 
-// Watch begins to watch what the worktree shares.
+// Watch records the current state of what the worktree shares.
 func (t *Tree) Watch(ctx context.Context) error {
-	// The moment comes first: whoever ends while it is read may still have changed
-	// what was read, and was at work.
+	// Take the time first: a node that ends during the reading may still have changed what
+	// was read.
 	s := &Shared{tree: t, since: time.Now(), told: map[string]bool{}}
 	var err error
 	if s.before, err = t.Repo.Shared.Read(ctx, t.Lent.Path, true); err == nil {
@@ -49,13 +48,12 @@ func (t *Tree) Watch(ctx context.Context) error {
 	return err
 }
 
-// Changes finds what has changed of what all worktrees share and is the
-// node's: what its own git commands say that they did. What cmux did and what
-// happens on other agents' branches is no news. All the rest may be the
-// person's, who works in the same repository: the person is told once, and no
-// node fails.
+// Changes finds what the node has changed of what all worktrees share, according to the
+// trace of its git commands. Changes of cmux, and on other agents' branches, are ignored.
+// All others may be the person's, who works in the same repository: the person is informed
+// once, and no node fails.
 //
-// It comes before anything else that asks git: a setting may name a program.
+// Call it before any other git command: a setting may name a program.
 func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
 	if s == nil {
 		return nil, nil
@@ -67,10 +65,10 @@ func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
 	changes := slices.DeleteFunc(s.before.Compare(now), s.expected)
 	s.undone = common.As(changes)
 	if to, other := strings.CutPrefix(now.Refs["refs/heads/"+s.tree.spec.Place.Branch], "ref: "); other {
-		// What is committed here moves the other one.
+		// A commit on this branch moves the other one.
 		return &conversation.Fault{
 			Reason: dag.ReasonScope,
-			Detail: fmt.Sprintf("its branch %s is another name for %s. Make it a branch again (git update-ref --no-deref refs/heads/%[1]s COMMIT), look at what became of %[2]s, and retry", s.tree.spec.Place.Branch, to),
+			Detail: fmt.Sprintf("its branch %s is another name for %s. Make it a branch again (git update-ref --no-deref refs/heads/%[1]s COMMIT), check that %[2]s is correct, and retry", s.tree.spec.Place.Branch, to),
 			Tell:   prompt.BranchAlias(s.tree.spec.Place.Branch, to),
 		}, nil
 	}
@@ -107,7 +105,7 @@ func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
 	}, nil
 }
 
-// toolWay is how a person has a setting that a tool of the project makes.
+// toolWay returns how a person allows a setting that a tool of the project makes.
 func (s *Shared) toolWay(mine []common.Change) string {
 	i := slices.IndexFunc(mine, func(c common.Change) bool { return c.Kind == common.ChangedSetting })
 	switch {
@@ -119,15 +117,14 @@ func (s *Shared) toolWay(mine []common.Change) string {
 	return fmt.Sprintf("; if the project needs it, add git config %s VALUE to setup: in the configuration, or run that in %s before the run", mine[i].Name, s.tree.spec.Frame.Root)
 }
 
-// known is what tells the authors of changes.
+// known is the data that identifies the authors of changes.
 type known struct {
 	trace []traced          // the attempt's own git commands
 	owns  []git.Own         // what cmux did itself
-	out   map[string]string // full refs of branches that others work on
+	out   map[string]string // full refs of other nodes' branches
 }
 
-// know collects it. Where it cannot be learned who else is at work, nobody is
-// known to be.
+// know collects it. If the running nodes are unknown, no other node counts as an author.
 func (s *Shared) know() (k known, err error) {
 	k.trace = readTrace(TraceFile(s.tree.paths, s.tree.spec))
 	if k.owns, err = s.tree.Repo.Owns(time.Time{}); err != nil {
@@ -150,8 +147,8 @@ func (s *Shared) know() (k known, err error) {
 	return k, nil
 }
 
-// undo is the command that takes the change back, in brackets. It takes nothing
-// away from a branch that another agent works on.
+// undo returns the command that undoes the change, in brackets. It removes nothing from
+// another agent's branch.
 func (k known) undo(c common.Change) string {
 	if _, other := k.out[c.Name]; c.Undo == "" || other && c.Kind == common.ChangedRef && c.New != "" {
 		return ""
@@ -159,8 +156,8 @@ func (k known) undo(c common.Change) string {
 	return " (undo: " + c.Undo + ")"
 }
 
-// tellOthers tells of the changes that are not the node's. What another node's
-// git commands did is told there, when they are looked at.
+// tellOthers reports the changes that are not the node's. A change by another node's git
+// commands is reported by that node.
 func (s *Shared) tellOthers(ctx context.Context, changes []common.Change, k known) error {
 	if len(changes) == 0 {
 		return nil
@@ -182,14 +179,14 @@ func (s *Shared) tellOthers(ctx context.Context, changes []common.Change, k know
 	return nil
 }
 
-// didPeer reports whether another node's git commands say that they did it.
+// didPeer reports whether another node's trace shows that it made the change.
 func (s *Shared) didPeer(p peerTrace, c common.Change, k known) bool {
 	path, out := k.out[c.Name]
 	other := out && path != p.tree || c.Name == "refs/heads/"+s.tree.spec.Place.Branch
 	return slices.ContainsFunc(p.commands, func(t traced) bool { return t.did(c, p.tree, s.tree.spec.Frame.Root, other) })
 }
 
-// tellOf tells of a change, and by what commands it was made.
+// tellOf reports a change, and the commands that made it.
 func (s *Shared) tellOf(ctx context.Context, c common.Change, k known, by string) error {
 	line := c.String()
 	if s.told[line] {
@@ -210,7 +207,7 @@ func (s *Shared) tellOf(ctx context.Context, c common.Change, k known, by string
 	return err
 }
 
-// lookAt is how a person looks at what all worktrees share.
+// lookAt returns how a person inspects what all worktrees share.
 func (s *Shared) lookAt() string {
 	if s.tree.spec.Member != nil {
 		return "git config --list --local, and the hooks in " + filepath.Join(s.tree.Repo.GitDir, "hooks")
@@ -218,9 +215,9 @@ func (s *Shared) lookAt() string {
 	return "cmux agents shared"
 }
 
-// putBackHooks undoes what tools of setup do for the node's own tree, such as
-// husky from npm ci: they set core.hooksPath for all worktrees, to hooks in the
-// tree that they run in. It returns the changes that are left.
+// putBackHooks undoes what setup tools do for the node's own tree, such as husky from npm
+// ci: they set core.hooksPath for all worktrees to hooks in their own tree. It returns the
+// remaining changes.
 func (s *Shared) putBackHooks(ctx context.Context, now *common.State, changes []common.Change, k known) ([]common.Change, error) {
 	const key = "core.hookspath"
 	is := func(c common.Change) bool {
@@ -239,8 +236,8 @@ func (s *Shared) putBackHooks(ctx context.Context, now *common.State, changes []
 	case !slices.ContainsFunc(k.owns, func(o git.Own) bool { return o.Key == key && o.New == "" && o.At.After(s.since) }):
 		return changes, nil // it was so before
 	}
-	// Set before this attempt looked by another one, whose change cmux has put back
-	// since: then it was not there, which is how it is left.
+	// If another attempt set it before and cmux has undone that since, the correct value is
+	// none.
 	left, err := s.tree.Repo.Shared.Restore(ctx, s.before, []common.Change{set})
 	if err != nil {
 		return nil, err
@@ -248,12 +245,12 @@ func (s *Shared) putBackHooks(ctx context.Context, now *common.State, changes []
 	if len(left) > 0 {
 		return append(changes, left...), nil
 	}
-	git.Note(ctx, "put core.hooksPath back, which the node's own commands set to %s for all worktrees", value)
+	git.Note(ctx, "restored core.hooksPath, which the node's own commands set to %s for all worktrees", value)
 	return changes, nil
 }
 
-// inOwnTree reports whether a value of core.hooksPath names a folder of the
-// node's own tree.
+// inOwnTree reports whether a value of core.hooksPath names a folder in the node's own
+// tree.
 func (s *Shared) inOwnTree(value string) bool {
 	if !filepath.IsAbs(value) {
 		return filepath.IsLocal(value) && !strings.HasPrefix(value, "~")
@@ -262,7 +259,7 @@ func (s *Shared) inOwnTree(value string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// expected reports whether cmux, or the node as it should, changes the like.
+// expected reports whether cmux, or a node in its normal work, makes such changes.
 func (s *Shared) expected(c common.Change) bool {
 	switch c.Kind {
 	case common.ChangedRef:
@@ -272,13 +269,13 @@ func (s *Shared) expected(c common.Change) bool {
 		if c.Name == attribution && c.New != "" {
 			return true
 		}
-		// Snapshots and what reviews read come; only what was there may not go.
+		// Snapshots and refs for reviews may be added, but none may disappear.
 		return strings.HasPrefix(c.Name, "refs/cmux/") && (c.Old == "" || strings.HasPrefix(c.Name, "refs/cmux/runs/") && c.New != "")
 	case common.ChangedSetting:
 		if strings.HasPrefix(c.Name, "submodule.") && c.Old == "" && !c.Sensitive() {
 			return true // a new submodule
 		}
-		// What a push of the run's own sets beside it.
+		// Refs that the run's own push also sets.
 		rest, ok := strings.CutPrefix(c.Name, "branch.")
 		return ok && slices.ContainsFunc(s.tree.spec.Frame.Peers, func(n run.Peer) bool {
 			return n.Branch != "" && (rest == n.Branch+".remote" || rest == n.Branch+".merge")
@@ -287,11 +284,11 @@ func (s *Shared) expected(c common.Change) bool {
 	return false
 }
 
-// attribution is where Qwen Code notes by itself, after a commit that its agent
-// makes, which of the lines are the agent's.
+// attribution is the ref in which Qwen Code records, after a commit of its agent, which
+// lines are the agent's.
 const attribution = "refs/notes/ai-attribution"
 
-// attribute tells the node's own changes from those of unknown authors.
+// attribute separates the node's own changes from those of unknown authors.
 func (s *Shared) attribute(ctx context.Context, now *common.State, changes []common.Change, k known) (mine, others []common.Change) {
 	for _, c := range changes {
 		isBranch := c.Kind == common.ChangedRef && strings.HasPrefix(c.Name, "refs/heads/")
@@ -299,7 +296,7 @@ func (s *Shared) attribute(ctx context.Context, now *common.State, changes []com
 		switch {
 		case !proven && s.tree.Repo.Shared.Explain(ctx, s.before, now, c, k.owns, k.out, signals.ExcludedByOthers):
 		case isBranch && c.Old == "" && !s.planned(c.Name), c.Kind == common.ChangedRef && strings.HasPrefix(c.Name, "refs/remotes/"):
-			// A further branch and what a fetch brings take nothing from anybody.
+			// A new branch and fetched refs do not affect others.
 			if !proven {
 				others = append(others, c)
 			} else {
@@ -316,7 +313,7 @@ func (s *Shared) attribute(ctx context.Context, now *common.State, changes []com
 	return mine, others
 }
 
-// noteOnce notes what the node's git commands changed and may change.
+// noteOnce notes allowed changes of the node's git commands.
 func (s *Shared) noteOnce(ctx context.Context, change string) {
 	if !s.told[change] {
 		s.told[change] = true
@@ -324,14 +321,14 @@ func (s *Shared) noteOnce(ctx context.Context, change string) {
 	}
 }
 
-// proven reports whether the node's own git commands say that they did it.
+// proven reports whether the trace of the node's own git commands shows that it made the
+// change.
 func (s *Shared) proven(c common.Change, k known) bool {
 	_, other := k.out[c.Name]
 	return slices.ContainsFunc(k.trace, func(t traced) bool { return t.did(c, s.tree.Lent.Path, s.tree.spec.Frame.Root, other) })
 }
 
-// planned reports whether another node of the run has the branch, given as a
-// full ref.
+// planned reports whether another node of the run has the branch, given as a full ref.
 func (s *Shared) planned(ref string) bool {
 	return slices.ContainsFunc(s.tree.spec.Frame.Peers, func(n run.Peer) bool {
 		return n.Branch != "" && "refs/heads/"+n.Branch == ref && n.Name != s.tree.spec.Def.Name

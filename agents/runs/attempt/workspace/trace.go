@@ -18,9 +18,9 @@ import (
 	"cmux/worktree/common"
 )
 
-// TraceVar has git write down each of its commands, of which a node's own
-// changes to what is shared are known. It is no proof of innocence: a program
-// may unset it.
+// TraceVar makes git write each of its commands to a trace, which shows the node's own
+// changes to what is shared. It does not prove that others made a change: a program may
+// unset it.
 const TraceVar = "GIT_TRACE2_EVENT"
 
 // traced is one git command of the attempt's programs.
@@ -28,7 +28,7 @@ type traced struct {
 	name string    // of the subcommand, aliases resolved
 	argv []string  // as called
 	tree string    // the worktree it worked in; empty: unknown
-	over time.Time // when it ended; zero: it was not seen to end
+	over time.Time // when it ended; zero: unknown
 }
 
 const (
@@ -47,8 +47,7 @@ type traceEvent struct {
 	Worktree string    `json:"worktree,omitempty"`
 }
 
-// readTrace reads what git wrote down. Lines that are none of git's are passed
-// over: the file is the agent's to write.
+// readTrace reads a trace of git. It skips other lines: the agent can write to the file.
 func readTrace(name string) []traced {
 	f, err := signals.Open(name)
 	if err != nil {
@@ -85,9 +84,8 @@ func readTrace(name string) []traced {
 	return all
 }
 
-// taken are the commands that can change what all worktrees share, as a trace
-// that readTrace reads. All are over by now. Where they are too many, the first
-// ones are left out.
+// taken returns the commands that can change what all worktrees share, in the format of
+// readTrace. All have ended. If there are too many, the first ones are left out.
 func taken(all []traced, now time.Time) []byte {
 	var b bytes.Buffer
 	write := json.NewEncoder(&b)
@@ -114,7 +112,7 @@ func taken(all []traced, now time.Time) []byte {
 	return b.Bytes()
 }
 
-// writers are the subcommands that change refs of a kind, by the kind's prefix.
+// writers are the subcommands that change refs, by the ref's prefix.
 var writers = []struct {
 	prefix string
 	by     []string
@@ -128,7 +126,7 @@ var writers = []struct {
 	{"refs/", []string{"update-ref", "symbolic-ref", "push", "fetch", "fast-import", "receive-pack", "pack-refs", "for-each-ref"}},
 }
 
-// moves are the subcommands that move the branch that is checked out.
+// moves are the subcommands that move the current branch.
 var moves = []string{"commit", "merge", "rebase", "reset", "cherry-pick", "revert", "am", "pull"}
 
 // setters are the subcommands that change settings.
@@ -147,10 +145,9 @@ func (t traced) reaches() bool {
 	return slices.Contains(setters, t.name) || slices.Contains(moves, t.name) || t.name == "bisect"
 }
 
-// did reports whether the command is one that makes such a change: by its name
-// and what it was given, or because it wrote in another worktree of the
-// repository, which is none of the node's. other says that somebody else works on
-// the branch: then the command must name it.
+// did reports whether the command makes such a change: by its name and arguments, or
+// because it worked in another worktree of the repository than the node's. other: somebody
+// else works on the branch; then the command must name it.
 func (t traced) did(c common.Change, own, root string, other bool) bool {
 	if !t.writes() {
 		return false
@@ -165,7 +162,7 @@ func (t traced) did(c common.Change, own, root string, other bool) bool {
 		case "config":
 			key := c.Name
 			if i := strings.LastIndexByte(key, '.'); i >= 0 && strings.Count(key, ".") > 1 {
-				key = key[i+1:] // --rename-section and the like name but a part
+				key = key[i+1:] // --rename-section and similar name only a part
 			}
 			return says(key) || says(c.Name) || says("-section") || says("--edit") || slices.Contains(t.argv, "edit") || slices.Contains(t.argv, "-e")
 		case "remote":
@@ -198,9 +195,8 @@ func (t traced) did(c common.Change, own, root string, other bool) bool {
 	return false
 }
 
-// names reports whether the command was given a name as what it writes, by itself
-// or as a part of what git takes for a ref: main:other, refs/heads/other. A longer
-// name that holds it is another.
+// names reports whether the command has a name as the ref it writes, alone or as a part:
+// main:other, refs/heads/other. A longer name that contains it does not count.
 func (t traced) names(name string) bool {
 	bounds := func(s, more string) bool { return s == "" || !strings.ContainsAny(s, more) }
 	for _, a := range t.targets() {
@@ -220,7 +216,7 @@ func (t traced) names(name string) bool {
 	return false
 }
 
-// takesIn reports whether a refspec with a star has the ref on its right side.
+// takesIn reports whether a refspec with a star matches the ref on its right side.
 func (t traced) takesIn(ref string) bool {
 	return slices.ContainsFunc(t.targets(), func(to string) bool {
 		head, star := strings.CutSuffix(to, "*")
@@ -228,8 +224,8 @@ func (t traced) takesIn(ref string) bool {
 	})
 }
 
-// reading are the verbs and options by which a subcommand that can write only
-// reads; writing those without which it only reads.
+// reading are the verbs and options that make a subcommand read only; writing are those
+// without which it only reads.
 var reading, writing = map[string][]string{
 	"config":  {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool", "--list", "-l", "get", "list"},
 	"branch":  {"--list", "-l", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--show-current", "--format", "--sort"},
@@ -246,8 +242,8 @@ var reading, writing = map[string][]string{
 	"reflog":          {"delete", "expire", "drop"},
 }
 
-// writes reports whether the command can change anything: git config KEY, git
-// remote -v and git branch --list only read.
+// writes reports whether the command can change anything: git config KEY, git remote -v and
+// git branch --list only read.
 func (t traced) writes() bool {
 	i := slices.Index(t.argv, t.name)
 	if i < 0 {
@@ -275,7 +271,7 @@ func (t traced) writes() bool {
 	return !has(reading[t.name])
 }
 
-// option reports whether an argument is one of the words, with a value or not.
+// option reports whether an argument is one of the options, with or without a value.
 func option(words []string) func(string) bool {
 	return func(a string) bool {
 		a, _, _ = strings.Cut(a, "=")
@@ -283,8 +279,8 @@ func option(words []string) func(string) bool {
 	}
 }
 
-// targets are the arguments that say which refs the command writes: git branch
-// NEW START writes NEW, and git checkout OTHER -- FILE none.
+// targets returns the arguments that name the refs the command writes: git branch NEW START
+// writes NEW, and git checkout OTHER -- FILE writes none.
 func (t traced) targets() []string {
 	i := slices.Index(t.argv, t.name)
 	if i < 0 {
@@ -316,7 +312,7 @@ func (t traced) targets() []string {
 	return args
 }
 
-// valued are the options of a subcommand whose value is an argument of its own.
+// valued are the options of a subcommand whose value is a separate argument.
 var valued = map[string][]string{
 	"config":       {"-f", "--file", "--blob", "--type", "-t", "--default", "--comment", "--value"},
 	"tag":          {"-m", "-F", "-u", "--message", "--file", "--local-user"},
@@ -338,20 +334,20 @@ func (t traced) positional(args []string) (all []string) {
 	return all
 }
 
-// While an attempt is at work its git commands are written to a trace. When it
-// has told what they changed, those that reach others are kept beside it.
+// While an attempt runs, its git commands are written to a trace. After it has reported its
+// changes, the commands that affect others are kept in a second file.
 const (
 	traceSuffix = ".trace"
 	takenSuffix = ".taken"
 )
 
-// TraceFile is where the attempt's git commands are written down.
+// TraceFile returns the path of the attempt's trace.
 func TraceFile(paths run.Paths, spec *run.Spec) string {
 	return filepath.Join(paths.NodeDir(spec.Node), fmt.Sprintf("git-%d"+traceSuffix, spec.Attempt))
 }
 
-// TakeTrace removes the trace. It keeps the commands that can change what other
-// nodes share, for these nodes to read.
+// TakeTrace removes the trace. It keeps the commands that can change what other nodes
+// share, for these nodes to read.
 func (t *Tree) TakeTrace() error {
 	name := TraceFile(t.paths, t.spec)
 	var fault error
@@ -369,16 +365,15 @@ func (t *Tree) TakeTrace() error {
 	return fault
 }
 
-// peerTrace are the git commands of another node that are not over since a moment.
+// peerTrace holds the git commands of another node that had not ended at a time.
 type peerTrace struct {
 	node, tree string
 	commands   []traced
-	untold     bool // nobody has told, or will tell, what they changed: their attempt is lost
+	untold     bool // nobody reports their changes, because their attempt is lost
 }
 
-// peerTraces reads what git wrote down for the other nodes. A trace is read
-// before what was taken of it: an attempt that ends meanwhile moves its commands
-// from the one to the other.
+// peerTraces reads the traces of the other nodes. It reads a trace before the kept
+// commands: an attempt that ends in between moves its commands from one to the other.
 func (s *Shared) peerTraces(since time.Time) (all []peerTrace) {
 	working, err := s.tree.home.AtWork(s.tree.spec.Def.Name, time.Now())
 	for _, p := range s.tree.spec.Frame.Peers {
@@ -400,11 +395,11 @@ func (s *Shared) peerTraces(since time.Time) (all []peerTrace) {
 	return all
 }
 
-// tracesOf are the traces in a node's folder.
+// tracesOf returns the traces in a node's folder.
 func tracesOf(dir, suffix string) (all []string) {
 	entries, err := signals.ReadDir(dir)
 	if err != nil {
-		return nil // it has not begun
+		return nil // the node has not started
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "git-") && strings.HasSuffix(e.Name(), suffix) {

@@ -1,10 +1,10 @@
-// Package workspace is where a node works: the worktree that the runner lent to it,
-// and what that shares with all others of the repository.
+// Package workspace handles the place where a node works: its worktree, and what that
+// shares with all others of the repository.
 //
 // A Tree asks git about the node's own branch and files. A Shared watches the refs,
-// settings and hooks that all worktrees share, and finds out which of the changes
-// there are the node's, by the trace of its git commands. Both only look and record;
-// what follows from it is the attempt's to decide.
+// settings and hooks that all worktrees share, and finds which changes there are the
+// node's, by the trace of its git commands. Both only look and record; the attempt decides
+// what follows.
 package workspace
 
 import (
@@ -47,9 +47,9 @@ type Tree struct {
 	home  Home
 }
 
-// Open takes up the worktree of an attempt. The registry of worktrees, which grows
-// with the graph, is not asked: the runner has just lent it. Where repo is nil the
-// repository is opened.
+// Open opens the worktree of an attempt. It skips the registry of worktrees, which grows
+// with the graph, because the runner has just lent the worktree. nil repo: open the
+// repository.
 func Open(ctx context.Context, repo *worktree.Repo, spec *run.Spec, paths run.Paths, home Home) (*Tree, error) {
 	if repo == nil {
 		var err error
@@ -66,7 +66,7 @@ func Open(ctx context.Context, repo *worktree.Repo, spec *run.Spec, paths run.Pa
 	return &Tree{Repo: repo, Lent: lent, spec: spec, paths: paths, home: home}, nil
 }
 
-// Prepare copies, links and sets up what the node is to find in its worktree.
+// Prepare copies, links and sets up the files that the node needs in its worktree.
 func (t *Tree) Prepare(ctx context.Context, env []string, out io.Writer) error {
 	with := t.spec.Frame
 	return t.Repo.Prepare(ctx, t.Lent.Path, t.Lent.GitDir, prepare.Spec{
@@ -75,7 +75,7 @@ func (t *Tree) Prepare(ctx context.Context, env []string, out io.Writer) error {
 	})
 }
 
-// Config has git overlook the settings that hide from it what the node put there.
+// Config makes git ignore the settings that hide the node's files from it.
 func (t *Tree) Config(ctx context.Context) context.Context {
 	if t == nil || t.Shared == nil {
 		return ctx
@@ -83,7 +83,7 @@ func (t *Tree) Config(ctx context.Context) context.Context {
 	return git.WithConfig(ctx, t.Shared.undone...)
 }
 
-// Branch is what is checked out; empty when HEAD is detached.
+// Branch returns the current branch; empty if HEAD is detached.
 func (t *Tree) Branch() (string, error) {
 	b, err := os.ReadFile(filepath.Join(t.Lent.GitDir, "HEAD"))
 	if err != nil {
@@ -105,7 +105,7 @@ func (t *Tree) Commits(ctx context.Context, from string) (int, error) {
 	return len(all), err
 }
 
-// DiffStat is the work since from in a line, such as "3 files, +10 -2".
+// DiffStat returns the changes since from as one line, such as "3 files, +10 -2".
 func (t *Tree) DiffStat(ctx context.Context, from, to string) (string, error) {
 	d, err := t.Repo.DiffStat(ctx, from, to)
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *Tree) DiffStat(ctx context.Context, from, to string) (string, error) {
 	return StatLine(d), nil
 }
 
-// StatLine is a DiffStat in a line.
+// StatLine formats a DiffStat as one line.
 func StatLine(d git.DiffStat) string {
 	files := "files"
 	if d.Files == 1 {
@@ -136,7 +136,7 @@ func (t *Tree) Snapshot(ctx context.Context, reason string) (string, error) {
 	return s.ID, nil
 }
 
-// Ancestry requires that the branch still holds the commit that it was lent at.
+// Ancestry checks that the branch still contains the commit at which it was lent.
 func (t *Tree) Ancestry(ctx context.Context) (*conversation.Fault, error) {
 	from := t.spec.Place.Lent
 	if from == "" {
@@ -167,12 +167,12 @@ func (t *Tree) Ancestry(ctx context.Context) (*conversation.Fault, error) {
 	}, nil
 }
 
-// maxHashed is the size up to which a changed file's content is compared; of a
-// larger one size and modification time are.
+// maxHashed is the size up to which the content of a changed file is compared; for larger
+// files, size and modification time are.
 const maxHashed = 16 << 20
 
-// Fingerprint is equal for equal content of the working tree, whatever of it is
-// committed. Ignored files do not count.
+// Fingerprint is equal for equal content of the working tree, committed or not. Ignored
+// files do not count.
 func (t *Tree) Fingerprint(ctx context.Context) (string, error) {
 	if t.spec.Place.Commit == "" {
 		return "", nil
@@ -216,8 +216,8 @@ func (t *Tree) Fingerprint(ctx context.Context) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Newest looks for a file below dir that changed after the given time and
-// returns when; git's own files do not count. It stops at the first.
+// Newest finds a file below dir that changed after the given time and returns when; git's
+// own files do not count. It stops at the first.
 func Newest(ctx context.Context, dir string, after time.Time) time.Time {
 	var found time.Time
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -242,18 +242,18 @@ func Newest(ctx context.Context, dir string, after time.Time) time.Time {
 	return found
 }
 
-// Scopes are a node's patterns as judge and guard take them: what exists when the
-// attempt begins is meant by its name.
+// Scopes are a node's patterns for the verdict and the guard: files that exist when the
+// attempt begins are taken by their names.
 type Scopes struct{ Write, Read []string }
 
-// ScopesOf are the node's in a tree.
+// ScopesOf returns the node's Scopes in a tree.
 func ScopesOf(n *dag.Node, tree string) Scopes {
 	exists := worktree.Exists(tree)
 	return Scopes{dag.Literal(n.Scope, exists), dag.Literal(n.Context, exists)}
 }
 
-// MayChange reports whether the node may write a path. One that context names is
-// read-only unless scope names it too.
+// MayChange reports whether the node may write a path. A path of context is read-only
+// unless scope names it too.
 func (s Scopes) MayChange(path string) bool {
 	if len(s.Write) > 0 {
 		return dag.InScope(s.Write, path)
@@ -277,8 +277,8 @@ func Shown(paths []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(paths)-most)
 }
 
-// name is a path as it is shown: quoted when a terminal would obey it, or a
-// reader mistake where it ends.
+// name returns a path for display: quoted if a terminal would execute it, or if its end is
+// ambiguous.
 func name(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) ||
 		strings.ContainsAny(path, "\"',") || strings.TrimSpace(path) != path {

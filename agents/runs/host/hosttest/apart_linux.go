@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// apart is how a machine is started: what is hidden there stays where it is
-// here. Nobody but root can do so; for others it is out of the way by its place
-// alone.
+// apart starts a process as another machine: a folder hidden there stays visible here. That
+// needs root; otherwise only its different directory separates it.
 func apart() *syscall.SysProcAttr {
 	if os.Geteuid() != 0 {
 		return nil
@@ -16,10 +15,10 @@ func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 }
 
-// mortal is how a process is started that goes with its machine.
+// mortal makes a process end with its machine.
 func mortal() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// hide puts an empty folder over one that another machine would not have.
+// hide mounts an empty folder over one that another machine would not have.
 func hide(path string) error {
 	if os.Geteuid() != 0 {
 		return nil

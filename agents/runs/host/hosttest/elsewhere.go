@@ -24,17 +24,17 @@ import (
 	"cmux/worktree/git"
 )
 
-// elsewhere is in the environment of a process that is to be another machine.
+// elsewhere is the environment variable of a process that simulates another machine.
 const elsewhere = "CMUX_TEST_ELSEWHERE"
 
-// Main is to be called first by TestMain of whoever uses a Far: it returns in
-// any process but one that is to be another machine.
+// Main must be called first by TestMain of packages that use a Far: it returns unless the
+// process simulates another machine.
 func Main() {
 	if os.Getenv(elsewhere) == "" {
 		return
 	}
 	os.Unsetenv(elsewhere)
-	runtime.LockOSThread() // with which what it starts dies: a machine leaves nobody behind
+	runtime.LockOSThread() // its children die with this thread: a machine leaves no process behind
 	if err := serve(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "elsewhere:", err)
 		os.Exit(1)
@@ -42,10 +42,10 @@ func Main() {
 	os.Exit(0)
 }
 
-// leasePeriod is how often a machine says that it lives.
+// leasePeriod is how often a machine reports that it lives.
 const leasePeriod = 100 * time.Millisecond
 
-// machine is one that carries an attempt out.
+// machine carries out an attempt.
 type machine struct {
 	*wire
 	dir  string
@@ -54,12 +54,12 @@ type machine struct {
 	repo *worktree.Repo
 	tree *worktree.Tree // nil: the node has none
 	ref  host.Ref
-	sent int // records that were there before, or were sent
+	sent int // number of records sent or present before
 }
 
-// serve carries out what it is sent, in the directory that it is started in.
+// serve carries out the attempt that it receives, in its start directory.
 func serve(ctx context.Context) error {
-	// Its end is heard of on the pipe; what it starts has its own.
+	// The end of input means that the host is gone; child processes have other pipes.
 	wire := newWire(os.Stdin, os.Stdout)
 	var env []string
 	secrets := os.NewFile(3, "secrets")
@@ -113,7 +113,7 @@ func (m *machine) settle(ctx context.Context, env []string) error {
 	return m.lend(ctx)
 }
 
-// here is the environment of a run as it is on this machine.
+// here adapts the environment of a run to this machine.
 func here(env []string, home string) []string {
 	var own []string
 	for _, e := range env {
@@ -126,8 +126,7 @@ func here(env []string, home string) []string {
 
 func (m *machine) root() string { return filepath.Join(m.dir, "repo") }
 
-// fetch brings the commits into the repository, which an earlier attempt may
-// have made.
+// fetch adds the commits to the repository, which an earlier attempt may have made.
 func (m *machine) fetch(ctx context.Context, bundle []byte) error {
 	path := filepath.Join(m.dir, "work.bundle")
 	if err := os.WriteFile(path, bundle, 0o600); err != nil {
@@ -152,7 +151,7 @@ func (m *machine) fetch(ctx context.Context, bundle []byte) error {
 	return err
 }
 
-// open makes the run that the attempt belongs to here, or opens it again.
+// open creates or opens the run of the attempt on this machine.
 func (m *machine) open(env []string, binary string) error {
 	graph, err := dag.Decode(m.work.Graph)
 	if err != nil {
@@ -175,7 +174,7 @@ func (m *machine) open(env []string, binary string) error {
 	return err
 }
 
-// lend gives the attempt its worktree here, and says in its spec where it is.
+// lend creates the worktree of the attempt here, and puts its path into the spec.
 func (m *machine) lend(ctx context.Context) error {
 	s := &m.work.Spec
 	m.ref = host.Ref{Node: s.Node, N: s.Attempt}
@@ -200,7 +199,7 @@ func (m *machine) lend(ctx context.Context) error {
 	return err
 }
 
-// carry starts the wrapper and passes on what is said to it and what it says.
+// carry starts the wrapper and forwards messages in both directions.
 func (m *machine) carry(ctx context.Context, env []string) error {
 	lock, err := m.run.TryLock()
 	if err != nil {
@@ -229,7 +228,7 @@ func (m *machine) carry(ctx context.Context, env []string) error {
 	all.Go(func() { m.records(ctx) })
 	all.Go(func() { m.events(ctx, from[m.run.Events(m.ref.Node)]) })
 	go m.listen(ctx, cmd) // ends with the pipe
-	cmd.Wait()            // what came of it is in the records
+	cmd.Wait()            // the result is in the records
 	cancel()
 	all.Wait()
 	if b, err := os.ReadFile(m.run.Log(m.ref.Node)); err == nil {
@@ -240,7 +239,7 @@ func (m *machine) carry(ctx context.Context, env []string) error {
 	return m.conclude(context.WithoutCancel(ctx))
 }
 
-// begin records here what the host has recorded there.
+// begin repeats here what the host has recorded.
 func (m *machine) begin(ctx context.Context) error {
 	book, err := m.run.OpenBook()
 	if err != nil {
@@ -259,7 +258,7 @@ func (m *machine) begin(ctx context.Context) error {
 	return m.run.WriteSpec(s)
 }
 
-// live says again and again that this machine does.
+// live reports periodically that this machine lives.
 func (m *machine) live(ctx context.Context) {
 	tick := time.NewTicker(leasePeriod)
 	defer tick.Stop()
@@ -272,8 +271,7 @@ func (m *machine) live(ctx context.Context) {
 	}
 }
 
-// listen hands on what is said. When nobody is there any more who could say
-// anything, the attempt is not wanted.
+// listen forwards messages. When the host is gone, the attempt is not wanted any more.
 func (m *machine) listen(ctx context.Context, wrapper *exec.Cmd) {
 	for {
 		f, _, err := m.receive()
@@ -298,7 +296,7 @@ func (m *machine) listen(ctx context.Context, wrapper *exec.Cmd) {
 	}
 }
 
-// reach waits for the wrapper, which is on its way.
+// reach waits for the starting wrapper.
 func (m *machine) reach(ctx context.Context) (host.Link, error) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -315,7 +313,7 @@ func (m *machine) reach(ctx context.Context) (host.Link, error) {
 	}
 }
 
-// records sends what the attempt records, but what is the host's to record.
+// records sends the attempt's records, without those that the host writes.
 func (m *machine) records(ctx context.Context) {
 	w := signals.Watch(ctx, m.run.Records())
 	defer w.Close()
@@ -343,7 +341,7 @@ func (m *machine) records(ctx context.Context) {
 	}
 }
 
-// events sends what the agent does.
+// events sends the agent's events.
 func (m *machine) events(ctx context.Context, from int64) {
 	event.Follow(ctx, m.run.Events(m.ref.Node), from, func(e event.Event, _ int64) error {
 		line, err := json.Marshal(e)
@@ -382,7 +380,7 @@ func (m *machine) conclude(ctx context.Context) error {
 	return m.send(f, nil)
 }
 
-// pack is a bundle of what came of the attempt; nil: nothing did.
+// pack returns a bundle of the attempt's work; nil: there is none.
 func (m *machine) pack(ctx context.Context) ([]byte, error) {
 	start, err := m.repo.Resolve(ctx, refStart)
 	if err != nil {

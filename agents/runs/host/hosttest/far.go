@@ -21,7 +21,7 @@ import (
 	"cmux/worktree/git"
 )
 
-// Far is a host whose attempts live elsewhere, each in a directory of its node.
+// Far is a Host whose attempts run in simulated machines, each in a directory of its node.
 type Far struct {
 	host.Blank
 	c     host.Config
@@ -32,13 +32,13 @@ type Far struct {
 	started []*link
 }
 
-// New returns a Far whose nodes live below dir. One that has not been heard of
-// for as long as lease is given up.
+// New returns a Far with the nodes' directories below dir. A machine that gives no sign for
+// the time lease is given up.
 func New(c host.Config, dir string, lease time.Duration) *Far {
 	return &Far{c: c, dir: dir, lease: lease}
 }
 
-// Processes are those of the attempts that were started so far, in order.
+// Processes returns the processes of the attempts started so far, in order.
 func (h *Far) Processes() []*os.Process {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,23 +49,23 @@ func (h *Far) Processes() []*os.Process {
 	return all
 }
 
-// Bound says that nobody else can reach an attempt over its pipe.
+// Bound reports true: no other process can reach an attempt over its pipe.
 func (h *Far) Bound(*dag.Node) bool { return true }
 
-// Lends says that attempts have repositories of their own.
+// Lends reports false: attempts have their own repositories.
 func (h *Far) Lends(*dag.Node) bool { return false }
 
 // Reach fails: an attempt is reached from its start on.
 func (h *Far) Reach(context.Context, host.Ref) (host.Link, error) { return nil, host.ErrGone }
 
-// Probe knows nothing that Ended would not tell.
+// Probe returns Unknown; Ended reports the ends.
 func (h *Far) Probe(host.Ref, bool, bool) (host.Pulse, func() error, error) {
 	return host.Unknown, nil, nil
 }
 
 func (h *Far) Close() error { return nil }
 
-// Start starts a process in a directory of its own and sends it what it needs.
+// Start starts a process in its own directory and sends it what it needs.
 func (h *Far) Start(ctx context.Context, s *run.Spec) (host.Link, error) {
 	dir := filepath.Join(h.dir, s.Node)
 	if err := errors.Join(os.MkdirAll(dir, 0o700), signals.MkdirAll(h.c.Run.NodeDir(s.Node), 0o700)); err != nil {
@@ -134,7 +134,7 @@ func (h *Far) launch(ctx context.Context, dir string, ref host.Ref) (*link, erro
 	return l, json.NewEncoder(tell).Encode(h.c.Env)
 }
 
-// brief sends what the attempt starts with.
+// brief sends the input of the attempt.
 func (h *Far) brief(ctx context.Context, w *wire, s *run.Spec) error {
 	plan := &h.c.Run.Plan
 	alone := *plan.Graph
@@ -147,7 +147,7 @@ func (h *Far) brief(ctx context.Context, w *wire, s *run.Spec) error {
 	}
 	job := work{Graph: graph, Spec: *s, Hidden: []string{plan.Root}}
 	frame := *s.Frame
-	frame.Peers = nil // there is nobody else there
+	frame.Peers = nil // no other nodes are there
 	job.Spec.Frame = &frame
 	if err := h.c.Run.EachRecord(func(rec *run.Record) {
 		if (rec.Type == run.Limited || rec.Type == run.Freed) && rec.Account == s.Def.Account {
@@ -170,16 +170,16 @@ func (h *Far) brief(ctx context.Context, w *wire, s *run.Spec) error {
 		w.send(parcel{What: hasBinary}, binary))
 }
 
-// Where commits stand while they travel.
+// The place of commits while they are transferred.
 const (
 	refStart  = "refs/cmux/far/start"
 	refBase   = "refs/cmux/far/base"
 	refBranch = "refs/cmux/far/branch"
 )
 
-// pack is a bundle of what the attempt starts from.
+// pack returns a bundle of the attempt's base commits.
 func (h *Far) pack(ctx context.Context, s *run.Spec) ([]byte, error) {
-	h.mu.Lock() // the names are the same for all
+	h.mu.Lock() // all attempts use the same names
 	defer h.mu.Unlock()
 	refs := map[string]string{refBase: h.c.Run.Plan.Base, refStart: s.Place.Commit}
 	if s.Place.Branch != "" {
@@ -203,12 +203,12 @@ func (h *Far) pack(ctx context.Context, s *run.Spec) ([]byte, error) {
 	return runGit(ctx, h.c.Run.Plan.Root, args...)
 }
 
-// hear takes in what comes out, until the end or until nothing more does.
+// hear receives until the end, or until the pipe closes.
 func (h *Far) hear(ctx context.Context, l *link, s *run.Spec) (*run.End, error) {
 	for {
 		f, content, err := l.receive()
 		if err != nil {
-			return nil, nil // it went away, as its process tells
+			return nil, nil // it went away, which its process reports
 		}
 		l.watch.Reset(h.lease)
 		switch f.What {
@@ -249,7 +249,7 @@ func appendLine(ctx context.Context, path string, line []byte) error {
 	return errors.Join(log.Append(ctx, false, line), log.Close())
 }
 
-// show keeps what the node prints where `logs` looks for it.
+// show stores the node's output where `logs` looks for it.
 func (h *Far) show(node string, b []byte) error {
 	if h.c.Live != nil {
 		if w := h.c.Live(node); w != nil {
@@ -264,8 +264,7 @@ func (h *Far) show(node string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// unpack brings in what the attempt has committed and saved. Its branch moves
-// forward only.
+// unpack adds the attempt's commits and snapshots. Its branch only moves forward.
 func (h *Far) unpack(ctx context.Context, s *run.Spec, bundle []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -318,7 +317,7 @@ func (l *link) Gone() <-chan struct{} { return l.ctx.Done() }
 // Close does nothing: the pipe ends with the attempt.
 func (l *link) Close() {}
 
-// kill gives the machine up.
+// kill gives up the machine.
 func (l *link) kill() { l.cmd.Process.Kill() }
 
 func (l *link) Say(ctx context.Context, m attempt.Message) (attempt.Reply, error) {

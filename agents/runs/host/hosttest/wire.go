@@ -1,16 +1,16 @@
-// Package hosttest is a host as another machine is one: its attempts share no
-// memory, no tmux, no folder and no repository with the run that they belong
-// to. All that passes goes over pipes. It stands in no released binary; it
-// proves that an attempt can live elsewhere, and shows what has to travel.
+// Package hosttest is a Host that behaves like another machine: its attempts share no
+// memory, no tmux, no folder and no repository with their run. Everything passes through
+// pipes. It is only in tests; it proves that an attempt can run on another machine, and
+// shows what has to be transferred.
 //
-// What goes in, in this order: the node's spec with what it needs of its run,
-// the environment on a channel of its own, the commits that it starts from as a
-// bundle, the binary; then what is said to the attempt. A conversation is
-// resumed where it was held: a node keeps its directory between attempts.
+// The input, in this order: the node's spec with what it needs of its run, the environment
+// on a separate channel, its base commits as a bundle, the binary; then messages to the
+// attempt. A conversation is resumed where it was held: a node keeps its directory between
+// attempts.
 //
-// What comes out: records, events, output, answers, leases that say that it
-// lives; at the end a bundle of its commits and snapshots, and the end itself.
-// The host commits the record and the marker.
+// The output: records, events, output, replies, and signs of life; at the end a bundle of
+// its commits and snapshots, and the end itself. The host writes the end record and the
+// marker.
 package hosttest
 
 import (
@@ -24,7 +24,7 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// parcel is one line of JSON on the wire, with Size bytes behind it.
+// parcel is one line of JSON on the wire, followed by Size bytes.
 type parcel struct {
 	What    what             `json:"what"`
 	Work    *work            `json:"work,omitempty"`
@@ -53,12 +53,12 @@ const (
 	hasEnd    what = "end" // Record is the end, or how it vanished
 )
 
-// work is what an attempt is started with.
+// work is the input of an attempt.
 type work struct {
-	Graph  []byte       `json:"graph"` // settings, and the node alone
+	Graph  []byte       `json:"graph"` // settings, and only this node
 	Spec   run.Spec     `json:"spec"`
-	Limits []run.Record `json:"limits,omitempty"` // what is on record of those of its account
-	Hidden []string     `json:"hidden,omitempty"` // what a machine of its own would not have
+	Limits []run.Record `json:"limits,omitempty"` // recorded limits of its account
+	Hidden []string     `json:"hidden,omitempty"` // folders that another machine would not have
 }
 
 // wire sends and receives parcels.
