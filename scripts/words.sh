@@ -10,51 +10,9 @@ cd "$(dirname "$0")/.."
 
 bounds='
 agents/control 76
-agents/kinds/acp 6
-agents/kinds/agent 2
-agents/kinds/claude 17
-agents/kinds/codex 6
 agents/kinds/guard 4
-agents/kinds/kimi 2
-agents/kinds/stdio 5
-agents/kinds/transcript 7
 agents/runs/prompt 5
 agents/runs/wrapper 6
-agents/testkit/agenttest 4
-agents/testkit/chaos 1
-agents/testkit/modeltest 1
-agents/testkit/scripted 1
-server 6
-server/api 12
-server/changes 3
-server/health 1
-server/live 8
-server/login 1
-server/selfsigned 2
-server/static 1
-server/store 21
-server/terminal 3
-server/watch 9
-server/watchdog 8
-web/bench 1
-web/e2e 2
-web/src/agents 1
-web/src/api 5
-web/src/app 1
-web/src/changes 1
-web/src/chat 1
-web/src/conversation 2
-web/src/live 7
-web/src/log 2
-web/src/onboarding 1
-web/src/palette 2
-web/src/plans 1
-web/src/review 1
-web/src/runs 2
-web/src/runs/graph 2
-web/src/tasks 3
-web/src/terminal 8
-web/src/ui 1
 worktree 21
 '
 

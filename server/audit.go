@@ -7,8 +7,8 @@ import (
 	"cmux/server/login"
 )
 
-// audited writes each request that orders something into the audit log, with how
-// it came in and whether it was refused.
+// audited writes each request that changes something into the audit log, with the way it
+// was authenticated and whether it was refused.
 func (s *site) audited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -19,19 +19,19 @@ func (s *site) audited(next http.Handler) http.Handler {
 		next.ServeHTTP(a, r)
 		how := login.How(r.Context())
 		o := control.Ordered{Order: r.Method + " " + r.URL.Path, By: "user", How: "api " + how}
-		if how == "" { // a webhook, which is signed, or a login
+		if how == "" { // a signed webhook, or a login
 			o.By, o.How = "", "api"
 		}
 		if a.status >= 400 {
 			o.Refused = http.StatusText(a.status)
 		}
 		if err := s.project.Audit(r.Context(), o); err != nil {
-			s.log.Warn("an order is missing in the audit log", "order", o.Order, "err", err)
+			s.log.Warn("a command is missing in the audit log", "order", o.Order, "err", err)
 		}
 	})
 }
 
-// answer knows the status that a request was answered with.
+// answer records the status of an answer.
 type answer struct {
 	http.ResponseWriter
 	status int
@@ -42,5 +42,5 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController reach what is beneath.
+// Unwrap lets http.ResponseController reach the inner writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -12,11 +12,11 @@ import (
 	"cmux/signals"
 )
 
-// clockCheck is how often the clock on the wall is looked at: it may be set, and the
-// machine may have slept, of which a timer does not know.
+// clockCheck is the interval of checks of the wall clock: it may be set, or the machine may
+// have slept, and timers do not notice.
 const clockCheck = 30 * time.Second
 
-// keepTime has come about what the project's schedule says, when it is due.
+// keepTime carries out the project's schedule.
 func (s *site) keepTime(ctx context.Context) {
 	folder := filepath.Join(s.project.Root, signals.Folder)
 	file := filepath.Join(folder, schedule.Name)
@@ -49,8 +49,8 @@ func (s *site) keepTime(ctx context.Context) {
 	}
 }
 
-// keepHealthy has the project's health looked at, at once where the integration branch
-// may have moved.
+// keepHealthy checks the project's health, at once if the integration branch may have
+// moved.
 func (s *site) keepHealthy(ctx context.Context) {
 	merged := make(chan struct{}, 1)
 	var heard sync.WaitGroup
@@ -61,20 +61,21 @@ func (s *site) keepHealthy(ctx context.Context) {
 		err := s.project.Merges(ctx, func() {
 			select {
 			case merged <- struct{}{}:
-			default: // one is waiting to be looked at
+			default: // a check is pending
 			}
 		})
-		if err != nil { // the loop looks now and then all the same
+		if err != nil { // the loop also checks from time to time
 			s.log.Warn("a merge is noticed late", "err", err)
 		}
 	})
 	health.Loop(ctx, s.project.LookAtHealth, merged, s.project.Now, s.log)
 }
 
-// tidyEvery is how often the server removes what the configuration lets it remove.
+// tidyEvery is the interval of automatic removals that the configuration allows.
 const tidyEvery = 5 * time.Minute
 
-// keepTidy removes what the organization no longer needs, as far as it may.
+// keepTidy removes what the organization no longer needs, as far as the configuration
+// allows.
 func (s *site) keepTidy(ctx context.Context) {
 	every := time.NewTicker(tidyEvery)
 	defer every.Stop()

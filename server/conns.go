@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// maxKnown bounds the connections of those who are logged in or have the token.
+	// maxKnown bounds the connections of authenticated clients.
 	maxKnown = 768
-	// maxUnknown bounds those of anybody. One more makes the oldest of them leave: who
-	// fills them keeps nobody out, the monitor least of all, which asks who the server is.
+	// maxUnknown bounds the connections of unauthenticated clients. One more closes the
+	// oldest of them: so filling them locks nobody out, especially not the monitor, which
+	// asks for the server's identity.
 	maxUnknown = 256
-	// leaveTime is how long a connection that is to leave has for a request, which is
-	// answered. No more than maxUnknown of them have it.
+	// leaveTime is how long a closing connection may still send one request, which is
+	// answered. At most maxUnknown connections have it.
 	leaveTime = time.Second
 )
 
-// conns is a listener that knows its connections.
+// conns is a listener that tracks its connections.
 type conns struct {
 	net.Listener
 	maxKnown, maxUnknown int
@@ -33,7 +34,7 @@ type conns struct {
 	unknown list.List // of *conn, the oldest first
 	leaving list.List // likewise
 	known   map[*conn]string
-	shut    bool // nobody is let in any more
+	shut    bool // no new connections
 }
 
 func newConns(l net.Listener) *conns {
@@ -44,7 +45,7 @@ func newConns(l net.Listener) *conns {
 type conn struct {
 	net.Conn
 	of *conns
-	at *list.Element // among the unknown or, with a timer, the leaving; nil: it is not
+	at *list.Element // in unknown or, with a timer, in leaving; nil: in neither
 
 	timer  *time.Timer // ends it, as it is to leave
 	closed bool
@@ -84,7 +85,7 @@ func (o *conn) Close() error {
 	return o.Conn.Close()
 }
 
-// leave takes a connection from the list that it is in, under the lock.
+// leave removes a connection from its list, under the lock.
 func (o *conn) leave() {
 	if o.at == nil {
 		return
@@ -99,7 +100,7 @@ func (o *conn) leave() {
 	o.at = nil
 }
 
-// know takes note of how a connection was let in. It reports whether there is room.
+// know records how a connection was authenticated. It reports whether there is room.
 func (c *conns) know(o *conn, by string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +108,7 @@ func (c *conns) know(o *conn, by string) bool {
 		return false
 	}
 	if o.closed {
-		return true // its answer reaches nobody, and nobody would forget it again
+		return true // the connection has ended, so nothing would remove it again
 	}
 	if o.at != nil {
 		if len(c.known) >= c.maxKnown {
@@ -119,7 +120,7 @@ func (c *conns) know(o *conn, by string) bool {
 	return true
 }
 
-// end ends the connections that were let in in a way, but for the one of ctx.
+// end ends the connections that were authenticated in one way, except the one of ctx.
 func (c *conns) end(ctx context.Context, by string) {
 	mine, _ := ctx.Value(connKey{}).(*conn)
 	var all []*conn
@@ -135,7 +136,7 @@ func (c *conns) end(ctx context.Context, by string) {
 	}
 }
 
-// endAll ends every connection, and lets none stay from now on.
+// endAll ends every connection and refuses new ones.
 func (c *conns) endAll() {
 	var all []*conn
 	c.mu.Lock()
@@ -154,7 +155,7 @@ func (c *conns) endAll() {
 	}
 }
 
-// connKey is where a request's context has its connection.
+// connKey is the key of the connection in a request's context.
 type connKey struct{}
 
 func (c *conns) context(ctx context.Context, o net.Conn) context.Context {
@@ -164,8 +165,8 @@ func (c *conns) context(ctx context.Context, o net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, o)
 }
 
-// parting answers requests on connections that are to leave: with 429, unless who asks
-// shows that they were let in.
+// parting answers requests on closing connections: with 429, unless the request is
+// authenticated.
 func (c *conns) parting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o, ok := r.Context().Value(connKey{}).(*conn); ok && c.leaves(o) && r.Header.Get("Authorization") == "" && len(r.Cookies()) == 0 {
@@ -184,7 +185,7 @@ func (c *conns) leaves(o *conn) bool {
 	return o.timer != nil
 }
 
-// knowing has the connections of those who were let in stay.
+// knowing keeps authenticated connections open.
 func (c *conns) knowing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by := login.How(r.Context())

@@ -9,12 +9,12 @@ import (
 	"cmux/server/login"
 )
 
-// demandEvery is how often a server on demand looks for a monitor that is there
-// now: a page that was open waits so long at most for the server to be another.
+// demandEvery is how often an on-demand server checks for a monitor: an open page waits at
+// most that long for the new server.
 const demandEvery = 250 * time.Millisecond
 
-// visits are the requests of those who are logged in or have the token. A
-// websocket is one for as long as it is open, so that a page is here while it shows.
+// visits counts the requests of authenticated clients. A websocket counts as long as it is
+// open, so an open page counts.
 type visits struct {
 	now func() time.Time
 
@@ -25,11 +25,11 @@ type visits struct {
 
 func newVisits(now func() time.Time) *visits { return &visits{now: now, last: now()} }
 
-// counted counts the requests that were let in.
+// counted counts the authenticated requests.
 func (v *visits) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if login.How(r.Context()) == "" {
-			next.ServeHTTP(w, r) // anybody may ask, and keeps nothing up
+			next.ServeHTTP(w, r) // unauthenticated requests do not keep the server running
 			return
 		}
 		v.add(1)
@@ -45,7 +45,7 @@ func (v *visits) add(n int) {
 	v.last = v.now()
 }
 
-// absent is for how long nobody was here.
+// absent returns how long there was no client.
 func (v *visits) absent() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -55,9 +55,9 @@ func (v *visits) absent() time.Duration {
 	return v.now().Sub(v.last)
 }
 
-// endUnused calls end when there was neither page nor run for a while, and when
-// the organization's monitor is there, which has a server of its own.
-// A page may come on the local network for as long as it is open there.
+// endUnused calls end if there was neither page nor run for a while, or if the
+// organization's monitor runs, which has its own server. It does not end while the local
+// network is open, because a page may still come.
 func (s *site) endUnused(ctx context.Context, v *visits, lan *network, end func()) {
 	every := time.NewTicker(min(demandEvery, s.idle))
 	defer every.Stop()
@@ -87,6 +87,6 @@ func (s *site) endUnused(ctx context.Context, v *visits, lan *network, end func(
 			end()
 			return
 		}
-		v.add(0) // what counts is the last of both
+		v.add(0) // the later of both counts
 	}
 }

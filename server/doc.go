@@ -1,9 +1,7 @@
-// Package server is the process that a project's person looks through: an API,
-// a page, and later the dashboard, on a port of this machine alone;
-// on the local network too while a person keeps it open there (network).
+// Package server is a project's server: an API and the dashboard, on a loopback port, and
+// on the local network while a person keeps that open (network).
 //
-// Nothing depends on it. What it shows it reads from the project's files, what
-// it is told to do it leaves in them, as a command does; killed at any moment, the
-// next one goes on. What may be asked and ordered, and what comes of it, package
-// control decides.
+// No other process depends on it. It reads everything from the project's files and writes
+// commands into them, as the command line does; if it is killed at any time, the next
+// server continues. Package control decides what a request may do and what it does.
 package server

@@ -18,12 +18,12 @@ const homeStyle = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sa
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8884;vertical-align:top}
 th{font-weight:600}h2{margin-top:2rem}.dim{opacity:.7}code{background:#8883;padding:.1em .3em;border-radius:3px}`
 
-// plainPath is where the page without a script always is.
+// plainPath is the path of the page without scripts.
 const plainPath = "/plain"
 
-// homeText is the page of a binary without a dashboard, and of a browser without
-// scripts. It shows how the organization stands. It needs no
-// script, and whatever agents and messages say stands in it as text.
+// homeText is the page for a binary without a dashboard and for browsers without scripts.
+// It shows the organization's status. It needs no script, and all text of agents and
+// messages is escaped.
 const homeText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>cmux: {{.Name}}</title>
 <style>` + homeStyle + `</style></head><body>
@@ -48,7 +48,7 @@ const homeText = `<!doctype html>
 // homeMessages is how many messages the page shows.
 const homeMessages = 50
 
-// homePage is what the page is made of.
+// homePage is the data of the page.
 type homePage struct {
 	Name  string
 	Org   *control.OrgReport

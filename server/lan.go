@@ -19,11 +19,10 @@ import (
 	"cmux/server/selfsigned"
 )
 
-// leaseLife is how long the listener of the local network stays when nobody asks
-// for it again.
+// leaseLife is how long the local network's listener stays open without a renewal.
 const leaseLife = 15 * time.Second
 
-// network is the listener of the local network: none until it is opened, one at a
+// network is the listener of the local network: closed until it is opened, at most one at a
 // time, and closed with its lease.
 type network struct {
 	root  string
@@ -41,7 +40,7 @@ type network struct {
 	cur   *opening // nil: it is closed
 }
 
-// opening is that listener while it is open.
+// opening is the open listener.
 type opening struct {
 	id, url, fingerprint string
 	pairing              *login.Pairing
@@ -55,7 +54,7 @@ func newNetwork(root string, port int, now func() time.Time, logger *log.Logger)
 	return &network{root: root, port: port, now: now, log: logger, lease: leaseLife}
 }
 
-// serve says what is served, and how, before the first request.
+// serve sets what is served, before the first request.
 func (n *network) serve(server func(http.Handler, *conns) *http.Server, inside http.Handler) {
 	n.server, n.inside = server, inside
 }
@@ -64,13 +63,13 @@ func (n *network) serve(server func(http.Handler, *conns) *http.Server, inside h
 func (n *network) Open(address string) (endpoint.LAN, error) {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || !addr.IsPrivate() && !addr.IsLoopback() || addr.Zone() != "" {
-		return endpoint.LAN{}, fmt.Errorf("%q is no private address", address)
+		return endpoint.LAN{}, fmt.Errorf("%q is not a private address", address)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case n.ended:
-		return endpoint.LAN{}, errors.New("the server ends")
+		return endpoint.LAN{}, errors.New("the server is ending")
 	case n.cur != nil:
 		return endpoint.LAN{}, fmt.Errorf("the dashboard is already open on the local network, at %s, by another command", n.cur.url)
 	}
@@ -132,7 +131,7 @@ func (n *network) isOpen() bool {
 	return n.cur != nil
 }
 
-// named is the opening that a lease names; nil: it is closed. The mutex is held.
+// named returns the opening with a lease; nil: it is closed. The mutex is held.
 func (n *network) named(lease string) *opening {
 	if n.cur == nil || n.cur.id != lease {
 		return nil
@@ -140,7 +139,7 @@ func (n *network) named(lease string) *opening {
 	return n.cur
 }
 
-// Renew keeps what a lease names open, and says how it stands.
+// Renew extends a lease and returns the status.
 func (n *network) Renew(lease string) (endpoint.LAN, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -149,13 +148,13 @@ func (n *network) Renew(lease string) (endpoint.LAN, bool) {
 		return endpoint.LAN{}, false
 	}
 	o.lease.Reset(n.lease)
-	if o.pairing.Prune() { // what such a browser has open ends; the others connect again
+	if o.pairing.Prune() { // the connections of expired browsers end; the others reconnect
 		o.open.end(context.Background(), login.ByPairing)
 	}
 	return o.state(), true
 }
 
-// Close closes what a lease names, and reports whether it was open.
+// Close closes the opening of a lease, and reports whether it was open.
 func (n *network) Close(lease string) bool {
 	n.mu.Lock()
 	o := n.named(lease)
@@ -168,8 +167,7 @@ func (n *network) Close(lease string) bool {
 	return true
 }
 
-// logOut ends the logins of paired browsers, and their connections but for the one
-// of ctx.
+// logOut ends the logins of paired browsers and their connections, except the one of ctx.
 func (n *network) logOut(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -179,7 +177,7 @@ func (n *network) logOut(ctx context.Context) {
 	}
 }
 
-// end closes it for good, with the server.
+// end closes it permanently, with the server.
 func (n *network) end() {
 	n.mu.Lock()
 	n.ended = true

@@ -208,7 +208,7 @@ func TestPairingCodesEnd(t *testing.T) {
 	if resp, _ := o.ask("GET", "/", "", cookie); resp.StatusCode != 401 {
 		t.Errorf("after logout-all: %s", resp.Status)
 	}
-	// Of the next listener it is none either.
+	// The cookie is not valid at the next listener either.
 	_, cookie = o.pair(o.code())
 	if _, err := o.net.Open("127.0.0.1"); err == nil {
 		t.Error("there are two listeners")
@@ -233,7 +233,7 @@ func TestPairingCodesEnd(t *testing.T) {
 		t.Errorf("plain http: %s %s", r.Status, b)
 	}
 	for _, address := range []string{"0.0.0.0", "203.0.113.4", "::", "localhost", ""} {
-		if _, err := o.net.Open(address); err == nil || !strings.Contains(err.Error(), "no private address") {
+		if _, err := o.net.Open(address); err == nil || !strings.Contains(err.Error(), "not a private address") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

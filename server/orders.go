@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// orderPatience bounds what one order takes.
+	// orderPatience bounds the time of one command.
 	orderPatience = 10 * time.Minute
-	// orderEnd bounds the wait, at the end, for orders that were broken off. With
-	// endPatience it is less than what the monitor waits for the server.
+	// orderEnd bounds the wait, at the end, for interrupted commands. With endPatience it
+	// is less than the monitor's wait for the server.
 	orderEnd = 5 * time.Second
 )
 
-// orders are the requests under way that change something. net/http breaks a
-// request off when its client hangs up; an order would then be carried out by
-// half. It goes on until it is done, took too long or the server ends.
+// orders tracks the running requests that change something. net/http cancels a request when
+// its client disconnects, which would leave a command half done. Here it continues until it
+// is done, takes too long or the server ends.
 type orders struct {
 	mu    sync.Mutex
 	ctx   context.Context
@@ -33,7 +33,7 @@ func newOrders() *orders {
 	return o
 }
 
-// carriedOut has next carry orders out whoever hangs up.
+// carriedOut lets next complete commands even if the client disconnects.
 func (o *orders) carriedOut(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -41,7 +41,7 @@ func (o *orders) carriedOut(next http.Handler) http.Handler {
 			return
 		}
 		if !o.begin() {
-			login.Refuse(w, r, http.StatusServiceUnavailable, "the server ends", "")
+			login.Refuse(w, r, http.StatusServiceUnavailable, "the server is ending", "")
 			return
 		}
 		defer o.tasks.Done()
@@ -64,7 +64,7 @@ func (o *orders) background(f func(context.Context)) bool {
 	return true
 }
 
-// begin counts an order, unless the server ends.
+// begin counts a command, unless the server is ending.
 func (o *orders) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,8 +75,7 @@ func (o *orders) begin() bool {
 	return true
 }
 
-// breakOff breaks off what is under way, and reports whether it has ended within
-// a while.
+// breakOff cancels running commands, and reports whether they ended within a while.
 func (o *orders) breakOff(within time.Duration) bool {
 	o.mu.Lock()
 	o.end()

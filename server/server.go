@@ -36,28 +36,28 @@ const (
 	lockPatience = 10 * time.Second
 	// endPatience bounds the wait for answers that are under way at the end.
 	endPatience = 2 * time.Second
-	// ports is how many ports are tried.
+	// ports is how many ports the server tries.
 	ports = 500
 )
 
-// Options is what a server is made of.
+// Options is the configuration of a server.
 type Options struct {
-	Project *control.Project // as its person sees it
-	Port    int              // 0: the one of the last time, or the first that is free
+	Project *control.Project // with the rights of its person
+	Port    int              // 0: the last one, or the first free one
 	Log     *log.Logger
 
-	Dashboard fs.FS // as it was built; nil: there is none
+	Dashboard fs.FS // nil: the binary has no dashboard
 
-	// Idle has the server end when nobody has asked it anything and no run was under
-	// way for so long, or when the organization's monitor is there, whose server takes
-	// over. It then does nothing of its own: it shows, and carries orders out. 0: it is
-	// the monitor's.
+	// Idle is set for a server on demand, without a monitor. It ends when there was no
+	// request and no run for so long, or when the organization's monitor runs, whose server
+	// takes over. It does no background work; it only shows things and carries out
+	// commands. 0: the monitor's server.
 	Idle time.Duration
 }
 
-// Serve serves the project until ctx ends. It holds the project's lock of the
-// server meanwhile, for which it waits a moment; on demand it leaves the project
-// to a server that is there.
+// Serve serves the project until ctx ends, and holds the lock of the project's server
+// meanwhile. It waits a moment for the lock; a server on demand gives up if there is
+// another server.
 func Serve(ctx context.Context, o Options) (err error) {
 	root := o.Project.Root
 	if o.Log == nil {
@@ -105,7 +105,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	return errors.Join(s.serve(ctx, l), db.Close())
 }
 
-// site is a server at work.
+// site is a running server.
 type site struct {
 	project *control.Project
 	place   endpoint.Place
@@ -113,7 +113,7 @@ type site struct {
 	store   *store.Store
 	log     *log.Logger
 
-	dashboard fs.FS // nil: there is none
+	dashboard fs.FS // nil: none
 
 	idle time.Duration // see Options.Idle
 }
@@ -198,7 +198,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
 	if err := srv.Shutdown(ending); err != nil {
-		srv.Close() // what is under way stands in files already
+		srv.Close() // results of running requests are in files
 	}
 	if !orders.breakOff(orderEnd) {
 		s.log.Warn("orders under way did not end with the server")
@@ -212,8 +212,8 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	return endpoint.Write(s.project.Root, s.place)
 }
 
-// httpServer serves what is behind a gate, with the limits of all that is served.
-// What is under way when ctx ends has a moment left; Shutdown ends it.
+// httpServer serves the handler of a gate, with the limits for all requests. Requests
+// running when ctx ends get a moment; Shutdown ends them.
 func (s *site) httpServer(ctx context.Context, gate http.Handler, open *conns) *http.Server {
 	return &http.Server{
 		Handler: open.parting(gate), ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
@@ -223,7 +223,7 @@ func (s *site) httpServer(ctx context.Context, gate http.Handler, open *conns) *
 	}
 }
 
-// pages adds what browsers are shown: the dashboard, or a page in its place.
+// pages adds the dashboard, or a page in its place.
 func (s *site) pages(mux *http.ServeMux) error {
 	missing := func(w http.ResponseWriter, r *http.Request) {
 		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
@@ -243,10 +243,10 @@ func (s *site) pages(mux *http.ServeMux) error {
 	return nil
 }
 
-// keepOrganization does, until ctx ends, what the organization is to have done: its
-// schedule, its maintenance, the health of its integration branch and the watch of
-// its agents. A server on demand does none of it: without an organization nobody
-// has asked for it, and one that was stopped is to stay so.
+// keepOrganization does the organization's background work until ctx ends: its schedule,
+// its maintenance, the health of its integration branch and the watch of its agents. A
+// server on demand does none of it: without an organization nobody has asked for it, and a
+// stopped one must stay stopped.
 func (s *site) keepOrganization(ctx context.Context, tasks *sync.WaitGroup) {
 	tasks.Go(func() { s.keepTime(ctx) })
 	tasks.Go(func() { s.keepTidy(ctx) })
@@ -256,7 +256,7 @@ func (s *site) keepOrganization(ctx context.Context, tasks *sync.WaitGroup) {
 	}
 }
 
-// watch looks after the agents until ctx ends.
+// watch watches the agents until ctx ends.
 func (s *site) watch(ctx context.Context, tasks *sync.WaitGroup) error {
 	w, err := watchdog.NewProject(s.project, s.log)
 	if err != nil {
@@ -271,7 +271,7 @@ func (s *site) watch(ctx context.Context, tasks *sync.WaitGroup) error {
 	return nil
 }
 
-// takeLock takes the lock at path, waiting so long for a holder on its way out.
+// takeLock takes the lock at path and waits for a holder that is ending.
 func takeLock(ctx context.Context, path string, patience time.Duration) (*signals.Lock, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -285,13 +285,13 @@ func takeLock(ctx context.Context, path string, patience time.Duration) (*signal
 		}
 		select {
 		case <-again.C:
-		case <-ctx.Done(): // the lock was tried once in any case
+		case <-ctx.Done(): // the lock was tried at least once
 			return nil, fmt.Errorf("another server of this project runs: %w", err)
 		}
 	}
 }
 
-// listen listens on the fixed port, or on the last one, or the first free one.
+// listen listens on the fixed port, else on the last one or the first free one.
 func listen(fixed, last int) (net.Listener, int, error) {
 	try := func(port int) (net.Listener, error) { return net.Listen("tcp4", endpoint.Addr(port)) }
 	if fixed > 0 {
@@ -318,7 +318,7 @@ func listen(fixed, last int) (net.Listener, int, error) {
 	return nil, 0, fmt.Errorf("no port from %d to %d is free", endpoint.FirstPort, endpoint.FirstPort+ports-1)
 }
 
-// logWriter writes what net/http has to say into the log.
+// logWriter writes the errors of net/http into the log.
 type logWriter struct{ log *log.Logger }
 
 func (w logWriter) Write(b []byte) (int, error) {

@@ -93,8 +93,7 @@ func hear(t *testing.T, c *websocket.Conn, name string) live.Frame {
 	}
 }
 
-// What is sent is heard of by who listens, and by who was away, also when the
-// server was another one meanwhile.
+// Connected and reconnected clients get every message, also after a restart of the server.
 func TestServe(t *testing.T) {
 	root := t.TempDir()
 	if err := signals.Init(root); err != nil {

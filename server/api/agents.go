@@ -16,12 +16,12 @@ type AgentIn struct {
 	Name string `path:"name" maxLength:"100" doc:"Name, display name or id of an agent"`
 }
 
-// done is the answer to an order of which nothing is to be said.
+// done is the empty answer to a command without a result.
 type done struct {
 	Done bool `json:"done"`
 }
 
-// named are agents by name.
+// named holds the names of agents.
 type named struct {
 	Agents []string `json:"agents"`
 }
@@ -33,17 +33,17 @@ type text struct {
 
 // archived is an agent that was removed.
 type archived struct {
-	ID string `json:"id" doc:"Names what is kept of it"`
+	ID string `json:"id" doc:"Id of its archive"`
 	standing.Removal
 }
 
-// LogIn says how much of a log is asked for.
+// LogIn selects a part of a log.
 type LogIn struct {
-	Tail   int  `query:"tail" minimum:"1" maximum:"5000" default:"200" doc:"How many lines of its end"`
+	Tail   int  `query:"tail" minimum:"1" maximum:"5000" default:"200" doc:"Number of lines from its end"`
 	Prompt bool `query:"prompt" doc:"With the prompts"`
 }
 
-// agents are the standing agents and what may be ordered of them.
+// agents adds the routes of standing agents.
 func (r *routes) agents() {
 	const group, path, one = "agents", "/api/agents", "/api/agents/{name}"
 	p := r.Project
@@ -78,21 +78,21 @@ func (r *routes) agents() {
 		name, summary string
 		do            func(context.Context, string) error
 	}{
-		{"reset", "Begin a new conversation with the unfinished task", p.ResetWorker},
-		{"wake", "Start an agent again that died too often", p.WakeWorker},
-		{"take", "Keep cmux from typing to an agent", p.TakeWorker},
-		{"release", "Give an agent back that was taken over", p.ReleaseWorker},
+		{"reset", "Restart an agent with a new conversation and its unfinished task", p.ResetWorker},
+		{"wake", "Start an agent that was given up after too many crashes", p.WakeWorker},
+		{"take", "Take an agent over: cmux types nothing to it", p.TakeWorker},
+		{"release", "Release an agent from a takeover", p.ReleaseWorker},
 	} {
 		post(r, group, one+"/"+o.name, o.summary, func(ctx context.Context, i *AgentIn) (done, error) {
 			err := o.do(ctx, i.Name)
 			return done{err == nil}, err
 		})
 	}
-	post(r, group, one+"/demote", "Make an ordinary worker of a permanent one", func(ctx context.Context, i *AgentIn) (named, error) {
+	post(r, group, one+"/demote", "Make a permanent worker an ordinary one", func(ctx context.Context, i *AgentIn) (named, error) {
 		names, err := p.DemoteWorkers(ctx, i.Name)
 		return named{names}, err
 	})
-	post(r, group, path+"/demote", "Make ordinary workers of all permanent ones", func(ctx context.Context, _ *in) (named, error) {
+	post(r, group, path+"/demote", "Make all permanent workers ordinary ones", func(ctx context.Context, _ *in) (named, error) {
 		names, err := p.DemoteWorkers(ctx, "")
 		return named{names}, err
 	})
@@ -104,12 +104,12 @@ func (r *routes) agents() {
 	}) (control.Sent, error) {
 		return p.SendWorker(ctx, i.Name, i.Body.Text)
 	})
-	post(r, group, one+"/assign", "Give an agent a task: one that there is, or a new one", func(ctx context.Context, i *struct {
+	post(r, group, one+"/assign", "Assign an existing or a new task to an agent", func(ctx context.Context, i *struct {
 		AgentIn
 		Body struct {
-			What     string    `json:"what" minLength:"1" doc:"The id of a task, or what is to be done; the first line of that is the title"`
+			What     string    `json:"what" minLength:"1" doc:"The id of a task, or the text of a new one, whose first line is the title"`
 			Priority *string   `json:"priority,omitempty" enum:"critical,high,normal,low"`
-			Kind     *string   `json:"kind,omitempty" enum:"change,answer" doc:"What a new task ends with: commits, or a report alone"`
+			Kind     *string   `json:"kind,omitempty" enum:"change,answer" doc:"Result of a new task: commits, or only a report"`
 			Scope    *[]string `json:"scope,omitempty"`
 			Verify   *[]string `json:"verify,omitempty"`
 		}
@@ -120,8 +120,8 @@ func (r *routes) agents() {
 	get(r, group, one+"/events", "List what an agent did, thought and said, newest first", func(ctx context.Context, i *struct {
 		AgentIn
 		Paging
-		Kind  string `query:"kind" maxLength:"100" doc:"What it is, such as tool_use"`
-		After int64  `query:"after" minimum:"0" doc:"Those behind this seq, the oldest first"`
+		Kind  string `query:"kind" maxLength:"100" doc:"Kind of event, such as tool_use"`
+		After int64  `query:"after" minimum:"0" doc:"Events after this seq, the oldest first"`
 	}) (eventList, error) {
 		a, err := p.Agent(ctx, i.Name)
 		if err != nil {
@@ -129,7 +129,7 @@ func (r *routes) agents() {
 		}
 		return r.eventList(ctx, i.Paging, store.Filter{Source: "agent:" + a.Name, Kind: i.Kind, After: i.After})
 	})
-	get(r, group, "/api/archives", "List the agents that were removed, with what is kept of them, newest first", func(_ context.Context, i *struct{ Paging }) (List[archived], error) {
+	get(r, group, "/api/archives", "List removed agents with their archives, newest first", func(_ context.Context, i *struct{ Paging }) (List[archived], error) {
 		removals, err := p.Removals()
 		if err != nil {
 			return List[archived]{}, err
@@ -148,9 +148,9 @@ func (r *routes) agents() {
 	})
 }
 
-// heartbeat is how the organization stands, and budget what its agents used.
+// heartbeat is the status of the organization, and budget the tokens of its agents.
 func (r *routes) heartbeat() {
-	get(r, "heartbeat", "/api/heartbeat", "Say how the organization stands", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
+	get(r, "heartbeat", "/api/heartbeat", "Show the status of the organization", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
 		return r.organizations.ask(ctx, r.Project.Organization)
 	})
 	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*control.Spending, error) {

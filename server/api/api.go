@@ -15,31 +15,31 @@ import (
 	"cmux/server/store"
 )
 
-// Options is what the routes are made of.
+// Options is the configuration of the routes.
 type Options struct {
-	Project *control.Project // as its person sees it
+	Project *control.Project // with the rights of its person
 	Place   endpoint.Place
 	Token   string
 	Keys    *login.Keys
 	Store   *store.Store
 	Log     *log.Logger
 
-	// Background runs something that takes longer than a request may, and ends its
-	// context when the server ends, which it reports not to begin.
+	// Background runs work that may take longer than a request. Its context ends with the
+	// server. It reports false if the server is ending.
 	Background func(func(context.Context)) bool
 
-	// Changed is told the beginnings of routes that answer differently by now; nil:
-	// nobody is.
+	// Changed gets the path prefixes of routes whose answers have changed; nil: no one is
+	// informed.
 	Changed func(routes ...string)
 
-	// LogOut ends every login of a browser, and its connections but for the caller's.
+	// LogOut ends every login of a browser and its connections, except the caller's
+	// connection.
 	LogOut func(context.Context) error
 
-	// Trusted is the origins of hosts that the person trusts beside the server's own;
-	// nil: there are none.
+	// Trusted returns the origins of additional hosts that the person trusts; nil: none.
 	Trusted func() []string
 
-	LAN LAN // nil: there is none
+	LAN LAN // nil: not available
 }
 
 // routes are the handlers.
@@ -54,15 +54,15 @@ type routes struct {
 	taskMerge  work[control.MergedTasks]
 	runMerges  works[control.Merged]    // by run
 	checks     works[[]control.Checked] // by run and node
-	recoveries works[control.Recovery]  // by order
+	recoveries works[control.Recovery]  // by command
 }
 
 // New adds the routes to mux and returns their document.
 func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	c := huma.DefaultConfig("cmux", "1")
-	c.Info.Description = "What cmux knows of a project and can do in it. Every request needs the project's token, as a bearer token or as the session that cmux open gives a browser, but the identity and the webhooks, which are signed."
+	c.Info.Description = "The state of a project and the commands for it. Every request needs the project's token, as a bearer token or as the session of a browser from cmux open. Exceptions are the identity and the webhooks, which are signed."
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "/api/openapi", "", ""
-	c.CreateHooks = nil // answers hold what they are, and no links to schemas
+	c.CreateHooks = nil // answers contain no links to schemas
 	c.RejectUnknownQueryParameters = true
 	c.Components.Schemas = schemas()
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
@@ -72,7 +72,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	r := &routes{Options: o, api: humago.New(mux, c)}
 	r.api.UseMiddleware(timed)
-	if o.Project != nil { // else only the document is wanted
+	if o.Project != nil { // otherwise only the document is needed
 		r.kept.root = o.Project.Root
 	}
 	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organization} {
@@ -88,12 +88,12 @@ type body[T any] struct{ Body T }
 // in is a request without parameters.
 type in struct{}
 
-// get adds a route that shows something.
+// get adds a route that reads something.
 func get[I, O any](r *routes, group, path, summary string, f func(context.Context, *I) (O, error), more ...func(*huma.Operation)) {
 	add(r, http.MethodGet, group, path, summary, f, more...)
 }
 
-// post adds a route that makes or does something.
+// post adds a route that creates or does something.
 func post[I, O any](r *routes, group, path, summary string, f func(context.Context, *I) (O, error), more ...func(*huma.Operation)) {
 	add(r, http.MethodPost, group, path, summary, f, more...)
 }
@@ -115,7 +115,7 @@ func add[I, O any](r *routes, method, group, path, summary string, f func(contex
 	})
 }
 
-// operationID names a route for who generates a client: postTasksIdAssign.
+// operationID returns a route's name for client generators: postTasksIdAssign.
 func operationID(method, path string) string {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(method))
@@ -125,5 +125,5 @@ func operationID(method, path string) string {
 	return b.String()
 }
 
-// open says that a route needs no login.
+// open marks a route that needs no login.
 func open(op *huma.Operation) { op.Security = []map[string][]string{} }

@@ -57,7 +57,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() { w.store.Close() })
 	mux := http.NewServeMux()
 	w.doc = api.New(mux, api.Options{Project: w.p, Place: endpoint.Place{Port: 8420, Project: "p", Instance: "i"}, Token: token, Keys: w.keys, Store: w.store, Log: log.New(io.Discard), Background: func(f func(context.Context)) bool {
-		f(t.Context()) // at once, so that a test sees what came of it
+		f(t.Context()) // at once, so that the test sees the result
 		return true
 	}, LogOut: func(context.Context) error { w.keys.SetLogins("others"); return nil }})
 	w.gate = login.NewGate(w.keys, 8420, mux)

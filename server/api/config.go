@@ -8,26 +8,25 @@ import (
 	"cmux/agents/control"
 )
 
-// findings are what a look for problems came to.
+// findings is the result of a search for problems.
 type findings struct {
-	OK       bool              `json:"ok" doc:"Nothing is wrong"`
+	OK       bool              `json:"ok" doc:"No problem was found"`
 	Findings []control.Finding `json:"findings"`
 }
 
-// config is the configuration of the organization and of its agents' graph, which
-// a person writes and takes into use.
+// config adds the routes of the organization's configuration and of its agents' graph.
 func (r *routes) config() {
 	const group, path = "config", "/api/config"
 	p := r.Project
-	get(r, group, path, "Show the organization's configuration that is in force, and what its file says instead", func(context.Context, *in) (*control.OrgConfig, error) {
+	get(r, group, path, "Show the organization's active configuration and the changes in its file", func(context.Context, *in) (*control.OrgConfig, error) {
 		return p.OrgConfig()
 	})
 	get(r, group, path+"/schema", "Show the JSON Schema of the organization's configuration", func(context.Context, *in) (map[string]any, error) {
 		return object(control.ConfigSchema())
 	})
-	post(r, group, path+"/apply", "Take the file into use", func(ctx context.Context, i *struct {
+	post(r, group, path+"/apply", "Apply the file", func(ctx context.Context, i *struct {
 		Body struct {
-			Changes []control.ConfigChange `json:"changes" doc:"As they were shown: nothing is applied when the file says something else by now"`
+			Changes []control.ConfigChange `json:"changes" doc:"The changes as shown: nothing is applied if the file has changed since"`
 		}
 	}) (*control.OrgConfig, error) {
 		return p.ApplyConfig(ctx, i.Body.Changes)
@@ -38,12 +37,12 @@ func (r *routes) config() {
 	add(r, http.MethodPut, group, "/api/graph", "Write the configuration of agents", func(ctx context.Context, i *struct {
 		Body struct {
 			Text string `json:"text"`
-			Sum  string `json:"sum" doc:"Of the text that was edited: nothing is written when the file has another one by now"`
+			Sum  string `json:"sum" doc:"Checksum of the edited text: nothing is written if the file has changed since"`
 		}
 	}) (*control.GraphText, error) {
 		return p.WriteGraph(ctx, i.Body.Text, i.Body.Sum)
 	})
-	post(r, group, "/api/graph/check", "Say which graph a configuration makes, or what is wrong with it; nothing is written", func(_ context.Context, i *struct {
+	post(r, group, "/api/graph/check", "Check a configuration: show its graph or its faults; nothing is written", func(_ context.Context, i *struct {
 		Body struct {
 			Text string `json:"text"`
 		}
@@ -70,10 +69,10 @@ func (r *routes) config() {
 	})
 }
 
-// needs is a page of what waits for a person.
+// needs is a page of items that wait for a person.
 type needs struct {
 	List[control.Need]
-	Total int `json:"total" doc:"How many wait in all; of many unread messages only the newest are items"`
+	Total int `json:"total" doc:"Number of all items; of many unread messages only the newest are listed"`
 }
 
 // object is a JSON object as a value.

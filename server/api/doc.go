@@ -1,6 +1,6 @@
-// Package api is what programs ask and order of a project over HTTP: the routes
-// of the server, each with the types from which its OpenAPI document is made.
+// Package api is the project's HTTP API: the routes of the server, with the types from
+// which the OpenAPI document is generated.
 //
-// No handler has a rule of its own: it asks package control, for the person who
-// is logged in, and turns what comes back into JSON and status codes.
+// No handler has rules of its own: it calls package control with the rights of the
+// logged-in person, and converts the result into JSON and status codes.
 package api

@@ -18,7 +18,7 @@ import (
 	"cmux/worktree"
 )
 
-// words are values as the document has them.
+// words returns values for the document.
 func words[T ~string](all ...T) []any {
 	out := make([]any, len(all))
 	for i, w := range all {
@@ -27,8 +27,8 @@ func words[T ~string](all ...T) []any {
 	return out
 }
 
-// enums are the types with a fixed set of values: all of their constants, which a
-// test holds them to.
+// enums are the types with a fixed set of values, with all of their constants; a test
+// checks that they are complete.
 func enums() map[reflect.Type][]any {
 	return map[reflect.Type][]any{
 		reflect.TypeFor[dag.NodeState](): words(dag.NodeWaiting, dag.NodeBlocked, dag.NodeReady, dag.NodeRunning, dag.NodeChecking, dag.NodeTakenOver,
@@ -50,7 +50,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[standing.Word](): words(standing.Starting, standing.Idle, standing.Working, standing.Checking, standing.NeedsInput,
 			standing.TakenOver, standing.Limited, standing.Down, standing.Stopped, standing.Going),
 		reflect.TypeFor[mailbox.State](): words(mailbox.Queued, mailbox.Handed, mailbox.Confirmed, mailbox.Failed, mailbox.Expired),
-		// What it is of a message that was never urgent, is an empty text.
+		// A message without urgency has the empty text.
 		reflect.TypeFor[mailbox.Urgency](): words(mailbox.Patient, mailbox.Urgent, mailbox.Interrupt),
 		reflect.TypeFor[event.Kind](): words(event.Session, event.Prompt, event.Thought, event.Text, event.ToolUse, event.ToolResult, event.Denied,
 			event.Subagent, event.RequestFailed, event.Interrupted, event.Compacted, event.Status, event.Question, event.Answer, event.Report,
@@ -62,9 +62,8 @@ func enums() map[reflect.Type][]any {
 	}
 }
 
-// fieldEnums are fields with a fixed set of values that are plain texts in Go, by
-// type and name. Those that are empty are left out of the answer, but where the
-// empty text is one of the values.
+// fieldEnums are fields of type string with a fixed set of values, by type and name. Empty
+// values are left out of the answer, unless the empty text is one of the values.
 func fieldEnums() map[reflect.Type]map[string][]any {
 	stands := enums()[reflect.TypeFor[standing.Word]()]
 	orNone := func(all []any) []any { return append(slices.Clone(all), "") }
@@ -89,8 +88,8 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 	}
 }
 
-// exact says in the document what huma does not: which texts a field can hold, and
-// that a pointer to an object is written as null where there is none.
+// exact adds to the document what huma does not know: the allowed texts of fields, and that
+// a nil pointer to an object is written as null.
 func exact(schemas huma.Registry) {
 	const ref = "#/components/schemas/"
 	types, fields := enums(), fieldEnums()
@@ -134,7 +133,7 @@ func exact(schemas huma.Registry) {
 	}
 }
 
-// innermost is what the items of a list, or the values of a map, are.
+// innermost returns the type of a list's items or of a map's values.
 func innermost(s *huma.Schema) *huma.Schema {
 	for {
 		of, ok := s.AdditionalProperties.(*huma.Schema)

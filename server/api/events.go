@@ -14,18 +14,18 @@ import (
 	"cmux/server/store"
 )
 
-// eventQuery says which events are listed. Without after the newest come first.
+// eventQuery selects events. Without after the newest come first.
 type eventQuery struct {
 	Paging
 	Source string `query:"source" maxLength:"300" doc:"Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant"`
-	Kind   string `query:"kind" maxLength:"100" doc:"What it is, such as tool_use"`
-	After  int64  `query:"after" minimum:"0" doc:"Those behind this seq, the oldest first"`
+	Kind   string `query:"kind" maxLength:"100" doc:"Kind of event, such as tool_use"`
+	After  int64  `query:"after" minimum:"0" doc:"Events after this seq, the oldest first"`
 }
 
-// eventList is a page of events with where the log ends.
+// eventList is a page of events with the end of the log.
 type eventList struct {
 	List[store.Event]
-	Head store.Position `json:"head" doc:"The newest event; to hear of those behind it, say so to /api/ws"`
+	Head store.Position `json:"head" doc:"The newest event; send this position to /api/ws to receive later ones"`
 }
 
 func (r *routes) events() {
@@ -44,7 +44,7 @@ func (r *routes) events() {
 	})
 	get(r, "thoughts", "/api/thoughts", "List what the agents thought, newest first", func(ctx context.Context, i *struct {
 		Paging
-		Agent string `query:"agent" maxLength:"100" doc:"Of this standing agent alone; empty: of all, and of the nodes of runs"`
+		Agent string `query:"agent" maxLength:"100" doc:"Only this standing agent; empty: all, and the nodes of runs"`
 	}) (eventList, error) {
 		f := store.Filter{Kind: string(event.Thought)}
 		if i.Agent != "" {
@@ -52,9 +52,9 @@ func (r *routes) events() {
 		}
 		return r.eventList(ctx, i.Paging, f)
 	})
-	get(r, "agent-events", "/api/search", "Look for words in journal, messages, tasks and conversations", func(ctx context.Context, i *struct {
+	get(r, "agent-events", "/api/search", "Search journal, messages, tasks and conversations", func(ctx context.Context, i *struct {
 		Paging
-		Words string `query:"q" required:"true" minLength:"1" maxLength:"500" doc:"All of these words; those between quotation marks as they follow each other"`
+		Words string `query:"q" required:"true" minLength:"1" maxLength:"500" doc:"All of these words; words in quotation marks must be adjacent"`
 	}) (List[store.Hit], error) {
 		found, err := r.Store.Search(ctx, i.Words, i.Limit, i.Cursor)
 		if errors.Is(err, store.ErrQuery) || errors.Is(err, store.ErrCursor) {
@@ -67,7 +67,7 @@ func (r *routes) events() {
 	})
 }
 
-// eventList is a page of the events that a filter names.
+// eventList returns a page of the events that a filter selects.
 func (r *routes) eventList(ctx context.Context, p Paging, f store.Filter) (eventList, error) {
 	from, err := seqCursor(p.Cursor)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *routes) eventList(ctx context.Context, p Paging, f store.Filter) (event
 	return eventList{List[store.Event]{Items: l.Events, Next: toSeq(l.Next)}, head}, nil
 }
 
-// busy says of a store that is being rebuilt that it is to be asked again.
+// busy converts the error of a store that is being rebuilt: the client must try again.
 func busy(err error) error {
 	if errors.Is(err, store.ErrRebuilt) {
 		return huma.ErrorWithHeaders(huma.NewError(http.StatusServiceUnavailable, err.Error()), http.Header{"Retry-After": {"1"}})

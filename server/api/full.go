@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// Full is v as it is answered: a list that is nil becomes an empty one, so that who
-// reads it finds a list in each place where the document promises one. What v
-// points at stays as it is; what changes is a copy.
+// Full returns v with empty lists instead of nil ones, as the document promises. It does
+// not change v; changed parts are copies.
 func Full[T any](v T) T {
 	out, changed := full(reflect.ValueOf(&v).Elem())
 	if !changed {
@@ -19,8 +18,8 @@ func Full[T any](v T) T {
 	return v
 }
 
-// listed says of a type whether a list can be in its values; it is asked of each
-// value of a long list.
+// listed caches whether values of a type can contain a list; it is called for each value of
+// a long list.
 var listed sync.Map // reflect.Type -> bool
 
 var (
@@ -46,7 +45,7 @@ func holdsList(t reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Slice:
 		return true
 	case reflect.Interface:
-		return true // it depends on what is in it
+		return true // depends on its dynamic type
 	case reflect.Pointer, reflect.Map, reflect.Array:
 		return holdsList(t.Elem(), seen)
 	case reflect.Struct:
@@ -59,7 +58,7 @@ func holdsList(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// full is v without nil lists, and whether it differs from v.
+// full returns v without nil lists, and whether it differs from v.
 func full(v reflect.Value) (reflect.Value, bool) {
 	t := v.Type()
 	if !mayHoldList(t) {

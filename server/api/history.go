@@ -13,44 +13,43 @@ import (
 	"cmux/server/store"
 )
 
-// history is what was used over time.
+// history is the token usage over time.
 type history struct {
 	Since  time.Time `json:"since"`
 	Step   int       `json:"step" doc:"Length of a bucket, in seconds"`
 	Series []series  `json:"series" doc:"By source"`
-	Cut    bool      `json:"cut" doc:"There was more than was looked at: the oldest part is missing"`
+	Cut    bool      `json:"cut" doc:"The history is incomplete: the oldest part is missing"`
 }
 
-// series is what one agent, or one node of a run, used.
+// series is the usage of one agent or one node of a run.
 type series struct {
 	Source  string   `json:"source" doc:"agent:NAME or run:ID/NODE"`
-	Agent   string   `json:"agent" doc:"Kind of its program; empty: nobody knows any more"`
-	Model   string   `json:"model" doc:"Empty: its program's own"`
-	Buckets []bucket `json:"buckets" doc:"Those in which it used something, oldest first"`
+	Agent   string   `json:"agent" doc:"Kind of its program; empty: unknown"`
+	Model   string   `json:"model" doc:"Empty: the program's default"`
+	Buckets []bucket `json:"buckets" doc:"Buckets with usage, oldest first"`
 }
 
-// bucket is what was used from a time on, for the length of a step.
+// bucket is the usage in one time step.
 type bucket struct {
 	At      time.Time `json:"at"`
 	Used    dag.Usage `json:"used"`
-	Counted int64     `json:"counted" doc:"Tokens that budgets count: all but those from caches"`
+	Counted int64     `json:"counted" doc:"Tokens that count against budgets: all except cache reads"`
 }
 
-// maxUsages bounds how many events of a kind a history is made of.
+// maxUsages bounds how many events of a kind a history reads.
 const maxUsages = 50_000
 
-// attempt is of a node, or a life of an agent.
+// attempt identifies an attempt of a node, or a life of an agent.
 type attempt struct {
 	source string
 	n      int
 }
 
-// history sums up what the events say that was used. An event says what its attempt
-// has used so far.
+// history sums the usage from events. An event has the total usage of its attempt so far.
 func (r *routes) history(ctx context.Context, since time.Time, step time.Duration) (*history, error) {
 	h := &history{Since: since, Step: int(step.Seconds())}
 	var all []store.Event
-	var from int64 // all events of both kinds were read from there on
+	var from int64 // events of both kinds are complete from there on
 	for _, kind := range []event.Kind{event.Usage, event.End} {
 		f := store.Filter{Kind: string(kind), Limit: 1000}
 		for read := 0; ; {
@@ -95,8 +94,8 @@ func (r *routes) history(ctx context.Context, since time.Time, step time.Duratio
 	return h, nil
 }
 
-// usedBefore is what attempts had used before the events, which have the seq from or a
-// later one. Attempts of one source follow each other: only its last one before goes on.
+// usedBefore returns the usage of attempts before the events, which begin at seq from.
+// Attempts of one source follow each other, so only its last one before from can continue.
 func (r *routes) usedBefore(ctx context.Context, all []store.Event, from int64) (map[attempt]dag.Usage, error) {
 	before := make(map[attempt]dag.Usage)
 	asked := make(map[string]bool)
@@ -118,7 +117,7 @@ func (r *routes) usedBefore(ctx context.Context, all []store.Event, from int64) 
 	return before, nil
 }
 
-// usage is what an event says that its attempt has used so far; none: it says nothing.
+// usage returns the attempt's total usage in an event; ok is false if it has none.
 func usage(e *store.Event) (attempt, dag.Usage) {
 	var u struct {
 		Attempt int       `json:"attempt"`
@@ -130,8 +129,8 @@ func usage(e *store.Event) (attempt, dag.Usage) {
 	return attempt{e.Source, u.Attempt}, u.Used
 }
 
-// used sums up what events say, the oldest first, in buckets. before is what attempts
-// had used until then, and is kept up.
+// used sums events, the oldest first, into buckets. before is the usage of attempts up to
+// then, and is updated.
 func used(all []store.Event, before map[attempt]dag.Usage, since time.Time, step time.Duration) []series {
 	sums := make(map[string]map[time.Time]dag.Usage)
 	for i := range all {
@@ -164,7 +163,7 @@ func used(all []store.Event, before map[attempt]dag.Usage, since time.Time, step
 	return out
 }
 
-// less is what was used beyond what was used before.
+// less returns the usage beyond an earlier total.
 func less(now, before dag.Usage) dag.Usage {
 	return dag.Usage{
 		Input: max(0, now.Input-before.Input), Output: max(0, now.Output-before.Output),

@@ -11,7 +11,7 @@ type IncidentIn struct {
 	ID string `path:"id" maxLength:"100" doc:"Id of an incident"`
 }
 
-// incidents are what broke, and what was done about it.
+// incidents adds the routes of incidents.
 func (r *routes) incidents() {
 	const group, path, one = "incidents", "/api/incidents", "/api/incidents/{id}"
 	p := r.Project
@@ -27,7 +27,7 @@ func (r *routes) incidents() {
 		return page(all.Incidents, i.Paging, func(i **incident.Incident) string { return (*i).ID })
 	})
 	get(r, group, one, "Show an incident", func(_ context.Context, i *IncidentIn) (*incident.Incident, error) { return p.Incident(i.ID) })
-	post(r, group, one+"/ack", "Say that you know of an incident", func(ctx context.Context, i *struct {
+	post(r, group, one+"/ack", "Acknowledge an incident", func(ctx context.Context, i *struct {
 		IncidentIn
 		Body struct {
 			Note  string `json:"note,omitempty" maxLength:"1000"`

@@ -18,33 +18,33 @@ import (
 	"cmux/agents/platform/harmless"
 )
 
-// Job is an order that takes longer than a request may, such as a merge with its
-// checks. What it did stands in the project's files; a server that ends breaks it
-// off, which the next one says, and the same order goes on with it.
+// Job is a command that takes longer than a request may, such as a merge with its checks.
+// Its results are in the project's files. If the server ends, the job is interrupted; the
+// next server reports that, and the same command continues it.
 type Job[T any] struct {
 	Running   bool       `json:"running"`
-	StartedAt *time.Time `json:"started_at,omitempty" doc:"Absent: none was begun"`
+	StartedAt *time.Time `json:"started_at,omitempty" doc:"Absent: no job has begun"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Doing     string     `json:"doing,omitempty" doc:"What it is at"`
-	Output    string     `json:"output" doc:"The end of what its checks wrote"`
+	Doing     string     `json:"doing,omitempty" doc:"Current step"`
+	Output    string     `json:"output" doc:"End of the output of its checks"`
 	Result    *T         `json:"result,omitempty"`
-	Failed    string     `json:"failed,omitempty" doc:"Why it did not come to its end"`
-	Try       string     `json:"try,omitempty" doc:"What to do then"`
+	Failed    string     `json:"failed,omitempty" doc:"Why it failed"`
+	Try       string     `json:"try,omitempty" doc:"What to do next"`
 }
 
-// work is the one job of its sort that is under way, or the last one.
+// work is the current or the last job of a type.
 type work[T any] struct {
 	mu  sync.Mutex
 	job Job[T]
 	out []byte
 
-	tell func() // that it stands otherwise
+	tell func() // called when its status changes
 }
 
 // maxOutput bounds what is kept of a job's output.
 const maxOutput = 64 << 10
 
-// Write takes what checks write.
+// Write adds output of checks.
 func (w *work[T]) Write(b []byte) (int, error) {
 	defer w.told()
 	w.mu.Lock()
@@ -55,7 +55,7 @@ func (w *work[T]) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// begun says what the job is at.
+// begun sets the job's current step.
 func (w *work[T]) begun(what string) {
 	defer w.told()
 	w.mu.Lock()
@@ -63,7 +63,7 @@ func (w *work[T]) begun(what string) {
 	w.job.Doing = what
 }
 
-// told tells clients that the job stands otherwise. It is called without the lock.
+// told reports a changed status to clients. Call it without the lock.
 func (w *work[T]) told() {
 	w.mu.Lock()
 	tell := w.tell
@@ -73,7 +73,7 @@ func (w *work[T]) told() {
 	}
 }
 
-// look is how the job stands.
+// look returns the status of the job.
 func (w *work[T]) look() Job[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,12 +82,12 @@ func (w *work[T]) look() Job[T] {
 	return j
 }
 
-// begin begins the job, unless one is under way. Where it is looked at is path.
+// begin starts the job, unless one is running. path is its route.
 func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, output io.Writer, begun func(string)) (*T, error)) (Job[T], error) {
 	w.mu.Lock()
 	if w.job.Running {
 		w.mu.Unlock()
-		return Job[T]{}, huma.NewError(http.StatusConflict, "one is under way")
+		return Job[T]{}, huma.NewError(http.StatusConflict, "this job is already running")
 	}
 	now := r.Project.Now()
 	w.job, w.out = Job[T]{Running: true, StartedAt: &now}, nil
@@ -101,7 +101,7 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 	if !r.Background(func(ctx context.Context) {
 		result, err := guarded(func() (*T, error) { return do(ctx, w, w.begun) })
 		ended := r.Project.Now()
-		defer func() { // when the lock is free again
+		defer func() { // runs after the lock is released
 			keepJob(r, path, ended, w.look())
 			w.told()
 		}()
@@ -116,27 +116,27 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 		}
 	}) {
 		w.mu.Lock()
-		w.job.Running, w.job.EndedAt, w.job.Failed = false, &now, "the server ended before it began"
+		w.job.Running, w.job.EndedAt, w.job.Failed = false, &now, "the server ended before the job began"
 		w.mu.Unlock()
 		keepJob(r, path, now, w.look())
 		w.told()
-		return Job[T]{}, huma.NewError(http.StatusServiceUnavailable, "the server ends")
+		return Job[T]{}, huma.NewError(http.StatusServiceUnavailable, "the server is ending")
 	}
 	return w.look(), nil
 }
 
-// panicError is a panic of a job. It ends the job, and not the server: no net/http
-// stands behind it that would.
+// panicError is a panic of a job. It ends the job but not the server; outside net/http,
+// nothing else would catch it.
 type panicError struct {
 	value any
 	stack []byte
 }
 
 func (e *panicError) Error() string {
-	return fmt.Sprintf("cmux went wrong (%v): this is a fault in cmux, and the log of the server has more", e.value)
+	return fmt.Sprintf("internal error in cmux (%v): the log of the server has the details", e.value)
 }
 
-// guarded calls do, and makes a panic of its an error.
+// guarded calls do and converts its panic into an error.
 func guarded[T any](do func() (*T, error)) (result *T, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -146,18 +146,17 @@ func guarded[T any](do func() (*T, error)) (result *T, err error) {
 	return do()
 }
 
-// works are the jobs of a sort, one for each thing that they are about.
+// works holds the jobs of a type, by their subject.
 type works[T any] struct {
 	mu  sync.Mutex
 	all map[string]*work[T]
-	old []string // the names in all, those asked for last at the end
+	old []string // names in all, the most recently requested last
 }
 
-// maxJobs bounds the jobs of a sort that are kept after they ended: each has its output.
+// maxJobs bounds how many ended jobs of a type are kept, because each has its output.
 const maxJobs = 50
 
-// look is how the last job stands that is about something; the zero one: there was
-// none, or it was long ago.
+// look returns the status of the last job of a subject; zero: there is none.
 func (w *works[T]) look(name string) (j Job[T]) {
 	w.mu.Lock()
 	one := w.all[name]
@@ -168,7 +167,7 @@ func (w *works[T]) look(name string) (j Job[T]) {
 	return j
 }
 
-// of is the work that is about something, to be begun. Others that ended are forgotten.
+// of returns the work of a subject, to begin it. It removes ended jobs of others.
 func (w *works[T]) of(name string) *work[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()

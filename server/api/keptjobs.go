@@ -14,7 +14,7 @@ import (
 	"cmux/signals"
 )
 
-// jobsFile is where the server keeps how its jobs stood, for the one after it.
+// jobsFile is the file with the status of jobs, for the next server.
 const jobsFile = "server.jobs.json"
 
 const (
@@ -23,18 +23,18 @@ const (
 	maxKept    = 16 << 20 // of the file
 )
 
-// keptJob is how a job stood when it began or ended.
+// keptJob is the status of a job when it began or ended.
 type keptJob struct {
-	Path string          `json:"path"` // where it is looked at
+	Path string          `json:"path"` // its route
 	At   time.Time       `json:"at"`
 	Job  json.RawMessage `json:"job"`
 }
 
-// keptJobs are the jobs of servers before this one as well, in a file. It is no truth:
-// what a job did stands in the project's own files.
+// keptJobs stores the status of jobs in a file, across servers. It is not authoritative:
+// the results of a job are in the project's files.
 type keptJobs struct {
 	mu   sync.Mutex
-	root string // of the project; empty: nothing is kept
+	root string // of the project; empty: nothing is stored
 }
 
 func (k *keptJobs) path() string { return filepath.Join(k.root, signals.Folder, jobsFile) }
@@ -50,7 +50,7 @@ func (k *keptJobs) read() (all []keptJob, err error) {
 	return all, err
 }
 
-// keep keeps how a job stands.
+// keep stores the status of a job.
 func (k *keptJobs) keep(path string, at time.Time, job any) error {
 	if k.root == "" {
 		return nil
@@ -61,7 +61,7 @@ func (k *keptJobs) keep(path string, at time.Time, job any) error {
 	if err != nil {
 		return err
 	}
-	all, _ := k.read() // a file that cannot be read begins anew
+	all, _ := k.read() // an unreadable file is replaced
 	all = slices.DeleteFunc(all, func(j keptJob) bool { return j.Path == path })
 	all = append(all, keptJob{path, at, text})
 	all = all[max(0, len(all)-mostKept):]
@@ -72,19 +72,19 @@ func (k *keptJobs) keep(path string, at time.Time, job any) error {
 	return signals.WriteFile(k.path(), append(b, '\n'), 0o600)
 }
 
-// keepJob keeps how a job stands with the end of its output.
+// keepJob stores the status of a job with the end of its output.
 func keepJob[T any](r *routes, path string, at time.Time, j Job[T]) {
 	j.Doing = ""
 	if over := len(j.Output) - keptOutput; over > 0 {
 		j.Output = strings.ToValidUTF8(j.Output[over:], "")
 	}
 	if err := r.kept.keep(path, at, j); err != nil && r.Log != nil {
-		r.Log.Warn("how a job stands is not kept for the next server", "job", path, "err", err)
+		r.Log.Warn("the status of a job could not be stored for the next server", "job", path, "err", err)
 	}
 }
 
-// stood is how a job stands: as this server knows, else as an earlier one kept it. One
-// that was under way then ended with that server.
+// stood returns the status of a job, from this server or else from an earlier one. A job
+// that was running then ended with that server.
 func stood[T any](r *routes, path string, j Job[T]) Job[T] {
 	if j.StartedAt != nil || r.kept.root == "" {
 		return j
@@ -102,7 +102,7 @@ func stood[T any](r *routes, path string, j Job[T]) Job[T] {
 		j.Output = harmless.Text(j.Output)
 		if j.Running {
 			j.Running = false
-			j.Failed, j.Try = "the server ended while this was under way", "the same order again: what it had done stands, and it goes on from there"
+			j.Failed, j.Try = "the server ended while this job ran", "repeat the command: it continues from the completed steps"
 		}
 		return j
 	}

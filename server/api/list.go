@@ -8,25 +8,25 @@ import (
 	"cmux/agents/control/project"
 )
 
-// Paging is how much of a list is asked for, and from where on.
+// Paging selects a part of a list.
 type Paging struct {
-	Cursor string `query:"cursor" maxLength:"300" doc:"next of the page before; empty: from the beginning"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+	Cursor string `query:"cursor" maxLength:"300" doc:"next of the previous page; empty: first page"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items"`
 }
 
 // List is a page of a list.
 type List[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty" doc:"The cursor of the next page; absent: this is the last"`
+	Next  string `json:"next,omitempty" doc:"Cursor of the next page; absent: this is the last page"`
 }
 
-// errCursor says that a cursor is none of a list's.
+// errCursor is the error for an invalid cursor.
 func errCursor() error {
-	return project.Usage("", "the cursor is none of this list, or what it points at is gone: begin without one")
+	return project.Usage("", "the cursor does not belong to this list, or its item is gone: start without a cursor")
 }
 
-// page is what is asked for of all. A cursor is the key of the item that a page
-// ends with, so that what is added elsewhere moves nothing.
+// page returns the requested page of all. A cursor is the key of a page's last item, so
+// that items added elsewhere do not shift pages.
 func page[T any](all []T, p Paging, key func(*T) string) (List[T], error) {
 	from := 0
 	if p.Cursor != "" {
@@ -52,7 +52,7 @@ func page[T any](all []T, p Paging, key func(*T) string) (List[T], error) {
 	return out, nil
 }
 
-// seqCursor reads a cursor that is a number.
+// seqCursor parses a cursor that is a number.
 func seqCursor(cursor string) (int64, error) {
 	if cursor == "" {
 		return 0, nil
@@ -64,7 +64,7 @@ func seqCursor(cursor string) (int64, error) {
 	return n, nil
 }
 
-// toSeq is the cursor of a number; 0: there is none.
+// toSeq returns the cursor of a number; 0: none.
 func toSeq(n int64) string {
 	if n == 0 {
 		return ""

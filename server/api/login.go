@@ -12,7 +12,7 @@ import (
 	"cmux/server/login"
 )
 
-// login is how a browser is let in.
+// login adds the routes that let browsers in.
 func (r *routes) login() {
 	post(r, "login", endpoint.LinksPath, "Make a one-time link to the dashboard", func(context.Context, *in) (endpoint.Link, error) {
 		path := login.Path + "?code=" + r.Keys.NewLink()
@@ -31,25 +31,25 @@ func (r *routes) login() {
 	if r.LAN == nil {
 		return
 	}
-	hidden := func(op *huma.Operation) { op.Hidden = true } // of cmux open alone
+	hidden := func(op *huma.Operation) { op.Hidden = true } // only for cmux open
 	post(r, "login", endpoint.LANPath, "Listen on the local network", func(ctx context.Context, i *struct{ Body endpoint.LANAddress }) (endpoint.LAN, error) {
 		if err := byToken(ctx); err != nil {
 			return endpoint.LAN{}, err
 		}
 		return r.LAN.Open(i.Body.Address)
 	}, hidden)
-	// A lease is kept with a look: an order every few seconds would fill the audit log.
+	// Renewing a lease is a GET: a command every few seconds would fill the audit log.
 	get(r, "login", endpoint.LANPath, "Keep listening on the local network", func(ctx context.Context, i *leased) (endpoint.LAN, error) {
 		if err := byToken(ctx); err != nil {
 			return endpoint.LAN{}, err
 		}
 		lan, ok := r.LAN.Renew(i.Lease)
 		if !ok {
-			return lan, project.Tag(errors.New("the server does not listen on the local network any more"), project.ErrMissing)
+			return lan, project.Tag(errors.New("the server no longer listens on the local network"), project.ErrMissing)
 		}
 		return lan, nil
 	}, hidden)
-	post(r, "login", endpoint.LANPath+"/close", "Listen on the local network no more", func(ctx context.Context, i *leased) (done, error) {
+	post(r, "login", endpoint.LANPath+"/close", "Stop listening on the local network", func(ctx context.Context, i *leased) (done, error) {
 		if err := byToken(ctx); err != nil {
 			return done{}, err
 		}
@@ -57,7 +57,7 @@ func (r *routes) login() {
 	}, hidden)
 }
 
-// leased names an opening of the listener of the local network.
+// leased names an opening of the local network's listener.
 type leased struct {
 	Lease string `query:"lease" required:"true"`
 }
@@ -69,7 +69,7 @@ type LAN interface {
 	Close(lease string) bool
 }
 
-// byToken refuses browsers: who has the token opens the listener.
+// byToken refuses browsers: only a holder of the token opens the listener.
 func byToken(ctx context.Context) error {
 	if login.How(ctx) != login.ByToken {
 		return errors.New("a browser cannot do this: call cmux open --lan")

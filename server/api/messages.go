@@ -12,24 +12,24 @@ type messageIn struct {
 	ID string `path:"id" maxLength:"64" doc:"Id of a message, or its beginning"`
 }
 
-// letter is a message to be sent.
+// letter is a message to send.
 type letter struct {
 	To      string          `json:"to" doc:"supervisor, NAME, SESSION:NAME, node:NAME, user or all"`
 	Subject string          `json:"subject" minLength:"1" maxLength:"500"`
 	Body    string          `json:"body,omitempty"`
-	Urgency mailbox.Urgency `json:"urgency,omitempty" enum:"urgent,interrupt" doc:"How it reaches an agent in a turn; empty: when that has ended"`
+	Urgency mailbox.Urgency `json:"urgency,omitempty" enum:"urgent,interrupt" doc:"When it reaches an agent in a turn; empty: after the turn"`
 	Re      string          `json:"re,omitempty" doc:"Id of the message that it answers"`
 }
 
-// mailQuery says which messages are listed.
+// mailQuery selects messages.
 type mailQuery struct {
 	Paging
 	To      string `query:"to" doc:"Address"`
 	From    string `query:"from" doc:"Address"`
-	Waiting bool   `query:"waiting" doc:"Those that have not reached a recipient"`
+	Waiting bool   `query:"waiting" doc:"Only messages that have not reached a recipient"`
 }
 
-// messages is the mailbox.
+// messages adds the routes of the mailbox.
 func (r *routes) messages() {
 	const group, path = "messages", "/api/messages"
 	p := r.Project
@@ -50,7 +50,7 @@ func (r *routes) messages() {
 	})
 	get(r, group, path+"/inbox", "List the messages to you, newest first", func(ctx context.Context, i *struct {
 		Paging
-		Waiting bool `query:"waiting" doc:"Those that you have not read"`
+		Waiting bool `query:"waiting" doc:"Only unread messages"`
 	}) (List[control.Mail], error) {
 		return newest(ctx, control.MailQuery{Inbox: true, Waiting: i.Waiting}, i.Paging)
 	})
@@ -61,16 +61,16 @@ func (r *routes) messages() {
 	get(r, group, path+"/{id}", "Show a message with its whole body", func(ctx context.Context, i *messageIn) (control.Mail, error) {
 		return p.PeekMail(i.ID)
 	})
-	post(r, group, path+"/{id}/read", "Show a message; one to you has been read then", func(ctx context.Context, i *messageIn) (control.Mail, error) {
+	post(r, group, path+"/{id}/read", "Show a message and mark it as read if it is to you", func(ctx context.Context, i *messageIn) (control.Mail, error) {
 		return p.ReadMail(ctx, i.ID)
 	})
-	post(r, group, path+"/{id}/retry", "Try again to deliver a message that was given up", func(ctx context.Context, i *messageIn) (recipients, error) {
+	post(r, group, path+"/{id}/retry", "Retry a message that was not delivered", func(ctx context.Context, i *messageIn) (recipients, error) {
 		to, err := p.RetryMail(ctx, i.ID)
 		return recipients{to}, err
 	})
 }
 
-// recipients says for whom a message is tried again.
+// recipients are those for whom a message is retried.
 type recipients struct {
 	To []string `json:"to"`
 }

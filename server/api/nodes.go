@@ -13,10 +13,10 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// runUpdate is what the edited configuration would change in a run.
+// runUpdate is the effect of an edited configuration on a run.
 type runUpdate struct {
 	Changes []control.Change `json:"changes"`
-	Sum     string           `json:"sum" doc:"Of the configuration that says so; an order to update names it"`
+	Sum     string           `json:"sum" doc:"Checksum of the configuration, required to apply the update"`
 }
 
 // patch is a difference as git writes it.
@@ -25,10 +25,10 @@ type patch struct {
 	Cut  bool   `json:"cut,omitempty" doc:"There is more"`
 }
 
-// maxPatch bounds a patch as it is answered.
+// maxPatch bounds a patch in an answer.
 const maxPatch = 4 << 20
 
-// bounded keeps the first of what is written into it.
+// bounded keeps the beginning of its input.
 type bounded struct {
 	bytes.Buffer
 	cut bool
@@ -43,14 +43,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// patchOf is what show writes.
+// patchOf returns the output of show.
 func patchOf(show func(control.Diff) error) (patch, error) {
 	var out bounded
 	err := show(control.Diff{Output: &out, Errors: io.Discard})
 	return patch{out.String(), out.cut}, err
 }
 
-// nodes are what a run is made of, and what becomes of their work.
+// nodes adds the routes of runs' nodes and their work.
 func (r *routes) nodes() {
 	const group, path, one = "runs", "/api/runs", "/api/runs/{id}"
 	p := r.Project
@@ -63,7 +63,7 @@ func (r *routes) nodes() {
 	}) (*standing.RunMade, error) {
 		return p.OrderRun(ctx, control.Start{Base: i.Body.Base, New: i.Body.New, Fresh: i.Body.Fresh})
 	})
-	post(r, group, path+"/plan", "Say what a start would start, and begin nothing", func(ctx context.Context, i *struct {
+	post(r, group, path+"/plan", "Preview a start without starting anything", func(ctx context.Context, i *struct {
 		Body struct {
 			Base string `json:"base,omitempty"`
 			New  bool   `json:"new,omitempty"`
@@ -100,7 +100,7 @@ func (r *routes) nodes() {
 	post(r, group, one+"/update", "Apply the edited configuration to a run", func(ctx context.Context, i *struct {
 		RunIn
 		Body struct {
-			Sum string `json:"sum" doc:"Of the configuration whose changes were shown"`
+			Sum string `json:"sum" doc:"Checksum of the configuration whose changes were shown"`
 		}
 	}) (control.Taken, error) {
 		p, err := p.OfRun(ctx, i.ID)
@@ -109,7 +109,7 @@ func (r *routes) nodes() {
 		}
 		return p.UpdateSeen(ctx, i.Body.Sum)
 	})
-	get(r, group, one+"/changelog", "Say in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
+	get(r, group, one+"/changelog", "Summarize in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
 		said, err := p.Changelog(ctx, control.Changelog{Run: i.ID})
 		return text{said}, err
 	})
@@ -128,7 +128,7 @@ func (r *routes) nodes() {
 		return page(all, i.Paging, func(c *control.Collision) string { return c.A + "\x00" + c.B })
 	})
 	r.reviews()
-	get(r, group, one+"/nodes/{node}", "Show all that is known of a node", func(ctx context.Context, i *NodeIn) (*control.Inspection, error) {
+	get(r, group, one+"/nodes/{node}", "Show all details of a node", func(ctx context.Context, i *NodeIn) (*control.Inspection, error) {
 		found, err := p.Named(ctx, i.ID)
 		if err != nil {
 			return nil, err
@@ -153,12 +153,12 @@ func (r *routes) nodes() {
 			return p.Diff(ctx, d)
 		})
 	})
-	post(r, group, one+"/nodes/{node}/verify", "Run a node's checks now, in its worktree; this begins it", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+	post(r, group, one+"/nodes/{node}/verify", "Start a node's checks now, in its worktree", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
-		found, err := p.Named(ctx, i.ID) // by its whole id, whatever it was called
+		found, err := p.Named(ctx, i.ID) // by its whole id, whatever the request used
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
@@ -168,7 +168,7 @@ func (r *routes) nodes() {
 			return &all, err
 		})
 	})
-	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+	get(r, group, one+"/nodes/{node}/verify", "Show the status of a node's checks started here", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
 		found, err := p.Named(ctx, i.ID)
 		if err != nil {
 			return Job[[]control.Checked]{}, err
@@ -178,12 +178,11 @@ func (r *routes) nodes() {
 	})
 }
 
-// reviews are what a person decides about the work of nodes, and its way into the
-// branch that the run began from.
+// reviews adds the routes of a person's decisions about nodes' work, and of its merge.
 func (r *routes) reviews() {
 	const group, one = "runs", "/api/runs/{id}"
 	p := r.Project
-	get(r, group, one+"/reviews", "List the work that a run's nodes have finished, with what you decided about it", func(ctx context.Context, i *struct {
+	get(r, group, one+"/reviews", "List the finished work of a run's nodes with your decisions", func(ctx context.Context, i *struct {
 		RunIn
 		Paging
 	}) (List[control.Delivery], error) {
@@ -197,16 +196,16 @@ func (r *routes) reviews() {
 		}
 		return page(all, i.Paging, func(d *control.Delivery) string { return d.Node })
 	})
-	get(r, group, one+"/nodes/{node}/review", "Show the work of a node and what you decided about it", func(ctx context.Context, i *NodeIn) (*control.Delivery, error) {
+	get(r, group, one+"/nodes/{node}/review", "Show the work of a node and your decision", func(ctx context.Context, i *NodeIn) (*control.Delivery, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return nil, err
 		}
 		return p.Delivery(ctx, i.Node)
 	})
-	get(r, group, one+"/nodes/{node}/review/diff", "Show the patch that a decision about a node is about", func(ctx context.Context, i *struct {
+	get(r, group, one+"/nodes/{node}/review/diff", "Show the patch of a node under review", func(ctx context.Context, i *struct {
 		NodeIn
-		File string `query:"file" maxLength:"4096" doc:"Of this file alone"`
+		File string `query:"file" maxLength:"4096" doc:"Only this file"`
 	}) (patch, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
@@ -222,9 +221,9 @@ func (r *routes) reviews() {
 		NodeIn
 		Body struct {
 			Verdict    string `json:"verdict" enum:"approved,dropped,sent back"`
-			Commit     string `json:"commit,omitempty" doc:"That you looked at; empty: what the branch holds now"`
-			Comment    string `json:"comment,omitempty" doc:"Sent back: what is to change"`
-			Downstream bool   `json:"downstream,omitempty" doc:"Sent back: what was built on it runs again as well"`
+			Commit     string `json:"commit,omitempty" doc:"The reviewed commit; empty: the branch's newest"`
+			Comment    string `json:"comment,omitempty" doc:"Sent back: the requested changes"`
+			Downstream bool   `json:"downstream,omitempty" doc:"Sent back: dependents run again too"`
 		}
 	}) (*control.Judged, error) {
 		p, err := p.OfRun(ctx, i.ID)
@@ -234,7 +233,7 @@ func (r *routes) reviews() {
 		b := &i.Body
 		return p.Judge(ctx, control.Judgement{Node: i.Node, Verdict: run.Verdict(b.Verdict), Commit: b.Commit, Comment: b.Comment, Downstream: b.Downstream})
 	})
-	post(r, group, one+"/merge", "Merge the branches of a run, in order, with checks after each; this begins it", func(ctx context.Context, i *struct {
+	post(r, group, one+"/merge", "Start a merge of a run's branches, in order, with checks after each", func(ctx context.Context, i *struct {
 		RunIn
 		Body control.Merge
 	}) (Job[control.Merged], error) {
@@ -252,7 +251,7 @@ func (r *routes) reviews() {
 			return p.Merge(ctx, o)
 		})
 	})
-	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(ctx context.Context, i *RunIn) (Job[control.Merged], error) {
+	get(r, group, one+"/merge", "Show the status of a run's merge started here", func(ctx context.Context, i *RunIn) (Job[control.Merged], error) {
 		found, err := p.Named(ctx, i.ID)
 		if err != nil {
 			return Job[control.Merged]{}, err

@@ -8,18 +8,18 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// knownOrder is a route that changes something, as a palette of commands offers it.
+// knownOrder is a route that changes something, for a command palette.
 type knownOrder struct {
-	ID      string     `json:"id" doc:"As in the document"`
+	ID      string     `json:"id" doc:"Operation id in the OpenAPI document"`
 	Method  string     `json:"method" enum:"POST,PUT,PATCH,DELETE"`
 	Path    string     `json:"path"`
 	Group   string     `json:"group"`
 	Summary string     `json:"summary"`
-	Ends    string     `json:"ends" doc:"What it ends or takes away, and what is kept: whoever gives the order is asked first; empty: nothing"`
-	Takes   []argument `json:"takes" doc:"What it takes, what must be given first"`
+	Ends    string     `json:"ends" doc:"What the command ends or removes, and what is kept; the person must confirm it. Empty: nothing"`
+	Takes   []argument `json:"takes" doc:"Arguments, required ones first"`
 }
 
-// argument is something that an order takes.
+// argument is an argument of a command.
 type argument struct {
 	Name     string   `json:"name"`
 	In       string   `json:"in" enum:"path,query,body"`
@@ -31,7 +31,7 @@ type argument struct {
 	About    string   `json:"about"`
 }
 
-// ends says of each order that ends or takes away something what that is, and what is
+// ends says, for each command that ends or removes something, what that is and what is
 // kept.
 var ends = map[string]string{
 	"DELETE /api/agents/{name}":                 "The agent is ended. Its conversation, its branch and a snapshot of what is not committed are kept.",
@@ -52,7 +52,7 @@ var ends = map[string]string{
 	"POST /api/runs/{id}/nodes/{node}/stop":     "The node's agent is ended and its work is kept. What waits for it is blocked.",
 	"POST /api/runs/{id}/stop":                  "The run's agents are ended, and their work is kept. The run can be resumed.",
 	"POST /api/runs/{id}/update":                "The agents of nodes that the edited configuration no longer has are ended; their branches and worktrees are kept. What else it changes counts from a node's next attempt.",
-	"DELETE /api/schedule/{id}":                 "The entry no longer comes about. What it made is kept.",
+	"DELETE /api/schedule/{id}":                 "The entry no longer fires. Its earlier results are kept.",
 	"DELETE /api/sessions/{name}":               "The session's agents are ended. What they leave is kept.",
 	"POST /api/tasks/{id}/cancel":               "The task's agent is told to stop. What was done is kept.",
 	"POST /api/tasks/{id}/done":                 "The task counts as done whatever its own result is, and is shown as done (override).",

@@ -46,7 +46,7 @@ type alerted struct {
 	Ways []string `json:"ways"`
 }
 
-// maintained is what became of things that were no longer needed.
+// maintained is the result of the maintenance.
 type maintained struct {
 	Items []control.Upkept `json:"items"`
 }
@@ -74,7 +74,7 @@ func (r *routes) organization() {
 		err := p.RemoveSchedule(ctx, i.ID)
 		return done{err == nil}, err
 	})
-	post(r, "schedule", "/api/schedule/{id}/run", "Have an entry come about now, beside its times", func(ctx context.Context, i *entryIn) (schedule.Fired, error) {
+	post(r, "schedule", "/api/schedule/{id}/run", "Fire an entry now, in addition to its times", func(ctx context.Context, i *entryIn) (schedule.Fired, error) {
 		return p.RunSchedule(ctx, i.ID)
 	})
 
@@ -154,7 +154,7 @@ func (r *routes) teams() {
 	post(r, "teams", "/api/teams/plan", "Say what a team would be; nothing is made", func(ctx context.Context, i *struct{ Body teamIn }) (*control.TeamPlan, error) {
 		return p.PlanTeam(ctx, i.Body.order())
 	})
-	post(r, "teams", "/api/teams", "Make a team, or go on with one that was cut off", func(ctx context.Context, i *struct{ Body teamIn }) (*control.TeamReport, error) {
+	post(r, "teams", "/api/teams", "Create a team, or continue an interrupted creation", func(ctx context.Context, i *struct{ Body teamIn }) (*control.TeamReport, error) {
 		plan, err := p.PlanTeam(ctx, i.Body.order())
 		if err != nil {
 			return nil, err
@@ -186,7 +186,7 @@ func (r *routes) recovery() {
 		do            func(context.Context, func(string)) (*control.Recovery, error)
 	}{
 		{"preview", "Check the project's health and say what a recovery would do; this begins it", func(ctx context.Context, _ func(string)) (*control.Recovery, error) { return p.PreviewRecovery(ctx) }},
-		{"now", "Begin a recovery, or go on with one; this begins it", p.RecoverNow},
+		{"now", "Start or continue a recovery", p.RecoverNow},
 		{"undo", "Bring the tree back to where the newest rollback found it; this begins it", p.UndoRecovery},
 	} {
 		path := "/api/recover/" + o.name

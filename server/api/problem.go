@@ -14,13 +14,13 @@ import (
 	"cmux/dag"
 )
 
-// Problem is an error as it is answered (RFC 9457), with the way out of it.
+// Problem is an error as an answer (RFC 9457), with a hint.
 type Problem struct {
 	Title  string              `json:"title" doc:"The status in words"`
 	Status int                 `json:"status" doc:"The HTTP status"`
 	Detail string              `json:"detail" doc:"What happened"`
-	Try    string              `json:"try,omitempty" doc:"What to do next, as the command line says it"`
-	Errors []*huma.ErrorDetail `json:"errors,omitempty" doc:"What is wrong with the request, each with its place"`
+	Try    string              `json:"try,omitempty" doc:"What to do next, as a command"`
+	Errors []*huma.ErrorDetail `json:"errors,omitempty" doc:"Faults of the request, each with its location"`
 }
 
 func (p *Problem) Error() string  { return p.Detail }
@@ -29,7 +29,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType makes the answer a problem.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// What huma itself finds wrong with a request is answered in the same shape.
+// Errors that huma finds in a request get the same format.
 func init() {
 	huma.DefaultArrayNullable = false // see Full
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
@@ -38,7 +38,7 @@ func init() {
 			var d huma.ErrorDetailer
 			if errors.As(err, &d) {
 				detail := *d.ErrorDetail()
-				detail.Value = nil // it may be long, and is known to who sent it
+				detail.Value = nil // it may be long, and the client knows it
 				p.Errors = append(p.Errors, &detail)
 			} else if err != nil {
 				p.Errors = append(p.Errors, &huma.ErrorDetail{Message: err.Error()})
@@ -48,7 +48,7 @@ func init() {
 	}
 }
 
-// problem is the answer to an error of package control.
+// problem converts an error of package control.
 func (r *routes) problem(ctx context.Context, op *huma.Operation, err error) error {
 	var own huma.StatusError
 	if errors.As(err, &own) {
@@ -62,7 +62,7 @@ func (r *routes) problem(ctx context.Context, op *huma.Operation, err error) err
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: text, Try: try}
 }
 
-// statusOf is the status that an error stands for.
+// statusOf returns the HTTP status of an error.
 func statusOf(op *huma.Operation, err error) int {
 	var (
 		faults dag.Faults
@@ -80,7 +80,7 @@ func statusOf(op *huma.Operation, err error) int {
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout
 	case op.Method != http.MethodGet, errors.As(err, &hint):
-		return http.StatusConflict // it cannot be done as things stand
+		return http.StatusConflict // not possible in the current state
 	}
 	return http.StatusInternalServerError
 }

@@ -62,7 +62,7 @@ func TestTasks(t *testing.T) {
 		says                 string
 	}{
 		{"GET", "/api/tasks/T-999", "", 404, "cmux tasks list"},
-		{"GET", "/api/tasks?cursor=nonsense", "", 400, "the cursor is none"},
+		{"GET", "/api/tasks?cursor=nonsense", "", 400, "the cursor does not belong"},
 		{"GET", "/api/tasks?limit=0", "", 422, "limit"},
 		{"GET", "/api/tasks?nonsense=1", "", 422, "nonsense"},
 		{"POST", "/api/tasks", `{"title":""}`, 400, "title"},
@@ -316,7 +316,7 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("unsigned: %d %s", code, text)
 	}
 	if code, _ := w.ask("POST", "/api/webhooks/..", body, good...); code == 200 {
-		t.Error("a source that is none")
+		t.Error("an invalid source")
 	}
 	if count() != 1 {
 		t.Errorf("%d were taken", count())

@@ -9,7 +9,7 @@ import (
 )
 
 type RunIn struct {
-	ID string `path:"id" maxLength:"100" doc:"Id of a run, or a part of it that no other run's has"`
+	ID string `path:"id" maxLength:"100" doc:"Id of a run, or a unique part of it"`
 }
 
 type NodeIn struct {
@@ -17,18 +17,18 @@ type NodeIn struct {
 	Node string `path:"node" maxLength:"200" doc:"Name of a node"`
 }
 
-// runs are the graphs of agents that were started.
+// runs adds the routes of runs.
 func (r *routes) runs() {
 	const group, path, one = "runs", "/api/runs", "/api/runs/{id}"
 	p := r.Project
 	get(r, group, path, "List runs, newest first", func(ctx context.Context, i *struct{ Paging }) (List[control.PastRun], error) {
-		all, _, err := p.Runs(ctx) // what is damaged, cmux doctor says
+		all, _, err := p.Runs(ctx) // cmux doctor reports damaged ones
 		if err != nil {
 			return List[control.PastRun]{}, err
 		}
 		return page(all, i.Paging, func(r *control.PastRun) string { return r.ID })
 	})
-	get(r, group, one, "Show how a run stands", func(ctx context.Context, i *RunIn) (control.Report, error) {
+	get(r, group, one, "Show the status of a run", func(ctx context.Context, i *RunIn) (control.Report, error) {
 		found, err := p.Named(ctx, i.ID)
 		if err != nil {
 			return control.Report{}, err
@@ -61,16 +61,16 @@ func (r *routes) runs() {
 	order(r, one+"/nodes/{node}/approve", "Open a gate", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
 		return p.Approve(ctx, control.Decision{Node: node})
 	})
-	order(r, one+"/nodes/{node}/override", "Call a node done, whatever it says itself", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
+	order(r, one+"/nodes/{node}/override", "Override a node: it counts as done, whatever its own result", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
 		return p.Override(ctx, control.Decision{Node: node})
 	})
-	order(r, one+"/nodes/{node}/release", "Give a node's agent back that was taken over", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
+	order(r, one+"/nodes/{node}/release", "Release a node's agent from a takeover", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
 		return p.Release(ctx, control.Decision{Node: node})
 	})
 	order(r, one+"/nodes/{node}/stop", "Cancel a node", func(ctx context.Context, p *control.Project, node string) (control.Cancelled, error) {
 		return p.Cancel(ctx, node)
 	})
-	post(r, group, one+"/nodes/{node}/answer", "Answer the question of a node's agent, or tell it something", func(ctx context.Context, i *struct {
+	post(r, group, one+"/nodes/{node}/answer", "Answer the question of a node's agent, or send it a text", func(ctx context.Context, i *struct {
 		NodeIn
 		Body answer
 	}) (control.Answered, error) {
@@ -80,11 +80,11 @@ func (r *routes) runs() {
 		}
 		return p.Answer(ctx, control.Answer{Node: i.Node, Text: i.Body.Text, Question: i.Body.Question})
 	})
-	post(r, group, one+"/nodes/{node}/retry", "Run a node again, and what it blocked after it", func(ctx context.Context, i *struct {
+	post(r, group, one+"/nodes/{node}/retry", "Retry a node, and the nodes that it blocked", func(ctx context.Context, i *struct {
 		NodeIn
 		Body struct {
-			Downstream bool `json:"downstream,omitempty" doc:"Also what succeeded after it"`
-			Fresh      bool `json:"fresh,omitempty" doc:"Its work is saved, and it starts from the base"`
+			Downstream bool `json:"downstream,omitempty" doc:"Also dependents that succeeded"`
+			Fresh      bool `json:"fresh,omitempty" doc:"Save its work and start from the base"`
 		}
 	}) (*control.Retried, error) {
 		p, err := p.OfRun(ctx, i.ID)
@@ -95,7 +95,7 @@ func (r *routes) runs() {
 	})
 }
 
-// order adds a route for an order about a node.
+// order adds a route for a command about a node.
 func order[O any](r *routes, path, summary string, f func(context.Context, *control.Project, string) (O, error)) {
 	post(r, "runs", path, summary, func(ctx context.Context, i *NodeIn) (O, error) {
 		p, err := r.Project.OfRun(ctx, i.ID)
@@ -107,8 +107,8 @@ func order[O any](r *routes, path, summary string, f func(context.Context, *cont
 	})
 }
 
-// answer is what a person says to an agent.
+// answer is a person's text for an agent.
 type answer struct {
 	Text     string  `json:"text" minLength:"1"`
-	Question *string `json:"question,omitempty" maxLength:"64" doc:"Id of the question that this answers; refused with 409 where something else is asked by now. Empty: it asked nothing. Absent: whatever it asks"`
+	Question *string `json:"question,omitempty" maxLength:"64" doc:"Id of the question that this answers; refused with 409 if the open question is another one. Empty: no question is open. Absent: any question"`
 }

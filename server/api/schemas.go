@@ -11,7 +11,7 @@ import (
 	"cmux/dag"
 )
 
-// label is a dag.Label as it is written.
+// label is a dag.Label in JSON.
 type label struct {
 	State  dag.NodeState `json:"state"`
 	Reason dag.Reason    `json:"reason"`
@@ -22,8 +22,8 @@ type label struct {
 	Open   bool          `json:"open"`
 }
 
-// schemas is where the types of the document are kept. Those of package control
-// and of this one have their own names, others that of their package before it.
+// schemas is the registry of the document's types. Types of package control and of this one
+// keep their names; others get their package's name in front.
 func schemas() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", typeName)
 	r.RegisterTypeAlias(reflect.TypeFor[dag.Label](), reflect.TypeFor[label]())
@@ -31,7 +31,7 @@ func schemas() huma.Registry {
 	return r
 }
 
-// typeName is the name of a type in the document.
+// typeName returns the name of a type in the document.
 func typeName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -49,8 +49,7 @@ func typeName(t reflect.Type, hint string) string {
 	return room + name
 }
 
-// cutTag is the name of a field in JSON, and whether it is left out when it holds
-// nothing.
+// cutTag returns the name of a field in JSON, and whether it is left out when empty.
 func cutTag(f reflect.StructField) (name string, omitted, ok bool) {
 	name, rest, ok := strings.Cut(f.Tag.Get("json"), ",")
 	return name, strings.Contains(rest, "omit"), ok

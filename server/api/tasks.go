@@ -19,15 +19,15 @@ type reasonIn struct {
 	}
 }
 
-// tasks are pieces of work for the standing agents.
+// tasks adds the routes of tasks for standing agents.
 func (r *routes) tasks() {
 	const group, path, one = "tasks", "/api/tasks", "/api/tasks/{id}"
 	p := r.Project
 	get(r, group, path, "List tasks, the most urgent first", func(_ context.Context, i *struct {
 		Paging
-		All     bool   `query:"all" doc:"Also those that are over"`
+		All     bool   `query:"all" doc:"Also finished and cancelled tasks"`
 		Backlog bool   `query:"backlog" doc:"The backlog instead"`
-		Agent   string `query:"agent" doc:"Those that are assigned to it"`
+		Agent   string `query:"agent" doc:"Only tasks assigned to this agent"`
 	}) (List[control.TaskView], error) {
 		all, err := p.Tasks(control.TaskQuery{All: i.All, Backlog: i.Backlog, Agent: i.Agent})
 		if err != nil {
@@ -60,7 +60,7 @@ func (r *routes) tasks() {
 	post(r, group, one+"/cancel", "Cancel a task", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
 		return p.MoveTask(ctx, i.ID, task.Cancelled, i.Body.Reason)
 	})
-	post(r, group, one+"/pause", "Put a task back until it is assigned again", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
+	post(r, group, one+"/pause", "Pause a task until it is assigned again", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
 		return p.MoveTask(ctx, i.ID, task.Paused, i.Body.Reason)
 	})
 	post(r, group, one+"/priority", "Change the priority of a task", func(ctx context.Context, i *struct {
@@ -74,14 +74,14 @@ func (r *routes) tasks() {
 	post(r, group, one+"/done", "Call a task done, whatever its own result is", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
 		return p.OverrideTask(ctx, i.ID, i.Body.Reason)
 	})
-	post(r, group, path+"/merge", "Bring the work of finished tasks into the integration branch; this begins it", func(_ context.Context, i *struct{ Body control.MergeTasks }) (Job[control.MergedTasks], error) {
+	post(r, group, path+"/merge", "Start a merge of finished tasks into the integration branch", func(_ context.Context, i *struct{ Body control.MergeTasks }) (Job[control.MergedTasks], error) {
 		return r.taskMerge.begin(r, path+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*control.MergedTasks, error) {
 			o := i.Body
 			o.Output, o.Begun = output, begun
 			return p.MergeTasks(ctx, o)
 		})
 	})
-	get(r, group, path+"/merge", "Show how the merge of tasks stands, or the last one ended", func(context.Context, *in) (Job[control.MergedTasks], error) {
+	get(r, group, path+"/merge", "Show the status of the current or last merge of tasks", func(context.Context, *in) (Job[control.MergedTasks], error) {
 		return stood(r, path+"/merge", r.taskMerge.look()), nil
 	})
 	post(r, group, one+"/take", "Take a task out of the backlog", func(ctx context.Context, i *TaskIn) (control.TaskView, error) {

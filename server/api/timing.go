@@ -9,9 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// timed has each answer say how long the server worked at it, in the header
-// Server-Timing. A page asks less often for what is costly, and cannot tell from
-// its own wait whether the server or the page itself was busy.
+// timed adds to each answer how long the server worked, in the header Server-Timing. A page
+// requests expensive routes less often, and cannot tell from its own wait whether the
+// server or the page was busy.
 func timed(ctx huma.Context, next func(huma.Context)) {
 	w := &waited{}
 	next(&timing{request: huma.WithValue(ctx, waitedKey{}, w), began: time.Now(), waited: w})
@@ -19,26 +19,26 @@ func timed(ctx huma.Context, next func(huma.Context)) {
 
 type waitedKey struct{}
 
-// waited is how long a request waited for the work of others.
+// waited is how long a request waited for other requests.
 type waited struct{ atomic.Int64 } // nanoseconds
 
-// waitedSince says that a request worked at nothing since then, but for own.
+// waitedSince adds the time since a moment, except own, as waiting.
 func waitedSince(ctx context.Context, then time.Time, own time.Duration) {
 	if w, ok := ctx.Value(waitedKey{}).(*waited); ok {
 		w.Add(int64(time.Since(then) - own))
 	}
 }
 
-type request = huma.Context // under a name that no method of it has
+type request = huma.Context // a name that no method of it has
 
-// timing is the context of a request that is timed.
+// timing is the context of a timed request.
 type timing struct {
 	request
 	began  time.Time
 	waited *waited
 }
 
-// Unwrap is for what needs the context below.
+// Unwrap returns the context below.
 func (t *timing) Unwrap() huma.Context { return t.request }
 
 func (t *timing) SetStatus(code int) {

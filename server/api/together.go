@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// together makes one answer for all who ask at a time: ten pages hear of an
-// event and ask the same. Who asks while one is made gets the next, as that one
-// may hold less than what made them ask. What they get they share: nobody may
-// change it.
+// together computes one answer for all concurrent callers: ten pages get an event and
+// request the same. A caller that arrives during a computation gets the next one, because
+// the current one may be older than its event. Callers share the answer and must not change
+// it.
 type together[T any] struct {
 	mu   sync.Mutex
-	now  *shared[T] // being made, or made last; nil: none was
-	next *shared[T] // to be made after it; nil: nobody waits
+	now  *shared[T] // current or last; nil: none
+	next *shared[T] // after it; nil: nobody waits
 }
 
 type shared[T any] struct {
-	done  chan struct{} // closed once it is there
-	valid bool          // false: whoever made it gave up
-	took  time.Duration // by whoever made it
+	done  chan struct{} // closed when it is ready
+	valid bool          // false: the computing caller gave up
+	took  time.Duration // time of the computation
 	value T
 	err   error
 }
 
-// ask returns what f returns, called after ask was. What it costs those who wait
-// is what f took, without the waiting.
+// ask returns a result of f from after the call. own is the time of f, without waiting.
 func (t *together[T]) ask(ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	began := time.Now()
 	for {
@@ -55,9 +54,9 @@ func (t *together[T]) ask(ctx context.Context, f func(context.Context) (T, error
 	}
 }
 
-// make makes a after the one before it.
+// make computes a after the previous one.
 func (t *together[T]) make(ctx context.Context, a, before *shared[T], f func(context.Context) (T, error)) (T, error) {
-	defer close(a.done) // also where f panics: the others ask again
+	defer close(a.done) // also if f panics: the others try again
 	if before != nil {
 		select {
 		case <-before.done:

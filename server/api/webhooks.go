@@ -32,38 +32,38 @@ type webhookIn struct {
 	RawBody   []byte `contentType:"application/json"`
 }
 
-// webhookSecret is what a source of webhooks is set up with.
+// webhookSecret is the secret for a source of webhooks.
 type webhookSecret struct {
 	URL    string `json:"url"`
 	Secret string `json:"secret" doc:"As the Standard Webhooks have it: whsec_ and base64"`
 }
 
-// webhooks are what other programs may send, and how they know the server.
+// webhooks adds the routes for other programs.
 func (r *routes) webhooks() {
 	const group, path = "webhooks", "/api/webhooks"
-	get(r, group, endpoint.HealthPath, "Say which server this is", func(_ context.Context, i *healthIn) (endpoint.Identity, error) {
+	get(r, group, endpoint.HealthPath, "Identify the server", func(_ context.Context, i *healthIn) (endpoint.Identity, error) {
 		id := endpoint.Identity{API: endpoint.Healthy, Project: r.Place.Project, Instance: r.Place.Instance}
 		if i.Challenge != "" {
 			id.Proof = endpoint.Prove(r.Token, i.Challenge, r.Place.Port)
 		}
 		return id, nil
 	}, open)
-	get(r, group, path+"/{source}/secret", "Show what a source signs its webhooks with", func(_ context.Context, i *SourceIn) (webhookSecret, error) {
+	get(r, group, path+"/{source}/secret", "Show the secret with which a source signs its webhooks", func(_ context.Context, i *SourceIn) (webhookSecret, error) {
 		return webhookSecret{r.Place.URL() + path + "/" + i.Source, r.Keys.WebhookSecret(i.Source)}, nil
 	})
-	post(r, group, path+"/{source}", "Take a signed webhook, which becomes a message to the supervisor", func(ctx context.Context, i *webhookIn) (control.Sent, error) {
+	post(r, group, path+"/{source}", "Receive a signed webhook and send it to the supervisor as a message", func(ctx context.Context, i *webhookIn) (control.Sent, error) {
 		err := r.Keys.CheckWebhook(i.Source, i.ID, i.Timestamp, i.Signature, i.RawBody)
 		if errors.Is(err, login.ErrOld) || errors.Is(err, login.ErrSignature) {
 			return control.Sent{}, huma.NewError(http.StatusUnauthorized, err.Error())
 		}
 		return r.Project.TakeWebhook(ctx, control.Webhook{Source: i.Source, ID: i.ID, Event: eventOf(i.RawBody), Body: strings.ToValidUTF8(string(i.RawBody), "\ufffd")})
-	}, open, func(op *huma.Operation) { op.SkipValidateBody = true }) // whatever it is, it is a text for the supervisor
+	}, open, func(op *huma.Operation) { op.SkipValidateBody = true }) // any body is text for the supervisor
 }
 
-// maxEvent bounds what a webhook says of itself in a subject.
+// maxEvent bounds the event name of a webhook in a subject.
 const maxEvent = 100
 
-// eventOf is what a webhook says that happened, in a line; empty: it does not.
+// eventOf returns the event that a webhook names, as one line; empty: none.
 func eventOf(body []byte) string {
 	var said struct{ Type, Event, Action string }
 	_ = json.Unmarshal(body, &said)

@@ -9,7 +9,7 @@ import (
 	"cmux/server/store"
 )
 
-// Said is one thing of a conversation: what was told, thought, said or done.
+// Said is one entry of a conversation: a prompt, a thought, a text or an action.
 type Said struct {
 	Seq int64 `json:"seq" doc:"Its number in the log of events, as frames of the websocket have it"`
 	event.Event
@@ -18,35 +18,35 @@ type Said struct {
 // conversation is a page of a conversation.
 type conversation struct {
 	List[Said]
-	Head store.Position `json:"head" doc:"The newest event; to hear of those behind it, say so to /api/ws"`
+	Head store.Position `json:"head" doc:"The newest event; send this position to /api/ws to receive later ones"`
 }
 
-// SaidIn says which part of a conversation is asked for.
+// SaidIn selects a part of a conversation.
 type SaidIn struct {
 	Paging
-	Attempt int   `query:"attempt" minimum:"0" doc:"Of this attempt alone (of a standing agent: of its life with this number); 0: of all"`
-	After   int64 `query:"after" minimum:"0" doc:"What is behind this seq, the oldest first"`
+	Attempt int   `query:"attempt" minimum:"0" doc:"Only this attempt (of a standing agent: this life); 0: all"`
+	After   int64 `query:"after" minimum:"0" doc:"Entries after this seq, the oldest first"`
 }
 
-// WorkIn says which state of a work is asked for.
+// WorkIn selects a state of the work.
 type WorkIn struct {
-	Committed bool `query:"committed" doc:"Only what is committed, though a worktree is there with more"`
+	Committed bool `query:"committed" doc:"Only committed changes, even if the worktree has more"`
 }
 
 // FileIn names a file of a work.
 type FileIn struct {
 	WorkIn
-	Path string `query:"path" required:"true" minLength:"1" maxLength:"4096" doc:"As the list of changes has it"`
+	Path string `query:"path" required:"true" minLength:"1" maxLength:"4096" doc:"As in the list of changes"`
 	Was  string `query:"was" maxLength:"4096" doc:"Its path before, where it was renamed"`
 }
 
-// PartIn says where a part of a log begins.
+// PartIn selects a part of a log.
 type PartIn struct {
-	From   int64 `query:"from" minimum:"-1" default:"-1" doc:"Where it begins, in bytes: next of the part before; -1: the end of the log"`
-	Before int64 `query:"before" minimum:"0" doc:"Where it ends at the latest: from of the part behind; 0: the end of the log"`
+	From   int64 `query:"from" minimum:"-1" default:"-1" doc:"Offset in bytes: next of the previous part; -1: the end of the log"`
+	Before int64 `query:"before" minimum:"0" doc:"Latest end in bytes: from of the following part; 0: the end of the log"`
 }
 
-// work is what nodes, tasks and standing agents did, as it is looked at closely.
+// work adds the routes of the work of nodes, tasks and standing agents.
 func (r *routes) work() {
 	const node, one, agent = "/api/runs/{id}/nodes/{node}", "/api/tasks/{id}", "/api/agents/{name}"
 	p := r.Project
@@ -62,7 +62,7 @@ func (r *routes) work() {
 	}) (*control.FilePair, error) {
 		return p.NodeFile(ctx, i.ID, i.Node, i.Path, i.Was, i.Committed)
 	})
-	post(r, "runs", node+"/comments", "Give comments on a node's changes back to its agent, as one message", func(ctx context.Context, i *struct {
+	post(r, "runs", node+"/comments", "Send comments on a node's changes to its agent, as one message", func(ctx context.Context, i *struct {
 		NodeIn
 		Body control.Comments
 	}) (*control.Commented, error) {
@@ -82,7 +82,7 @@ func (r *routes) work() {
 		}
 		return r.said(ctx, "run:"+found.Plan.ID+"/"+i.Node, i.SaidIn)
 	})
-	get(r, "runs", node+"/prompt", "Show what an attempt of a node was told first", func(ctx context.Context, i *struct {
+	get(r, "runs", node+"/prompt", "Show the prompt of an attempt", func(ctx context.Context, i *struct {
 		NodeIn
 		Attempt int `query:"attempt" minimum:"0" doc:"0: the newest"`
 	}) (*control.Prompt, error) {
@@ -94,7 +94,7 @@ func (r *routes) work() {
 	}) (*control.LogPart, error) {
 		return p.NodeLogPart(ctx, i.ID, i.Node, i.From, i.Before)
 	})
-	get(r, "tasks", one+"/files", "List the files that a task's worker has changed for it", func(ctx context.Context, i *struct {
+	get(r, "tasks", one+"/files", "List the files changed for a task", func(ctx context.Context, i *struct {
 		TaskIn
 		WorkIn
 	}) (*control.Changes, error) {
@@ -106,7 +106,7 @@ func (r *routes) work() {
 	}) (*control.FilePair, error) {
 		return p.TaskFile(ctx, i.ID, i.Path, i.Was, i.Committed)
 	})
-	post(r, "tasks", one+"/comments", "Give comments on a task's changes back to its agent, as one message or, when it is over, as another task", func(ctx context.Context, i *struct {
+	post(r, "tasks", one+"/comments", "Send comments on a task's changes to its agent, as one message or, if the task is over, as a new task", func(ctx context.Context, i *struct {
 		TaskIn
 		Body control.Comments
 	}) (*control.Commented, error) {
@@ -130,7 +130,7 @@ func (r *routes) work() {
 	})
 }
 
-// said is a page of the conversation that a source of events is.
+// said returns a page of the conversation of a source of events.
 func (r *routes) said(ctx context.Context, source string, i SaidIn) (conversation, error) {
 	l, err := r.eventList(ctx, i.Paging, store.Filter{Source: source, Attempt: i.Attempt, After: i.After})
 	c := conversation{List[Said]{Items: []Said{}, Next: l.Next}, l.Head}

@@ -1,11 +1,11 @@
-// Package changes says which routes of the API answer differently since files of the
-// project changed that are not in the log of events: the state of runs, the schedule,
-// locks, configurations and the like. A route stands for all that begin so, and one
-// with $ at its end for itself alone.
+// Package changes reports which routes of the API answer differently because files of the
+// project changed that are not in the event log: the state of runs, the schedule, locks,
+// configurations and others. A route stands for all that begin with it; a route with $ at
+// its end stands for itself only.
 //
-// It says so soon after, and now and then too much: who hears it asks again. Where a
-// file system tells nothing, it says all routes every few seconds while something
-// changes there.
+// Reports come soon after a change and sometimes without one: the receiver requests the
+// routes again. If a file system has no notifications, the package reports all routes every
+// few seconds while something changes there.
 package changes
 
 import (
@@ -24,13 +24,13 @@ import (
 	"cmux/signals"
 )
 
-// All are the beginnings of the routes that are told of.
+// All returns the prefixes of all routes that are reported.
 func All() []string {
 	return []string{"/api/runs", "/api/graph", "/api/config", "/api/schedule", "/api/locks", "/api/alert", "/api/recover", "/api/memory", "/api/prefs",
 		"/api/filesystem", "/api/journal", "/api/limits", "/api/tasks/merge", "/api/needs", "/api/doctor", "/api/onboarding"}
 }
 
-// files are the routes that are about files, by their path from the project's root.
+// files maps files, by their path from the project's root, to the routes about them.
 func files() map[string][]string {
 	in := func(name string) string { return filepath.Join(signals.Folder, name) }
 	return map[string][]string{
@@ -47,8 +47,8 @@ func files() map[string][]string {
 	}
 }
 
-// Routes are the beginnings of the routes that answer differently since these files
-// changed, whose paths are absolute; none: nothing here is about them.
+// Routes returns the prefixes of the routes that changed with these files, whose paths are
+// absolute; none: no route depends on them.
 func Routes(root string, paths []string) (all []string) {
 	about := files()
 	for _, path := range paths {
@@ -62,7 +62,7 @@ func Routes(root string, paths []string) (all []string) {
 		case len(routes) > 0:
 		case len(parts) == 4 && parts[0] == signals.Folder && parts[1] == "runs": // records and requests of a run
 			if strings.HasPrefix(parts[3], "records") || strings.HasPrefix(parts[3], "plan") {
-				// Of that run: others, past ones most of all, are as they were.
+				// Only of that run: other runs, especially past ones, have not changed.
 				routes = append(ofRun(parts[2]), "/api/limits")
 			}
 		case len(parts) > 2 && parts[0] == signals.Folder && parts[1] == "journal":
@@ -76,18 +76,17 @@ func Routes(root string, paths []string) (all []string) {
 	return slices.Compact(all)
 }
 
-// ofRun are the routes that answer differently since a run stands otherwise.
+// ofRun returns the routes that depend on a run's state.
 func ofRun(id string) []string {
 	return []string{"/api/runs$", "/api/runs/" + id, "/api/runs/compare", "/api/needs"}
 }
 
-// Follow tells which routes answer differently as files of the project change, until
-// ctx ends.
+// Follow reports changed routes as files of the project change, until ctx ends.
 func Follow(ctx context.Context, root string, tell func(routes ...string)) {
 	f := &follower{root: root, runs: filepath.Dir(run.Dir(root, "any")), tell: tell}
 	for first := true; ctx.Err() == nil; first = false {
 		if !first {
-			tell("/api/runs", "/api/needs") // there are other runs than before
+			tell("/api/runs", "/api/needs") // a new run exists
 		}
 		f.follow(ctx, first)
 	}
@@ -96,11 +95,11 @@ func Follow(ctx context.Context, root string, tell func(routes ...string)) {
 type follower struct {
 	root  string
 	runs  string   // the folder of the runs
-	begun []string // folders of runs that were made meanwhile
+	begun []string // folders of runs created since
 	tell  func(routes ...string)
 }
 
-// follow is Follow until there are other runs.
+// follow is Follow until a new run exists.
 func (f *follower) follow(ctx context.Context, first bool) {
 	folder := run.Folder(f.root)
 	followed := f.folders()
@@ -109,7 +108,7 @@ func (f *follower) follow(ctx context.Context, first bool) {
 	defer cancel()
 	w := signals.Watch(ctx, dirs...)
 	defer w.Close()
-	told := first // its first word asks for a look at everything, which nobody needs at the start
+	told := first // the first notice asks for a rescan, which nobody needs at the start
 	locks := runners{paths: f.locks()}
 	locks.look()
 	for {
@@ -133,7 +132,7 @@ func (f *follower) follow(ctx context.Context, first bool) {
 		if routes := Routes(f.root, n.Files); len(routes) > 0 {
 			f.tell(routes...)
 		}
-		other := n.Rescan // what was before the watch stood
+		other := n.Rescan // changes from before the watch began
 		for _, path := range n.Files {
 			switch {
 			case path == run.OwnersPath(f.root):
@@ -148,7 +147,7 @@ func (f *follower) follow(ctx context.Context, first bool) {
 	}
 }
 
-// locks are where the runners of the newest runs hold their locks, by the run's id.
+// locks returns the runners' lock files of the newest runs, by run id.
 func (f *follower) locks() map[string]string {
 	paths := make(map[string]string)
 	if owners, err := run.Owners(f.root); err == nil {
@@ -159,18 +158,17 @@ func (f *follower) locks() map[string]string {
 	return paths
 }
 
-// runners are who carries runs. That one begins is among its records, and that it has
-// gone is in no file: its lock is free.
+// runners tracks the runners of runs. A record shows that a runner starts; only its free
+// lock shows that it has gone.
 type runners struct {
-	paths map[string]string // of their locks, by the run's id
+	paths map[string]string // of their locks, by run id
 	held  map[string]bool
 }
 
-// runnerEvery is how often it is looked whether a runner is still there.
+// runnerEvery is the interval of checks whether a runner still lives.
 const runnerEvery = time.Second
 
-// look are the ids of the runs that have a runner now and had none, or the other way
-// round.
+// look returns the ids of the runs whose runner has started or ended since the last look.
 func (r *runners) look() (other []string) {
 	now := make(map[string]bool)
 	for id, path := range r.paths {
@@ -185,7 +183,7 @@ func (r *runners) look() (other []string) {
 	return other
 }
 
-// soon is when it is to be looked again; never, where no runner is.
+// soon returns when to look again; never, if there is no runner.
 func (r *runners) soon() <-chan time.Time {
 	if len(r.held) == 0 {
 		return nil
@@ -193,8 +191,8 @@ func (r *runners) soon() <-chan time.Time {
 	return time.After(runnerEvery)
 }
 
-// begin finds the folders of runs that are being made: one that was made while
-// nobody watched counts as a run only later, which no file of a watched folder tells.
+// begin finds the folders of runs being created. A run created while nobody watched counts
+// as a run only later, and no watched file shows that.
 func (f *follower) begin() {
 	entries, err := signals.ReadDir(f.runs)
 	if err != nil {
@@ -212,9 +210,8 @@ func (f *follower) begin() {
 	}
 }
 
-// folders are those of the newest run of each session, and of each run that was made
-// meanwhile: its folder is made before it counts as a run. What is wrong with a run is
-// said by whoever reads it for a person.
+// folders returns the folders of the newest run of each session, and of runs created since:
+// a folder exists before it counts as a run. Faults of a run are reported elsewhere.
 func (f *follower) folders() []string {
 	f.begun = slices.DeleteFunc(f.begun, func(dir string) bool {
 		_, err := os.Lstat(dir)

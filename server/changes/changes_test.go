@@ -36,8 +36,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Each route that a file is about is among those that a client asks anew which was
-// away.
+// The route of every file is among the routes that a reconnected client requests again.
 func TestAll(t *testing.T) {
 	for path, routes := range files() {
 		for _, r := range routes {
@@ -72,7 +71,8 @@ func TestFollow(t *testing.T) {
 	})
 	defer tasks.Wait()
 	defer cancel()
-	// Written again until it is heard of: nobody says when the watch stands.
+	// Repeat the write until it is noticed, because nothing reports when the watch has
+	// begun.
 	heard := func(name, route string) {
 		t.Helper()
 		for {

@@ -1,8 +1,7 @@
-// Package health has a project looked at for as long as its server runs: whether it
-// is healthy, and what a recovery does next. What is looked at, when, and what is
-// done about it is decided below, in agents/control and agents/org/recovery; this is the
-// clock. One look is over before the next begins, and the end of the server breaks
-// one off: the next server goes on with it.
+// Package health runs the checks of a project's health and the steps of a recovery as long
+// as its server runs. agents/control and agents/org/recovery decide what to check and do;
+// this package only calls them. Checks do not overlap. The end of the server interrupts a
+// check, and the next server continues.
 package health
 
 import (
@@ -12,14 +11,13 @@ import (
 	"github.com/charmbracelet/log"
 )
 
-// idle is how long it takes at most to notice that there is something to look at: a
-// command, a merge, a clock that was set back, or that a look that could not be made
-// can be made again.
+// idle is the longest time until a change is noticed: a command, a merge, a clock that was
+// set back, or a check that has become possible.
 const idle = 10 * time.Second
 
-// Loop looks until ctx ends. look does what is due and says when it is to be called
-// again; zero: there is nothing to look at. merged gets something when there may have
-// been a merge, which is looked at at once; it may be nil.
+// Loop runs until ctx ends. look does what is due and returns when to call it again; zero:
+// there is nothing to check. merged receives when there may have been a merge, which is
+// checked at once; it may be nil.
 func Loop(ctx context.Context, look func(context.Context) (time.Time, error), merged <-chan struct{}, now func() time.Time, logger *log.Logger) {
 	said := ""
 	for ctx.Err() == nil {

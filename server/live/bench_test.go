@@ -81,8 +81,8 @@ func (s *site) write(many int) {
 	}
 }
 
-// client counts what it is told of, and says from where on again when it is behind,
-// as a dashboard does.
+// client counts the messages that it gets, and asks again when it is behind, as a dashboard
+// does.
 func (s *site) client(ctx context.Context, got *atomic.Int64) error {
 	conn, _, err := websocket.Dial(ctx, s.url, nil)
 	if err != nil {

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// pingEvery is how often a client is asked whether it is there.
+	// pingEvery is the interval of pings to a client.
 	pingEvery = 30 * time.Second
-	// writePatience bounds the wait for a client to take a message, or to answer.
+	// writePatience bounds the wait for a client to accept a message, or to answer.
 	writePatience = 20 * time.Second
 	// A client may send so many messages in so long.
 	maxSent    = 100
 	sentWithin = 10 * time.Second
 )
 
-// ask is what a client says: where it wants to be told from.
+// ask is a client's message: the position from which it wants events.
 type ask struct {
 	Type  string `json:"type"`  // from
-	Epoch string `json:"epoch"` // of the last event that it saw; empty: it wants what is new alone
+	Epoch string `json:"epoch"` // of the last event that it has; empty: only new events
 	Seq   int64  `json:"seq"`
 }
 
-// client is a client at work. What waits for it is kept under its lock.
+// client is a connected client. Its queue is protected by its lock.
 type client struct {
 	hub  *Hub
 	conn *websocket.Conn
 	asks chan struct{} // has room for one: there is an ask
 
 	mu      sync.Mutex
-	asked   *ask // the newest that nobody has taken yet
+	asked   *ask // the newest that was not taken
 	queue   []message
 	waiting int // events in it
 	behind  bool
@@ -46,8 +46,8 @@ type client struct {
 	sent    int64         // seq of the last event that it was sent
 }
 
-// push has a message wait for the client. It reports false when too much does: it
-// is told so behind what waits, and nothing more comes until it asks anew.
+// push queues a message for the client. If too much waits, push returns false: the client
+// gets a notice after the queue, and nothing more until it asks again.
 func (c *client) push(m message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *client) push(m message) bool {
 	return !c.behind
 }
 
-// take is what waits for the client.
+// take returns the queue of the client.
 func (c *client) take() (all []message, behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,15 +75,14 @@ func (c *client) take() (all []message, behind bool) {
 	return all, c.behind
 }
 
-// taken says that events of the queue were sent.
+// taken records that events of the queue were sent.
 func (c *client) taken(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting -= n
 }
 
-// ServeHTTP makes a client of who asks for a websocket. Whether it may, was
-// decided before.
+// ServeHTTP serves a websocket. The caller has checked the login.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	full := h.clients >= maxClients || h.ctx.Err() != nil
@@ -102,7 +101,8 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.mu.Unlock()
 		h.tasks.Done()
 	}()
-	// The gate has checked the origin: through a tunnel it need not be the host that is asked.
+	// The gate has checked the origin: through a tunnel it may differ from the requested
+	// host.
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: true})
 	if err != nil {
 		return // it was answered
@@ -125,7 +125,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 }
 
-// errFlood says that a client sends too much.
+// errFlood means that a client sends too much.
 var errFlood = errors.New("more than 100 messages in 10 s")
 
 // closing is how a connection is closed, and why.
@@ -139,8 +139,8 @@ func closing(err error, over bool) (websocket.StatusCode, string) {
 	return websocket.StatusNormalClosure, ""
 }
 
-// read takes in what the client says until it goes, or the connection is closed:
-// a read that is broken off would close it without a word.
+// read receives the client's messages until it disconnects. Cancelling a read would close
+// the connection without a close message.
 func (c *client) read(ctx context.Context) error {
 	var at [maxSent]time.Time
 	for n := 0; ; n++ {
@@ -162,8 +162,8 @@ func (c *client) read(ctx context.Context) error {
 	}
 }
 
-// ask keeps what the client asks for, in place of what it asked before. It does not
-// wait: who reads takes in the answers to pings as well.
+// ask stores the client's newest request, without waiting, because the reader must also
+// receive pongs.
 func (c *client) ask(a ask) {
 	c.mu.Lock()
 	c.asked = &a
@@ -174,7 +174,7 @@ func (c *client) ask(a ask) {
 	}
 }
 
-// takeAsk is what the client asks for; nil: it was taken already.
+// takeAsk returns the client's request; nil: it was taken already.
 func (c *client) takeAsk() *ask {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +183,7 @@ func (c *client) takeAsk() *ask {
 	return a
 }
 
-// write tells the client what it is to be told until it goes.
+// write sends messages to the client until it disconnects.
 func (c *client) write(ctx context.Context) error {
 	head := c.hub.Log.Head()
 	if err := c.send(ctx, noticeOf(notice{Type: "hello", Epoch: head.Epoch, Seq: head.Seq, Instance: c.hub.Instance})); err != nil {
@@ -216,7 +216,7 @@ func (c *client) write(ctx context.Context) error {
 	}
 }
 
-// drain sends what waits.
+// drain sends the queue.
 func (c *client) drain(ctx context.Context) error {
 	all, behind := c.take()
 	for _, m := range all {
@@ -236,7 +236,7 @@ func (c *client) drain(ctx context.Context) error {
 	return nil
 }
 
-// begin tells the client all behind what it saw last, and makes it live.
+// begin sends all events after the client's position and then makes it live.
 func (c *client) begin(ctx context.Context, a ask) error {
 	h := c.hub
 	h.mu.Lock()
@@ -288,8 +288,8 @@ func (c *client) failed(ctx context.Context, err error) error {
 	return c.send(ctx, noticeOf(notice{Type: "behind", Seq: c.sent, Detail: "the log cannot be read now: ask again"}))
 }
 
-// send sends a message. At the end of all it is finished, if that is soon: one that
-// is broken off would close the connection without a word.
+// send sends a message. At the end of the server it finishes the message if that is quick:
+// an interrupted one would close the connection without a close message.
 func (c *client) send(ctx context.Context, m message) error {
 	over := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writePatience)

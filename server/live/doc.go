@@ -1,10 +1,8 @@
-// Package live tells clients what happens, over a websocket: exactly what a
-// client missed since the event that it saw last, and from there on each event
-// as it is taken in, in one order.
+// Package live sends events to clients over a websocket: all events that a client missed
+// since its last one, then each new event, in one order.
 //
-// A client says the epoch and seq of the last event that it saw. What lies
-// behind it is read from the store, as fast as the client takes it; when nothing
-// is left it is live, and gets the messages that are made once for all. A client
-// for which too much waits is told so, and asks anew. Nothing is kept for who is
-// not there.
+// A client sends the epoch and seq of its last event. The server reads the later events
+// from the store, as fast as the client accepts them. Then the client is live and gets the
+// messages that are made once for all clients. If too much waits for a client, it gets a
+// notice and must ask again. Nothing is stored for disconnected clients.
 package live

@@ -10,7 +10,7 @@ import (
 	"cmux/server/store"
 )
 
-// Frame is an event as clients get it.
+// Frame is an event in the format for clients.
 type Frame struct {
 	Event  string          `json:"event"`         // see name
 	Seq    int64           `json:"seq,omitempty"` // 0: it is not in the log
@@ -18,8 +18,8 @@ type Frame struct {
 	Source string          `json:"source,omitempty"`
 	Kind   string          `json:"kind,omitempty"`
 	Name   string          `json:"name,omitempty"`
-	Data   json.RawMessage `json:"data"`          // null when it was left out
-	Cut    bool            `json:"cut,omitempty"` // it was: GET /api/agent-events/SEQ has it
+	Data   json.RawMessage `json:"data"`          // null if it was left out
+	Cut    bool            `json:"cut,omitempty"` // Data was left out: GET /api/agent-events/SEQ returns it
 }
 
 // Path is where clients ask for a websocket.
@@ -28,7 +28,7 @@ const Path = "/api/ws"
 // MaxMessage bounds a message in both directions, in bytes.
 const MaxMessage = 1 << 20
 
-// message is what a client is sent.
+// message is sent to a client.
 type message struct {
 	text   []byte
 	events int
@@ -58,7 +58,7 @@ func frameOf(e *store.Event) Frame {
 	return f
 }
 
-// messages puts events into as few messages as their size allows.
+// messages packs events into as few messages as their size allows.
 func messages(events []store.Event) (all []message) {
 	const head, tail = `{"type":"events","events":[`, `]}`
 	var m message
@@ -92,7 +92,7 @@ func messages(events []store.Event) (all []message) {
 	return all
 }
 
-// heartbeat is how the organization stands, as a message.
+// heartbeat returns the organization's status as a message.
 func heartbeat(status json.RawMessage, at time.Time) message {
 	b, _ := json.Marshal(struct {
 		Type   string  `json:"type"`
@@ -101,7 +101,7 @@ func heartbeat(status json.RawMessage, at time.Time) message {
 	return message{text: b, events: 1}
 }
 
-// changedRoutes says which routes answer differently by now, as a message.
+// changedRoutes returns a message with the routes whose answers have changed.
 func changedRoutes(routes []string, at time.Time) message {
 	type data struct {
 		Routes []string `json:"routes"`
@@ -114,7 +114,7 @@ func changedRoutes(routes []string, at time.Time) message {
 	return message{text: b, events: 1}
 }
 
-// name is the name of an event for clients.
+// name returns the name of an event for clients.
 func name(e *store.Event) string {
 	source, _, _ := strings.Cut(e.Source, ":")
 	switch source {

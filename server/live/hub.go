@@ -19,8 +19,8 @@ const (
 	maxClients = 256
 	// batch is how many events are read at once.
 	batch = 500
-	// statusEvery is what lies at least between two looks at how the organization
-	// stands, and statusSlow how often it is looked at when nothing happens.
+	// statusEvery is the minimum time between two checks of the organization's status, and
+	// statusSlow the interval when nothing happens.
 	statusEvery = time.Second
 	statusSlow  = 30 * time.Second
 )
@@ -36,31 +36,31 @@ type Log interface {
 type Options struct {
 	Log      Log
 	Instance string
-	Status   func(context.Context) (any, error) // how the organization stands; nil: nobody is told
-	Unlogged []string                           // beginnings of routes whose changes are not in the log
-	Failed   func(error)                        // is told what went wrong; may be nil
+	Status   func(context.Context) (any, error) // the organization's status; nil: none is sent
+	Unlogged []string                           // prefixes of routes whose changes are not in the log
+	Failed   func(error)                        // gets errors; may be nil
 }
 
-// Hub tells its clients what happens. Its methods are for any goroutine.
+// Hub sends events to its clients. It is safe for concurrent use.
 type Hub struct {
 	Options
 	ctx     context.Context // of Run
 	tasks   sync.WaitGroup
-	reading sync.Mutex // held by who reads on for all
+	reading sync.Mutex // held by the reader for all clients
 
-	look chan struct{} // has room for one: how the organization stands is to be looked at
+	look chan struct{} // has room for one: the status must be checked
 	news chan struct{} // has room for one: there is something in changed
 
 	mu       sync.Mutex
-	at       store.Position       // up to where live clients were told
-	live     map[*client]struct{} // that are told what is new
+	at       store.Position       // position that live clients have reached
+	live     map[*client]struct{} // clients that get new events
 	clients  int
-	changed  map[string]bool // routes that are to be told of
-	status   json.RawMessage // as told last; nil: not since somebody listens
+	changed  map[string]bool // changed routes to report
+	status   json.RawMessage // as last sent; nil: not since a client is live
 	statusAt time.Time       // it stood so
 }
 
-// NewHub is a hub, whose clients are told until ctx ends.
+// NewHub returns a hub that serves clients until ctx ends.
 func NewHub(ctx context.Context, o Options) *Hub {
 	if o.Failed == nil {
 		o.Failed = func(error) {}
@@ -68,13 +68,13 @@ func NewHub(ctx context.Context, o Options) *Hub {
 	return &Hub{Options: o, ctx: ctx, at: o.Log.Head(), live: make(map[*client]struct{}), look: make(chan struct{}, 1), news: make(chan struct{}, 1), changed: make(map[string]bool)}
 }
 
-// Run tells clients what is new until the hub's context ends, and returns when
-// they have gone.
+// Run sends new events to clients until the hub's context ends, and returns when they have
+// disconnected.
 func (h *Hub) Run() {
 	var telling sync.WaitGroup
 	defer telling.Wait()
 	if h.Status != nil {
-		telling.Go(h.tellStatuses) // beside: one that takes long holds up no events
+		telling.Go(h.tellStatuses) // separate: a slow status must not delay events
 	}
 	telling.Go(h.tellChanged)
 	for {
@@ -86,7 +86,7 @@ func (h *Hub) Run() {
 		case <-changed:
 			h.lookSoon()
 		case <-h.ctx.Done():
-			h.mu.Lock() // who was let in before is counted now
+			h.mu.Lock() // clients accepted before are counted now
 			h.mu.Unlock()
 			h.tasks.Wait()
 			return
@@ -94,14 +94,14 @@ func (h *Hub) Run() {
 	}
 }
 
-// advance tells live clients what is new.
+// advance sends new events to live clients.
 func (h *Hub) advance(ctx context.Context) error {
 	h.reading.Lock()
 	defer h.reading.Unlock()
 	for {
 		head := h.Log.Head()
 		h.mu.Lock()
-		if head.Epoch != h.at.Epoch { // the numbers mean other events now
+		if head.Epoch != h.at.Epoch { // the seq numbers belong to another log
 			for c := range h.live {
 				h.leave(c)
 				c.push(noticeOf(notice{Type: "reload", Epoch: head.Epoch, Seq: head.Seq}))
@@ -127,7 +127,7 @@ func (h *Hub) advance(ctx context.Context) error {
 	}
 }
 
-// tell pushes messages to live clients. It is called with the lock held.
+// tell sends messages to live clients. The caller holds the lock.
 func (h *Hub) tell(all ...message) {
 	for c := range h.live {
 		for _, m := range all {
@@ -139,7 +139,7 @@ func (h *Hub) tell(all ...message) {
 	}
 }
 
-// leave is called with the lock held. What nobody hears of is not kept up to date.
+// leave is called with the lock held. Without live clients, the hub stops updating.
 func (h *Hub) leave(c *client) {
 	delete(h.live, c)
 	if len(h.live) == 0 {
@@ -147,8 +147,8 @@ func (h *Hub) leave(c *client) {
 	}
 }
 
-// join makes a client live that was told all up to a position. It reports false
-// when there is more to be read first.
+// join makes a client live that has all events up to a position. It reports false if there
+// are more to read first.
 func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, error) {
 	for {
 		h.mu.Lock()
@@ -156,7 +156,7 @@ func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, err
 		case at == h.at:
 			h.live[c] = struct{}{}
 			c.push(noticeOf(notice{Type: "live", Epoch: at.Epoch, Seq: at.Seq}))
-			if len(h.Unlogged) > 0 { // while it was away nobody told it of these
+			if len(h.Unlogged) > 0 { // it missed reports about these while it was away
 				c.push(changedRoutes(h.Unlogged, time.Now()))
 			}
 			if h.status != nil {
@@ -177,11 +177,11 @@ func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, err
 	}
 }
 
-// changedPause is how long changes are gathered before clients are told of them.
+// changedPause is how long changes are collected before they are sent to clients.
 const changedPause = 30 * time.Millisecond
 
-// Changed tells live clients, soon, that these routes answer differently by now, and
-// those that begin so. It is not in the log: it says where to look, not what happened.
+// Changed reports to live clients, soon, that these routes and those below them answer
+// differently. It is not in the log: it says where to look, not what happened.
 func (h *Hub) Changed(routes ...string) {
 	h.mu.Lock()
 	if len(h.live) > 0 {
@@ -196,8 +196,8 @@ func (h *Hub) Changed(routes ...string) {
 	}
 }
 
-// tellChanged tells live clients of what Changed gathers, until the hub's context
-// ends.
+// tellChanged sends the changes collected by Changed to live clients, until the hub's
+// context ends.
 func (h *Hub) tellChanged() {
 	for {
 		select {
@@ -219,7 +219,7 @@ func (h *Hub) tellChanged() {
 	}
 }
 
-// lookSoon has tellStatuses look at how the organization stands.
+// lookSoon makes tellStatuses check the organization's status.
 func (h *Hub) lookSoon() {
 	select {
 	case h.look <- struct{}{}:
@@ -227,8 +227,8 @@ func (h *Hub) lookSoon() {
 	}
 }
 
-// tellStatuses tells live clients how the organization stands until the hub's
-// context ends.
+// tellStatuses sends the organization's status to live clients until the hub's context
+// ends.
 func (h *Hub) tellStatuses() {
 	slow := time.NewTicker(statusSlow)
 	defer slow.Stop()
@@ -248,7 +248,7 @@ func (h *Hub) tellStatuses() {
 	}
 }
 
-// tellStatus tells live clients how the organization stands, where that is new.
+// tellStatus sends the organization's status to live clients if it has changed.
 func (h *Hub) tellStatus() {
 	h.mu.Lock()
 	nobody := len(h.live) == 0

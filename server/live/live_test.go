@@ -232,8 +232,7 @@ func TestForeignEpochs(t *testing.T) {
 	}
 }
 
-// Of who does not take what it is sent, at most so much is kept, and it is told
-// to ask anew.
+// The queue of a client that does not read is bounded, and the client must ask again.
 func TestWhoIsBehindIsToldSo(t *testing.T) {
 	c := &client{more: make(chan struct{}, 1)}
 	big := message{events: 400, last: 1}
@@ -338,8 +337,8 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// What is not in the log is told of by where to look, gathered; who was away is told
-// all of it.
+// For changes that are not in the log, clients get the collected routes; a reconnected
+// client gets all routes.
 func TestChanged(t *testing.T) {
 	url, h := serve(t, newBook(), nil)
 	h.Changed("/api/nobody") // is there to hear it

@@ -1,12 +1,12 @@
-// Package login decides who may speak to the server.
+// Package login authenticates requests to the server.
 //
-// Who sends the project's token is its person, and so is who sends a session:
-// a cookie that a one-time link was traded for, signed with the token, so that
-// it outlives the server and ends with the token. Everybody else gets the
-// identity of the server, the page that trades links, and what a webhook signs.
+// A request with the project's token, or with a session, is the person's. A session is a
+// cookie that a browser gets for a one-time link; it is signed with the token, so that it
+// outlives the server and ends with the token. Other requests only reach the server's
+// identity, the page of one-time links, and signed webhooks.
 //
-// A request must be meant for this server by its Host, which a name that another
-// site points here is not; one that changes something, or opens a websocket,
-// must come from its own pages by its Origin, as a cookie goes along with what
-// any page of this machine's other ports sends.
+// The Host of a request must be this server's, which excludes names that another site
+// points here. A request that changes something, or opens a websocket, must come from the
+// server's own pages by its Origin, because browsers also send the cookie with requests
+// from pages of other ports of this machine.
 package login

@@ -21,32 +21,31 @@ import (
 const (
 	// MaxBody bounds the body of a request, in bytes.
 	MaxBody = 1 << 20
-	// Path is the page that trades a one-time link for a session.
+	// Path is the page that exchanges a one-time link for a session.
 	Path = "/login"
 )
 
-// Ways a request was let in.
+// Ways in which a request is authenticated.
 const (
 	ByToken   = "token"
 	BySession = "session"
-	ByPairing = "pairing" // at the listener of the local network alone
+	ByPairing = "pairing" // only at the listener of the local network
 )
 
-// Gate lets requests in. It is an http.Handler in front of another.
+// Gate authenticates requests. It is an http.Handler in front of another.
 type Gate struct {
 	keys    *Keys
-	pairing *Pairing // of the local network, where no key counts; nil: of this machine
+	pairing *Pairing // of the local network, where no key counts; nil: loopback
 	scheme  string
 	page    string          // the host that browsers are logged in under
-	hosts   []string        // all, of which the others are for who has the token
-	trusted func() []string // origins of pages at hosts that the person trusts
+	hosts   []string        // all hosts; those other than page are only for holders of the token
+	trusted func() []string // origins of additional trusted hosts
 	next    http.Handler
-	known   *rate.Limiter // of requests of the person
-	unknown *rate.Limiter // of those of anybody: they cannot use up the person's
+	known   *rate.Limiter // of authenticated requests
+	unknown *rate.Limiter // of all others: they cannot use up the person's limit
 }
 
-// NewGate guards next, which listens on a port. API paths are told apart by
-// their beginning, /api/.
+// NewGate guards next, which listens on a port. API paths begin with /api/.
 func NewGate(keys *Keys, port int, next http.Handler) *Gate {
 	p, page := strconv.Itoa(port), keys.Host(port)
 	return &Gate{
@@ -55,9 +54,9 @@ func NewGate(keys *Keys, port int, next http.Handler) *Gate {
 	}
 }
 
-// NewPairedGate guards next, which listens with TLS at an address of the local
-// network. Paired browsers are let in, and nobody else: neither by the token nor by a
-// session of this machine. Nothing is open but the page that pairs.
+// NewPairedGate guards next, which listens with TLS at an address of the local network. It
+// accepts only paired browsers, neither the token nor a session of this machine. Only the
+// pairing page is open.
 func NewPairedGate(pairing *Pairing, address string, next http.Handler) *Gate {
 	return &Gate{
 		pairing: pairing, next: next, scheme: "https", trusted: func() []string { return nil }, page: address, hosts: []string{address},
@@ -65,13 +64,13 @@ func NewPairedGate(pairing *Pairing, address string, next http.Handler) *Gate {
 	}
 }
 
-// Trust has the gate answer at further hosts, and log browsers in there: those of
-// origins, such as "http://localhost:9000" for a forwarded port. It asks for them at
-// each request, so that a change counts at once. Only exact hosts count: a name that
-// somebody points at this machine is none of them.
+// Trust makes the gate answer at additional hosts and log browsers in there: those of
+// origins, such as "http://localhost:9000" for a forwarded port. It calls origins at each
+// request, so that a change has effect at once. Only exact hosts count: a name that
+// somebody points at this machine does not.
 func (g *Gate) Trust(origins func() []string) { g.trusted = origins }
 
-// trusts reports whether a host is one of a trusted origin.
+// trusts reports whether a host is that of a trusted origin.
 func (g *Gate) trusts(host string) bool {
 	return slices.ContainsFunc(g.trusted(), func(origin string) bool {
 		_, at, _ := strings.Cut(origin, "://")
@@ -79,20 +78,20 @@ func (g *Gate) trusts(host string) bool {
 	})
 }
 
-// pages reports whether browsers are logged in under a host.
+// pages reports whether browsers can log in at a host.
 func (g *Gate) pages(host string) bool { return host == g.page || g.trusts(host) }
 
-// how is where a request's context says how it was let in.
+// how is the key of the way of authentication in a request's context.
 type how struct{}
 
-// How says how a request was let in; empty: it was not asked who it is from.
+// How returns how a request was authenticated; empty: it needed no login.
 func How(ctx context.Context) string {
 	s, _ := ctx.Value(how{}).(string)
 	return s
 }
 
-// open says that a request needs no login: the identity, the webhooks, which
-// are signed, and the page of the links.
+// open reports whether a request needs no login: the identity, signed webhooks, and the
+// page of one-time links.
 func (g *Gate) open(r *http.Request) bool {
 	if g.pairing != nil {
 		return r.URL.Path == PairPath && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost)
@@ -123,7 +122,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if by == "" {
 		limit = g.unknown
 	}
-	monitor := g.pairing == nil && r.URL.Path == endpoint.HealthPath // it may always ask
+	monitor := g.pairing == nil && r.URL.Path == endpoint.HealthPath // it is never limited
 	if !monitor && !limit.Allow() {
 		w.Header().Set("Retry-After", "1")
 		Refuse(w, r, http.StatusTooManyRequests, "too many requests", "")
@@ -155,7 +154,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), how{}, by)))
 }
 
-// who says how a request to a host is let in.
+// who returns how a request to a host is authenticated.
 func (g *Gate) who(r *http.Request, asked string) string {
 	switch {
 	case g.pairing != nil:
@@ -164,14 +163,14 @@ func (g *Gate) who(r *http.Request, asked string) string {
 		}
 	case g.keys.hasToken(r):
 		return ByToken
-	case g.pages(asked) && g.keys.hasSession(r): // elsewhere other programs may have it
+	case g.pages(asked) && g.keys.hasSession(r): // elsewhere other programs may have the cookie
 		return BySession
 	}
 	return ""
 }
 
-// stranger says why a request must be from a page that is not the server's;
-// empty: it need not be.
+// stranger returns why a request must come from one of the server's pages; empty: it need
+// not.
 func (g *Gate) stranger(r *http.Request, by string) string {
 	const foreign = "a page of another site sent this request"
 	origins := r.Header.Values("Origin")
@@ -179,7 +178,7 @@ func (g *Gate) stranger(r *http.Request, by string) string {
 	own := len(origins) == 1 && (g.host(origins[0]) == g.page || slices.Contains(g.trusted(), strings.ToLower(origins[0])))
 	upgrade := r.Header.Get("Upgrade") != ""
 	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; safe && !upgrade {
-		// What is only looked at may not be embedded elsewhere, but a link leads here.
+		// A page that only reads must not be embedded elsewhere, but links may lead here.
 		navigates := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 		if len(origins) > 0 && !own && !navigates || !navigates && (site == "cross-site" || site == "same-site") {
 			return foreign
@@ -195,7 +194,7 @@ func (g *Gate) stranger(r *http.Request, by string) string {
 	return ""
 }
 
-// host is the host of an origin that this server can have.
+// host returns the host of an origin if this server can have it.
 func (g *Gate) host(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != g.scheme || u.User != nil || u.Path != "" || u.RawQuery != "" {
@@ -204,7 +203,7 @@ func (g *Gate) host(origin string) string {
 	return strings.ToLower(u.Host)
 }
 
-// protect says to browsers what no answer of the server's is for.
+// protect sets headers that forbid browsers what no page of the server needs.
 func protect(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -221,9 +220,9 @@ func AllowStyle(h http.Header, style string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
 }
 
-// trade logs the browser in that has a link. It answers with a page and does
-// not redirect: a browser sends no Strict cookie along with a redirect of a
-// navigation that began elsewhere, and it begins in a file.
+// trade logs in the browser that has a one-time link. It answers with a page and does not
+// redirect: browsers send no Strict cookie with a redirect of a navigation that began
+// elsewhere, and this one began in a file.
 func (g *Gate) trade(w http.ResponseWriter, r *http.Request) {
 	if !g.keys.trade(r.URL.Query().Get("code")) {
 		page(w, http.StatusUnauthorized, "This link has been used, or is too old", "To open the dashboard, call", "cmux open", "")
@@ -236,7 +235,7 @@ func (g *Gate) trade(w http.ResponseWriter, r *http.Request) {
 // maxForm bounds a form with a code, in bytes.
 const maxForm = 4 << 10
 
-// pair shows the page that asks for the code, and lets the browser in that sends it.
+// pair shows the page that asks for the code, and logs in a browser with the right one.
 func (g *Gate) pair(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		pairPage(w, http.StatusOK, "")
@@ -261,9 +260,9 @@ func (g *Gate) pair(w http.ResponseWriter, r *http.Request) {
 	page(w, http.StatusOK, "This browser is paired", "This page leads on to", "/", "/")
 }
 
-// misdirected refuses a request to a host that the server does not answer at, or logs
-// nobody in at. It says what the server expects, without the name of its own host,
-// which is a secret, and how a person has it answer there.
+// misdirected refuses a request to a host at which the server does not answer or log in. It
+// says what the server expects, without the name of its own host, which is a secret, and
+// how a person adds a host.
 func (g *Gate) misdirected(w http.ResponseWriter, r *http.Request, asked string) {
 	const status = http.StatusMisdirectedRequest
 	if g.pairing != nil {
@@ -283,8 +282,7 @@ func (g *Gate) misdirected(w http.ResponseWriter, r *http.Request, asked string)
 	page(w, status, "Not the address of this dashboard", "T"+detail[1:]+". If a port or name of yours leads here, add it to "+settings.Shown()+" on the machine of the dashboard, then open the link of cmux open --print at it:", way, "")
 }
 
-// Refuse answers a request that is not carried out: an API's with a problem, a
-// person's with a page.
+// Refuse answers a refused request: an API request with a problem, a person's with a page.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, detail, try string) {
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		page(w, status, strings.ToUpper(detail[:1])+detail[1:], "To open the dashboard, call", "cmux open", "")

@@ -18,11 +18,11 @@ const (
 	LinkLife = time.Minute
 	// sessionLife is how long a browser stays logged in.
 	sessionLife = 30 * 24 * time.Hour
-	// maxLinks bounds the links that nobody has used yet; the oldest goes first.
+	// maxLinks bounds the unused links; the oldest is dropped first.
 	maxLinks = 64
 )
 
-// Keys are what requests are known by. They may be used by several goroutines.
+// Keys authenticate requests. They are safe for concurrent use.
 type Keys struct {
 	token  []byte
 	cookie string
@@ -30,7 +30,7 @@ type Keys struct {
 
 	mu     sync.Mutex
 	links  []link
-	logins string // what sessions are signed with beside the token
+	logins string // signs sessions, together with the token
 }
 
 // link is a one-time link, known by the hash of its code.
@@ -39,14 +39,14 @@ type link struct {
 	until time.Time
 }
 
-// NewKeys are the keys of a project. Cookies know no ports, so each project's
-// has a name of its own.
+// NewKeys returns the keys of a project. Cookies ignore ports, so each project's cookie has
+// its own name.
 func NewKeys(token, project string, now func() time.Time) *Keys {
 	return &Keys{token: []byte(token), cookie: "cmux_" + project, now: now}
 }
 
-// SetLogins says what browsers are logged in by from now on. A session that was given
-// by another one is none.
+// SetLogins sets the secret that signs logins. Sessions signed with another one are no
+// longer valid.
 func (k *Keys) SetLogins(logins string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,18 +54,17 @@ func (k *Keys) SetLogins(logins string) {
 	k.links = nil
 }
 
-// Host is the host that browsers know the server by, and are logged in under. A
-// browser sends a cookie to every port of its host, and so to what agents serve at
-// localhost. This name is the project's own, and a secret: otherwise an agent could
-// send the person to another port of it. Browsers take every name below localhost
-// for this machine.
+// Host returns the host at which browsers are logged in. A browser sends a cookie to every
+// port of its host, and so to servers of agents at localhost. This host name belongs to the
+// project and is a secret: otherwise an agent could send the person to another port of it.
+// Browsers resolve every name below localhost to this machine.
 func (k *Keys) Host(port int) string {
 	m := hmac.New(sha256.New, k.token)
 	m.Write([]byte("host\x00" + k.cookie))
 	return "cmux-" + hex.EncodeToString(m.Sum(nil)[:10]) + ".localhost:" + strconv.Itoa(port)
 }
 
-// NewLink makes a code that can be traded for a session, once and soon.
+// NewLink makes a code that can be exchanged for a session, once and soon.
 func (k *Keys) NewLink() (code string) {
 	code = rand.Text()
 	k.mu.Lock()
@@ -77,7 +76,7 @@ func (k *Keys) NewLink() (code string) {
 	return code
 }
 
-// trade uses a code up and reports whether it was good.
+// trade uses up a code and reports whether it was valid.
 func (k *Keys) trade(code string) bool {
 	sum, now := sha256.Sum256([]byte(code)), k.now()
 	k.mu.Lock()
@@ -97,8 +96,8 @@ func (k *Keys) trade(code string) bool {
 	return good
 }
 
-// session is a cookie that logs a browser in. It has no Domain: the browser sends
-// it to the host alone that set it (see Host).
+// session returns a cookie that logs a browser in. It has no Domain: the browser sends it
+// only to the host that set it (see Host).
 func (k *Keys) session() *http.Cookie {
 	until := strconv.FormatInt(k.now().Add(sessionLife).Unix(), 10)
 	text := until + "." + rand.Text()

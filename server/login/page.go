@@ -7,7 +7,7 @@ import (
 
 const pageStyle = `body{font:16px/1.5 system-ui,sans-serif;margin:4rem auto;max-width:34rem;padding:0 1rem}code{background:#8883;padding:.1em .3em;border-radius:3px}:root{color-scheme:light dark}`
 
-// pageText is the one page that this package has: what happened, and what to do.
+// pageText is the only page of this package: what happened, and what to do.
 const pageText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 {{with .Next}}<meta http-equiv="refresh" content="0;url={{.}}">{{end}}<title>cmux</title>
@@ -26,7 +26,7 @@ func page(w http.ResponseWriter, status int, title, text, way, next string) {
 
 const pairStyle = pageStyle + `input,button{font:inherit;padding:.5rem}input{width:10rem;letter-spacing:.1em;text-transform:uppercase}`
 
-// pairText is the page that asks for the code. Nothing of it is in an address.
+// pairText is the page that asks for the code. The address contains no part of the code.
 const pairText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Pair with cmux</title>
@@ -41,11 +41,11 @@ const pairText = `<!doctype html>
 </body></html>
 `
 
-// pairPage asks for the code, and says what became of the last one.
+// pairPage asks for the code and shows the error of the last one.
 func pairPage(w http.ResponseWriter, status int, said string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	AllowStyle(w.Header(), pairStyle)
-	// A browser that is to send no referrer sends no origin with a form either.
+	// A browser that sends no referrer also sends no origin with a form.
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
 	template.Must(template.New("pair").Parse(pairText)).Execute(w, said)

@@ -16,28 +16,29 @@ import (
 const (
 	// PairPath is the page at which a browser of the local network is paired.
 	PairPath = "/pair"
-	// CodeLife is how long a code pairs a browser.
+	// CodeLife is how long a code is valid.
 	CodeLife = 2 * time.Minute
 	// PairedLife is how long a paired browser stays logged in.
 	PairedLife = 12 * time.Hour
 
-	codeTries = 5 // wrong ones, then there is a new code
+	codeTries = 5 // wrong codes before a new one is made
 	maxPaired = 16
-	// pairCookie is kept to its host, its path and TLS by browsers, by its name.
+	// pairCookie has a name prefix with which browsers restrict it to its host, its path
+	// and TLS.
 	pairCookie = "__Host-cmux_lan"
-	// letters are those of codes: none looks like another.
+	// letters are the letters of codes: no two look alike.
 	letters = "ACDEFGHJKLMNPQRTUVWXY34679"
 )
 
-// Pairing lets browsers of the local network in, at one listener and for as long
-// as it is there: nothing of it is kept. It may be used by several goroutines.
+// Pairing authenticates browsers of the local network, at one listener and as long as it is
+// open: nothing is stored. It is safe for concurrent use.
 //
-// A session counts for the address alone that was paired. Browsers know no ports in
-// cookies: what an agent serves at another port of this machine may see the
-// cookie, and can do nothing with it from here.
+// A session is valid only for the address that was paired. Browsers ignore ports in
+// cookies: a server of an agent at another port of this machine may see the cookie, but
+// cannot use it from here.
 type Pairing struct {
 	now   func() time.Time
-	limit *rate.Limiter // of codes that are tried
+	limit *rate.Limiter // of tried codes
 
 	mu       sync.Mutex
 	code     string
@@ -47,20 +48,20 @@ type Pairing struct {
 	count    int
 }
 
-// paired is the session of a browser, known by the hash of its cookie.
+// paired is the session of a browser, identified by the hash of its cookie.
 type paired struct {
 	secret [sha256.Size]byte
 	from   string
 	until  time.Time
 }
 
-// NewPairing lets nobody in yet.
+// NewPairing returns a Pairing without paired browsers.
 func NewPairing(now func() time.Time) *Pairing {
 	return &Pairing{now: now, limit: rate.NewLimiter(rate.Every(3*time.Second), 10)}
 }
 
-// Code is the code that pairs one browser, until when, and how many were paired. It is a
-// new one when the last was used, tried too often, or has ended.
+// Code returns the code that pairs one browser, when it expires, and how many were paired.
+// It makes a new one after the last was used, tried too often, or has expired.
 func (p *Pairing) Code() (code string, until time.Time, count int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,8 +71,7 @@ func (p *Pairing) Code() (code string, until time.Time, count int) {
 	return p.code[:4] + "-" + p.code[4:], p.until, p.count
 }
 
-// current reports whether there is a code that counts. A clock that is set back
-// makes none last.
+// current reports whether the code is valid. A clock that is set back does not extend it.
 func (p *Pairing) current() bool {
 	left := p.until.Sub(p.now())
 	return p.code != "" && left > 0 && left <= CodeLife
@@ -81,14 +81,14 @@ func newCode() string {
 	code := make([]byte, 0, 8)
 	for b := make([]byte, 1); len(code) < cap(code); {
 		rand.Read(b)                                           // never fails
-		if n := int(b[0]); n < 256/len(letters)*len(letters) { // each letter is as likely
+		if n := int(b[0]); n < 256/len(letters)*len(letters) { // each letter has the same probability
 			code = append(code, letters[n%len(letters)])
 		}
 	}
 	return string(code)
 }
 
-// trade uses the code up for a session of who sends r; nil: it is not the code.
+// trade uses up the code and returns a session for the sender of r; nil: wrong code.
 func (p *Pairing) trade(r *http.Request, typed string) *http.Cookie {
 	typed = strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(typed))
 	p.mu.Lock()
@@ -116,7 +116,7 @@ func (p *Pairing) trade(r *http.Request, typed string) *http.Cookie {
 	}
 }
 
-// from is the address that a request comes from.
+// from returns the address of a request's sender.
 func from(r *http.Request) string {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	return host
@@ -142,7 +142,7 @@ func (p *Pairing) lasts(s paired) bool {
 	return left > 0 && left <= PairedLife
 }
 
-// Prune forgets the sessions that have ended, and reports whether there were any.
+// Prune removes expired sessions, and reports whether there were any.
 func (p *Pairing) Prune() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *Pairing) Prune() bool {
 	return pruned
 }
 
-// Forget ends every session and the code.
+// Forget removes every session and the code.
 func (p *Pairing) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

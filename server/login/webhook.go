@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// WebhookAge is how old a webhook may be, and how far ahead its clock.
+// WebhookAge is the maximum age of a webhook, and how far its clock may be ahead.
 const WebhookAge = 5 * time.Minute
 
-// What is wrong with a webhook.
+// Errors of webhooks.
 var (
 	ErrSignature = errors.New("the webhook is not signed with the secret of its source")
 	ErrOld       = errors.New("the webhook is too old, or the clocks differ by more than five minutes")
 )
 
-// webhookKey is the secret of a source of webhooks. Each has its own: who knows
-// one can sign for no other.
+// webhookKey is the secret of a source of webhooks. Each source has its own, so that it can
+// only sign for itself.
 func (k *Keys) webhookKey(source string) []byte {
 	m := hmac.New(sha256.New, k.token)
 	m.Write([]byte("webhook\x00" + source))
 	return m.Sum(nil)
 }
 
-// WebhookSecret is the secret of a source as programs that send webhooks take
-// it (see standardwebhooks.com).
+// WebhookSecret returns the secret of a source in the format for programs that send
+// webhooks (see standardwebhooks.com).
 func (k *Keys) WebhookSecret(source string) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(k.webhookKey(source))
 }
 
-// CheckWebhook checks the signatures of a webhook, one of which has to be right,
-// and when it was signed.
+// CheckWebhook checks the time and the signatures of a webhook; one signature must be
+// valid.
 func (k *Keys) CheckWebhook(source, id, timestamp, signatures string, body []byte) error {
 	m := hmac.New(sha256.New, k.webhookKey(source))
 	m.Write([]byte(id + "." + timestamp + "."))

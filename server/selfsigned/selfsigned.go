@@ -1,9 +1,9 @@
 // Package selfsigned keeps the certificate by which a project's server speaks TLS
 // on the local network.
 //
-// It is signed by nobody else, so who connects compares its fingerprint. It is made
-// once for an address, kept in a file of its owner's alone, and made anew before it
-// ends, for another address, and where the file cannot be used.
+// It is self-signed, so a person compares its fingerprint. It is made for one address and
+// stored in a file that only its owner can read. It is made again before it expires, for
+// another address, or if the file cannot be used.
 package selfsigned
 
 import (
@@ -28,14 +28,14 @@ import (
 )
 
 const (
-	// Life is how long a certificate is good. Phones take none of more than 398 days.
+	// Life is the validity of a certificate. Phones accept at most 398 days.
 	Life = 365 * 24 * time.Hour
-	// renewal is how long before its end it is made anew.
+	// renewal is how long before its expiry a certificate is replaced.
 	renewal = 30 * 24 * time.Hour
 	maxFile = 16 << 10
 )
 
-// Certificate is the one in the file at path, for an address.
+// Certificate returns the certificate in the file at path, for an address.
 func Certificate(path string, addr netip.Addr, now time.Time) (tls.Certificate, error) {
 	b, err := signals.ReadFile(path, maxFile)
 	if err == nil {
@@ -54,7 +54,7 @@ func Certificate(path string, addr netip.Addr, now time.Time) (tls.Certificate, 
 	return tls.X509KeyPair(b, b)
 }
 
-// good reports whether a certificate is for an address and good for a while.
+// good reports whether a certificate is for an address and valid for a while.
 func good(c *x509.Certificate, addr netip.Addr, now time.Time) bool {
 	return len(c.IPAddresses) == 1 && c.IPAddresses[0].Equal(addr.AsSlice()) && !now.Before(c.NotBefore) && now.Add(renewal).Before(c.NotAfter)
 }

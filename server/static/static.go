@@ -1,10 +1,10 @@
-// Package static serves the built dashboard: its page, at / and at every path
-// that the page itself knows, and the files that the page loads.
+// Package static serves the built dashboard: its page, at / and at every path of the page's
+// own routes, and the files that the page loads.
 //
-// The page is made anew for each answer, as it holds a nonce: what the editor and
-// the terminal need to add their styles under a policy that allows no other inline
-// style and no inline script. Files whose names hold a hash never change, and
-// browsers keep them for good; all others are asked for again, by their ETag.
+// Each answer with the page has a new nonce, which the editor and the terminal need to add
+// their styles: the policy allows no other inline style and no inline script. Files with a
+// hash in their names never change, and browsers cache them permanently; all others are
+// revalidated by their ETag.
 package static
 
 import (
@@ -27,18 +27,18 @@ import (
 
 const (
 	index = "index.html"
-	// least is the size from which a file is worth compressing.
+	// least is the size from which files are compressed.
 	least = 1 << 10
 )
 
-// policy is what browsers may do with the page: load what this server serves, and
-// speak to it. Its one verb is the nonce. A browser counts the websockets of the
-// page's own host as 'self'.
+// policy is the content security policy of the page: it may load from and connect to this
+// server only. Its one verb is the nonce. Browsers treat websockets of the page's host as
+// 'self'.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; worker-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
-// types are the media types by extension. The machine's own table, which package
-// mime goes by, differs from one to the next.
+// types are the media types by extension. The system's table, which package mime uses,
+// differs between machines.
 var types = map[string]string{
 	".css": "text/css; charset=utf-8", ".gif": "image/gif", ".html": "text/html; charset=utf-8", ".ico": "image/x-icon",
 	".jpg": "image/jpeg", ".js": "text/javascript; charset=utf-8", ".json": "application/json", ".map": "application/json",
@@ -47,21 +47,21 @@ var types = map[string]string{
 	".webp": "image/webp", ".woff": "font/woff", ".woff2": "font/woff2",
 }
 
-// packed are the extensions of files that are compressed as they are.
+// packed are the extensions of files that are already compressed.
 var packed = map[string]bool{".gif": true, ".jpg": true, ".png": true, ".webp": true, ".woff": true, ".woff2": true}
 
-// nonceMeta is where the page is told its nonce.
+// nonceMeta is the place of the nonce in the page.
 var nonceMeta = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(<meta\s+name="csp-nonce"\s+content=")[^"]*(")`)
 })
 
-// hashed are the names of files that hold a hash of what is in them, as vite gives
-// them; nothing else is in the folder.
+// hashed matches the names of files with a hash of their content, as vite writes them into
+// a separate folder.
 var hashed = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^assets/[^/]+-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
 })
 
-// Site serves a dashboard. It is an http.Handler for all paths but those of the API.
+// Site serves a dashboard. It is an http.Handler for all paths except the API.
 type Site struct {
 	files   fs.FS
 	page    []byte
@@ -71,14 +71,14 @@ type Site struct {
 	made map[string]*file
 }
 
-// file is a file as it is sent.
+// file is a file ready to send.
 type file struct {
 	kind        string
-	plain, gzip []byte // gzip: nil where that is no smaller
+	plain, gzip []byte // gzip: nil if it is not smaller
 	tag         string
 }
 
-// New serves the files of a dashboard, with missing for what is none of them.
+// New serves the files of a dashboard; missing handles other paths.
 func New(files fs.FS, missing http.HandlerFunc) (*Site, error) {
 	page, err := fs.ReadFile(files, index)
 	if err != nil {
@@ -119,7 +119,7 @@ func wantsPage(r *http.Request) bool {
 	return false
 }
 
-// servePage answers with the page and a nonce of its own.
+// servePage answers with the page and a new nonce.
 func (s *Site) servePage(w http.ResponseWriter, r *http.Request) {
 	var raw [18]byte
 	rand.Read(raw[:]) // never fails
@@ -132,7 +132,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
 }
 
-// file is the file of a name, which is read and compressed once.
+// file returns the file with a name; it is read and compressed once.
 func (s *Site) file(name string) (*file, error) {
 	if !fs.ValidPath(name) {
 		return nil, fs.ErrNotExist
@@ -168,7 +168,7 @@ func (s *Site) file(name string) (*file, error) {
 	return f, nil
 }
 
-// compress is b in gzip; nil where that is no smaller.
+// compress returns b in gzip; nil if that is not smaller.
 func compress(b []byte) ([]byte, error) {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -182,7 +182,8 @@ func compress(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// serve answers with the file. Neither of its forms is taken for the other: each
+// serve answers with the file. Each encoding has its own ETag, so that they cannot be
+// confused.
 // has an ETag of its own.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, forever bool) {
 	h := w.Header()
@@ -203,7 +204,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, forever bool) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
 }
 
-// takesGzip reports whether who asks can read gzip.
+// takesGzip reports whether the client accepts gzip.
 func takesGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, q, _ := strings.Cut(part, ";")

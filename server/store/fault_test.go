@@ -105,8 +105,8 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d of %d events were taken in by killed processes", before.Seq, n)
 }
 
-// A database that is damaged or gone is made anew from the files, and said so;
-// its epoch is another.
+// A damaged or missing database is rebuilt from the files with a note, and gets another
+// epoch.
 func TestDamage(t *testing.T) {
 	page := func(n int) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) {

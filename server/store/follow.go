@@ -29,8 +29,8 @@ const (
 	maxWatches = 2048
 )
 
-// Follow takes in what the files hold, and goes on with what is appended, until
-// ctx ends. What fails is said and tried again.
+// Follow ingests the content of the files and everything that is appended, until ctx ends.
+// Errors are reported and retried.
 func (s *Store) Follow(ctx context.Context) error {
 	w := &watch{dir: filepath.Join(s.root, signals.Folder), on: map[string]bool{}, heard: map[string]bool{}, all: true}
 	w.fsw, _ = fsnotify.NewWatcher() // without events the slow look is all there is
@@ -70,8 +70,7 @@ func words(err error) string {
 	return err.Error()
 }
 
-// follow takes in what was heard of, or all, and returns what there is when it
-// looked at all.
+// follow ingests the changed sources, or all, and returns the survey if it looked at all.
 func (s *Store) follow(ctx context.Context, w *watch) (*survey, error) {
 	s.ingest.Lock()
 	defer s.ingest.Unlock()
@@ -118,7 +117,7 @@ func (w *watch) watch(what *survey) (fresh bool) {
 	}
 	files := make([]int, 0, len(what.sources))
 	for i, src := range what.sources {
-		// What lies in .cmux itself is heard of by that folder.
+		// The watch on that folder covers files directly in .cmux.
 		if strings.Contains(src.path, "/") && !strings.HasPrefix(src.path, archives) {
 			files = append(files, i)
 		}

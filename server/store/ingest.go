@@ -19,9 +19,9 @@ const (
 	batchBytes = 16 << 20
 )
 
-// Ingest takes in what the project's files hold beyond what was taken in, in the
-// order of its times as far as the lines of a file allow, and returns how many
-// events that were. A database that is damaged, or gone, is made anew first.
+// Ingest reads everything in the project's files that was not ingested yet, in the order of
+// its times as far as the lines of a file allow, and returns the number of events. It first
+// rebuilds a damaged or missing database.
 func (s *Store) Ingest(ctx context.Context) (n int, err error) {
 	s.ingest.Lock()
 	defer s.ingest.Unlock()
@@ -236,8 +236,8 @@ func (s *Store) reader(ctx context.Context, src source, there map[uint64]bool) (
 	return r, nil
 }
 
-// match is the file that a source is, as it was taken in until now. changed says
-// that it is to be written down anew.
+// match returns the file of a source as ingested until now. changed: its row must be
+// written again.
 func (in *intake) match(src source, label int64, is stamp, sum string, r io.ReaderAt, there map[uint64]bool) (f *file, changed bool) {
 	for _, f := range in.byInode[is.inode] {
 		if f.first == sum && f.label == label && f.fits(r, is.size) {

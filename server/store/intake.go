@@ -18,7 +18,7 @@ type intake struct {
 	byInode       map[uint64][]*file
 	newest        int64 // id of a file
 	pages         map[string]*page
-	told          map[string]string // path -> what was said of it
+	told          map[string]string // path -> last note about it
 
 	event, said, message, update *sql.Stmt
 }

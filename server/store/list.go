@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// ErrRebuilt says that the database was found damaged, and is made anew by the
-// next Ingest.
+// ErrRebuilt means that the database was damaged; the next Ingest rebuilds it.
 var ErrRebuilt = errors.New(Name + " is damaged and is being rebuilt: ask again in a moment")
 
 const maxLimit = 1000
@@ -49,7 +48,7 @@ func (s *Store) query(ctx context.Context, f func(*sql.DB) error) error {
 	return err
 }
 
-// events appends what a query gives, which selects columns.
+// events appends the result of a query, which selects columns.
 func appendEvents(ctx context.Context, db *sql.DB, all []Event, query string, args ...any) ([]Event, error) {
 	err := each(ctx, db, query, func(r *sql.Rows) error {
 		var e Event
@@ -73,7 +72,7 @@ func (s *Store) After(ctx context.Context, seq int64, most int) (all []Event, er
 	return all, err
 }
 
-// Find is the event of a number; nil: there is none.
+// Find returns the event with a number; nil: there is none.
 func (s *Store) Find(ctx context.Context, seq int64) (*Event, error) {
 	var all []Event
 	err := s.query(ctx, func(db *sql.DB) (err error) {

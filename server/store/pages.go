@@ -227,8 +227,8 @@ func split(text string) (all []part) {
 	return all
 }
 
-// rewrite makes the parts of a page what they are now. Those at its beginning that
-// stayed as they were are not written anew.
+// rewrite updates the parts of a page. It does not write unchanged parts at its beginning
+// again.
 func rewrite(ctx context.Context, tx *sql.Tx, page int64, now []part) error {
 	var old []part
 	err := each(ctx, tx, "select id, line, text from parts where page = ? order by id", func(r *sql.Rows) error {

@@ -141,7 +141,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Who waits is told of what is appended, in whatever folder.
+// Follow notices everything that is appended, in any folder.
 func TestFollow(t *testing.T) {
 	root := project(t)
 	s, _ := opened(t, root)
@@ -152,7 +152,7 @@ func TestFollow(t *testing.T) {
 		stop()
 		must(t, <-ended)
 	}()
-	// The net below comes after two seconds: what is heard of is there before.
+	// The slow look comes only after two seconds, so this is from a notification.
 	begin := time.Now()
 	n := 0
 	hear := func(path string) {

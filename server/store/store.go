@@ -277,8 +277,8 @@ func (s *Store) reopen(ctx context.Context, why error) error {
 	return s.open(ctx)
 }
 
-// intact reports whether the open database is what its name says, as far as that
-// is seen from outside. SQLite would go on with what it keeps in memory.
+// intact reports whether the open database is still the file of its name, as seen from
+// outside. SQLite would continue with its cached pages.
 func (s *Store) intact() (there, whole bool) {
 	is, ok := look(s.path)
 	if !ok || is.inode != s.inode {

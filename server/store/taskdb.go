@@ -20,7 +20,7 @@ import (
 // nowhere.
 const TasksName = "tasks.db"
 
-// tasksVersion is that of the table. Another one is made anew.
+// tasksVersion is the version of the table. A table of another version is replaced.
 const tasksVersion = 1
 
 const tasksTable = `create table if not exists tasks (
@@ -30,8 +30,8 @@ const tasksTable = `create table if not exists tasks (
 	version integer not null
 )`
 
-// FollowTasks keeps tasks.db what list says, until ctx ends: made anew where it was
-// deleted, set aside with a note where it is damaged.
+// FollowTasks keeps tasks.db equal to list until ctx ends. It creates a missing file, and
+// sets a damaged one aside with a note.
 func (s *Store) FollowTasks(ctx context.Context, list func() (*task.List, error)) {
 	slow := time.NewTicker(slowLook)
 	defer slow.Stop()
@@ -89,7 +89,7 @@ func (s *Store) syncTasks(ctx context.Context, list func() (*task.List, error)) 
 				return err
 			}
 		}
-		s.note(fmt.Sprintf("%s is damaged (%v): it was set aside as %s/%s and is made anew from %s", TasksName, err, signals.Folder, aside, task.Name))
+		s.note(fmt.Sprintf("%s is damaged (%v): it was set aside as %s/%s and is rebuilt from %s", TasksName, err, signals.Folder, aside, task.Name))
 		err = putTasks(ctx, path, l)
 	}
 	if err != nil {

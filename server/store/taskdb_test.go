@@ -26,13 +26,13 @@ func rows(t *testing.T, root string) (all []string) {
 		all = append(all, fmt.Sprintf("%s %s %s %s %d", id, title, state, agent, v))
 		return err
 	}); err != nil {
-		return nil // it is being made anew
+		return nil // it is being rebuilt
 	}
 	return all
 }
 
-// tasks.db follows the tasks, whatever becomes of it: deleted or damaged it is made
-// anew, and what was damaged is said and kept.
+// tasks.db follows the tasks. If deleted or damaged, it is rebuilt; a damaged file is
+// reported and kept.
 func TestTaskDB(t *testing.T) {
 	root := project(t)
 	s, notes := opened(t, root)
@@ -91,7 +91,7 @@ func TestTaskDB(t *testing.T) {
 			t.Errorf("%s: what is damaged is not kept: %v", name, err)
 		}
 	}
-	// One of another version is made anew; what leads elsewhere is not followed.
+	// A file of another version is replaced; a link to another place is not followed.
 	db, err := sql.Open("sqlite", dsn(path, ""))
 	must(t, err)
 	_, err = db.Exec("pragma user_version = 7; drop table tasks; create table tasks (x text)")
@@ -121,7 +121,7 @@ func TestTaskDB(t *testing.T) {
 	change(task.Change{Task: "t1", Op: task.OpMove, To: task.Cancelled})
 	eventually(t, "a change", is("t1 write it cancelled"))
 	must(t, os.Remove(path))
-	eventually(t, "tasks.db anew", is("t2 write it open"))
+	eventually(t, "tasks.db rebuilt", is("t2 write it open"))
 	stop()
 	must(t, <-ended)
 	must(t, <-ended)

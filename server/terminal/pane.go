@@ -71,7 +71,7 @@ type ask struct {
 	how   string // it was let in
 }
 
-// state is what a client is told of a terminal.
+// state is a terminal's status as sent to a client.
 type state struct {
 	Type   string `json:"type"`
 	Live   bool   `json:"live"`
@@ -394,7 +394,7 @@ func (p *pane) write(ctx context.Context, a ask) error {
 	return p.client.Type(ctx, p.seat.Pane, a.bytes)
 }
 
-// tell tells clients what is new of the terminal.
+// tell sends the terminal's changes to clients.
 func (p *pane) tell() {
 	for v, told := range p.viewers {
 		s := state{Type: "state", Live: p.live(), Why: p.gone}
@@ -417,7 +417,7 @@ func (p *pane) tell() {
 	}
 }
 
-// refuse tells a client that what it asked for is not done, and why.
+// refuse tells a client why its request was refused.
 func refuse(v *viewer, err error) {
 	why, try := project.Explain(err)
 	v.tell(must(struct {

@@ -29,7 +29,8 @@ import (
 	"cmux/signals"
 )
 
-// What does not fit is dropped and drawn anew; what a client is told is kept.
+// Output that does not fit is dropped and the screen is drawn again; other messages are
+// kept.
 func TestViewer(t *testing.T) {
 	v := newViewer()
 	v.print([]byte("lost"))

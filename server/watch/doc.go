@@ -1,10 +1,10 @@
-// Package watch decides what is done about agents that stop, freeze or fill up,
-// when nobody asked for it.
+// Package watch decides what cmux does by itself about agents that stop, freeze or fill
+// their context.
 //
-// Step is all of it, and it is pure: what was seen before, what is seen now and
-// the time go in, actions come out. Rules is the one table of what it may do:
-// for each rule the evidence, the threshold, the action, its bound and its
-// switch. docs/watch.md is made of it.
+// The pure function Step makes all decisions: its input is the earlier observations, the
+// current ones and the time; its output is actions. Rules is the one table of what it may
+// do: for each rule the evidence, the threshold, the action, its limit and its switch.
+// docs/watch.md is generated from it.
 //
 // What every rule keeps:
 //   - An action has evidence, and is taken once for one cause.
@@ -16,7 +16,7 @@
 //     states, not faults: nothing is relaunched into them.
 //   - An idle organization causes no action.
 //
-// Whoever carries the actions out writes each down before it, with its ID and
-// Seen, and what came of it after it. The Seen of the last action that took place
-// is all of an agent's state that must not be lost: see State.Restore.
+// The caller records each action with its ID and Seen before it carries it out, and its
+// result afterwards. The Seen of the last completed action contains all of an agent's state
+// that must not be lost: see State.Restore.
 package watch

@@ -131,8 +131,8 @@ func TestFrozenAfterManyObservations(t *testing.T) {
 	}
 }
 
-// Whoever is in the way of help is told once, and again when it froze anew; nothing
-// else is done.
+// A person who is in the way of a remedy is informed once, and again when the agent freezes
+// again; nothing else is done.
 func TestTellsWhoIsInTheWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent Agent

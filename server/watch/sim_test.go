@@ -216,7 +216,7 @@ func (w *world) find(name string) *player {
 	return nil
 }
 
-// thaw has a frozen agent go on, or freeze anew.
+// thaw lets a frozen agent continue, or freeze again.
 func (w *world) thaw(p *player, chance float64) {
 	p.Life++
 	p.Sign = w.wall

@@ -11,7 +11,7 @@ import (
 	"cmux/agents/org/watchconfig"
 )
 
-// Stand is how an agent stands, as far as the rules care.
+// Stand is an agent's state, as far as the rules need it.
 type Stand uint8
 
 const (
@@ -29,14 +29,14 @@ func (s Stand) String() string {
 	return [...]string{"down", "idle", "busy", "waits", "limited", "taken over", "crashed", "stopped"}[s]
 }
 
-// Facts are what is seen now.
+// Facts are the current observations.
 type Facts struct {
 	Config  watchconfig.Config
 	Stopped bool // the organization, by a person
 	Agents  []Agent
 }
 
-// Agent is what is seen of one agent.
+// Agent is the observation of one agent.
 type Agent struct {
 	Name       string
 	Supervisor string // whom it reports to: an agent, or user
@@ -68,7 +68,7 @@ type Agent struct {
 	Backlog *Item  // of one that leads: the first task for later; nil: none
 }
 
-// Item is something that waits to be acted on. Its key changes with what it is
+// Item is something that waits for an action.
 // about.
 type Item struct {
 	Key   string `json:"key"`
@@ -144,9 +144,9 @@ type Seen struct {
 	Pressed  time.Duration `json:"pressed,omitempty"`  // when it was to compact last
 	Compacts int           `json:"compacts,omitempty"` // that were confirmed then
 	Tries    int           `json:"tries,omitempty"`    // that came to nothing
-	Pending  bool          `json:"pending,omitempty"`  // it was to compact, and what came of it is not known
+	Pending  bool          `json:"pending,omitempty"`  // it should compact, and the result is unknown
 	Share    int           `json:"share,omitempty"`    // percent of the context when it came to nothing
-	Told     []string      `json:"told,omitempty"`     // causes that somebody was told of, the newest last
+	Told     []string      `json:"told,omitempty"`     // causes that were reported to somebody, the newest last
 	Done     []Done        `json:"done,omitempty"`     // actions, for their bounds, the newest last
 	Sentinel time.Duration `json:"sentinel,omitempty"` // of the sentry: when it was first seen
 	Signed   time.Duration `json:"signed,omitempty"`   // when there was a new sign last, however it stands
@@ -187,8 +187,8 @@ func (s State) Restore(agent string, seen Seen, clock time.Duration, at time.Tim
 	return s
 }
 
-// Step takes in what is seen now, and says what is to be done. At most one action
-// is about one agent.
+// Step evaluates the current facts and returns the actions to take, at most one for each
+// agent.
 func Step(s State, f Facts, now time.Time) (State, []Action) {
 	if s.Last.IsZero() {
 		s.Clock++ // 0 is never
@@ -218,10 +218,9 @@ const (
 	failureWait  = time.Minute // before the next attempt
 )
 
-// Failed is the state after an action of the last step of which nothing could be
-// done: as if it had not been decided, to be tried again after a while. Where that
-// was so several times in a row it counts as taken, or nothing else would ever be
-// tried.
+// Failed returns the state with action a undone, so that Step retries it after failureWait.
+// After mostFailures failures in a row a counts as taken; otherwise nothing else would ever
+// be tried.
 func (s State) Failed(a *Action) State {
 	seen := a.before
 	if seen.Failures >= mostFailures {
@@ -338,7 +337,7 @@ func (m *move) mind(a *Agent) {
 		if act == nil {
 			continue
 		}
-		if !within { // it is so, and nothing is said of it
+		if !within { // the state holds, but needs no report
 			m.Agents[a.Name] = m.seen
 			continue
 		}
@@ -392,8 +391,7 @@ func (m *move) hands(a *Agent, s *Seen) bool {
 // since is how long something is so.
 func (m *move) since(at time.Duration) time.Duration { return m.Clock - at }
 
-// told reports whether somebody was told of a cause already, and notes that they
-// are now.
+// told reports whether a cause was reported already, and records that it is now.
 func (s *Seen) told(cause string) bool {
 	if slices.Contains(s.Told, cause) {
 		return true

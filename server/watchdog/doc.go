@@ -1,12 +1,12 @@
-// Package watchdog carries out what package watch decides: it gathers the facts,
-// asks watch.Step, and does what comes of it.
+// Package watchdog carries out the decisions of package watch: it collects the facts, calls
+// watch.Step, and carries out the actions.
 //
-// It is the server's, and nothing depends on it. What it has done stands in
-// .cmux/watch.jsonl: a line before each action, which names it, and a line after
-// it with what came of it. So whatever is killed when, the next one finds out
-// what took place, finishes it, and never does it twice.
+// It runs in the server, and nothing depends on it. It records its actions in
+// .cmux/watch.jsonl: a line before each action, and a line with the result after it. So
+// whichever process is killed at any time, the next watchdog finds out which actions were
+// completed, finishes them, and never repeats one.
 //
-// It does nothing by itself to an agent's program. Messages go through the
-// mailbox, which hands them over when that is safe; the rest are requests to the
-// keeper of the organization.
+// It does nothing to an agent's program directly. It sends messages through the mailbox,
+// which delivers them when that is safe; all other actions are requests to the keeper of
+// the organization.
 package watchdog

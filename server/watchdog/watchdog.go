@@ -22,7 +22,7 @@ type World interface {
 	Took(ctx context.Context, a *watch.Action) (bool, error)
 	// Do takes an action. What took place of it already is not done again.
 	Do(ctx context.Context, a *watch.Action) error
-	// Recovered is told of an agent that stood still and does not any more, and why.
+	// Recovered is called for an agent that was frozen and works again, with the reason.
 	Recovered(ctx context.Context, agent, why string) error
 	// Changed is sent something when it is worth a look.
 	Changed() <-chan struct{}
@@ -141,7 +141,7 @@ func (d *dog) settle(ctx context.Context) error {
 	return nil
 }
 
-// look is one look, with what comes of it.
+// look observes once and carries out the decisions.
 func (d *dog) look(ctx context.Context) error {
 	if !d.ready {
 		if err := d.settle(ctx); err != nil {
@@ -211,8 +211,8 @@ func (d *dog) intrudes(ctx context.Context, f *watch.Facts, acts []watch.Action,
 	return found
 }
 
-// take takes one action, between its two lines. Where the first cannot be
-// written, nothing happens, and it is decided anew at the next look.
+// take takes one action, between its two lines. If the first line cannot be written,
+// nothing happens, and the next look decides again.
 func (d *dog) take(ctx context.Context, next *watch.State, a *watch.Action) error {
 	seen := next.Agents[a.Agent]
 	err := d.book.write(ctx, Line{ID: a.ID, Phase: Intent, At: d.Now(), Clock: next.Clock, Act: a, Seen: &seen})
@@ -234,7 +234,7 @@ func (d *dog) take(ctx context.Context, next *watch.State, a *watch.Action) erro
 	return d.book.write(ctx, end)
 }
 
-// do takes an action, and says what came of it.
+// do carries out an action and returns its result.
 func (d *dog) do(ctx context.Context, a *watch.Action) Line {
 	d.Log.Info("the watch acts", "rule", a.Rule, "agent", a.Agent, "why", a.Reason)
 	end := Line{ID: a.ID, Phase: Done}

@@ -26,7 +26,7 @@ type fake struct {
 	did    map[string][]string // id of an action: its effects
 	acts   []watch.Action
 	person func(agent string) bool
-	broken error // what comes of every action, before any effect
+	broken error // result of every action, before any effect
 	closed map[string]string
 	deaf   int // so many times nothing can be closed
 
@@ -225,7 +225,7 @@ func TestFailedOrders(t *testing.T) {
 		t.Fatalf("%+v", w.acts)
 	}
 	w.broken = nil
-	w.playFor(t, root, 15) // a new watch sees it anew
+	w.playFor(t, root, 15) // a new watch sees it again
 	if got := w.rules("w1"); !strings.HasSuffix(got, "frozen") || strings.Contains(got, "new start") {
 		t.Error(got)
 	}

@@ -40,7 +40,7 @@ test("memory over 1,000,000 events", async ({ org, page }) => {
         const batch = Array.from({ length: 500 }, (_, i) => {
           seq++;
           const node = `n${i % 40}`;
-          return { event: "run_event", seq, at: new Date().toISOString(), source: `run:r1/${node}`, kind: "tool_result", name: node, data: { node, attempt: 1, kind: "tool_result", text: `what came of call ${seq}` } };
+          return { event: "run_event", seq, at: new Date().toISOString(), source: `run:r1/${node}`, kind: "tool_result", name: node, data: { node, attempt: 1, kind: "tool_result", text: `result of call ${seq}` } };
         });
         socket?.say({ type: "events", events: batch });
         await new Promise((done) => setTimeout(done, 4));

@@ -91,8 +91,8 @@ export class Organization {
   end(): void {
     spawnSync("cmux", ["stop", "--runs"], { cwd: this.root, env: this.env, timeout: 30_000 });
     spawnSync("tmux", ["-L", "t", "kill-server"], { env: this.env });
-    // What was killed writes for a moment still, also into what was emptied already:
-    // the retries of rmSync itself empty nothing anew.
+    // Killed processes may still write for a moment, also into folders that are empty already.
+    // rmSync does not empty a folder again when it retries.
     for (let left = 50; ; left--) {
       try {
         rmSync(this.dir, { recursive: true, force: true });

@@ -54,7 +54,7 @@ agents:
   org.cmux("tasks", "add", "Paint the door", "It is still grey.");
   org.cmux("backlog", "add", "Write the manual");
   org.cmux("mailbox", "send", "user", "[QUESTION] Which color?", "Blue or **green**? See https://example.com/colors");
-  org.cmux("mailbox", "send", "supervisor", "Good morning", "What is to be done today?");
+  org.cmux("mailbox", "send", "supervisor", "Good morning", "What should we do today?");
   org.cmux("agents", "start", "--yes", "--detach");
   comes(() => org.cmux("agents", "status"), /web\s.*failed/, /api\s.*done/, /approval\s.*needs input/);
 }

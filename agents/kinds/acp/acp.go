@@ -123,9 +123,8 @@ func (a *instance) greet(ctx context.Context) error {
 	return nil
 }
 
-// load goes on in the conversation of the attempt before. If that conversation is
-// gone, load leaves it to Enter to begin a new one. resumed is true only if the
-// program told an answer again: else the agent is told its whole task.
+// load resumes the conversation of the previous attempt. It reports resumed only if the
+// program replays an answer of that conversation; otherwise the agent gets its whole task.
 func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (resumed bool, err error) {
 	id := sdk.SessionId(a.Stage.Conversation)
 	switch {
@@ -138,11 +137,11 @@ func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (re
 		// It tells nothing again, so nothing proves that there was an answer.
 		err = a.Call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: a.Stage.Dir}, answer)
 	default:
-		a.Note("%s cannot go on with a conversation: it begins anew", a.program.title)
+		a.Note("%s cannot resume conversations: the agent begins a new one", a.program.title)
 		return false, nil
 	}
 	if stdio.Refused(err) != nil {
-		a.Note("conversation %s cannot be resumed (%v): it begins anew", id, err)
+		a.Note("conversation %s cannot be resumed (%v): the agent begins a new one", id, err)
 		return false, nil
 	}
 	if err == nil {
@@ -225,7 +224,7 @@ func (a *instance) Prompt(ctx context.Context, text string) error {
 	request := sdk.PromptRequest{SessionId: a.session, Prompt: []sdk.ContentBlock{sdk.TextBlock(text)}}
 	return a.RunTurn(ctx, sdk.AgentMethodSessionPrompt, request, func() {
 		a.Stage.Show(event.Event{Kind: event.Prompt, Text: text})
-		a.TurnTaken() // nothing says so but what comes of it
+		a.TurnTaken() // only its effects show that it was accepted
 	}, a.turnOver)
 }
 

@@ -18,7 +18,7 @@ import (
 	"cmux/agents/records/event"
 )
 
-// call is a tool call, as far as it was told of.
+// call is a tool call, as far as the program has described it.
 type call struct {
 	name  string
 	kind  sdk.ToolKind
@@ -27,7 +27,7 @@ type call struct {
 	paths []string
 	shown bool
 	whole bool // input is all of it
-	torn  bool // what was told of its folder was not told again: neither is all of it
+	torn  bool // a folder in it was not repeated: the input is incomplete
 	here  bool // without input: it runs in the folder of the program
 }
 
@@ -114,7 +114,7 @@ func (a *instance) update(u update) {
 	}
 }
 
-// toolCall takes in what is told of a call. It needs the lock.
+// toolCall records the description of a call. It needs the lock.
 func (a *instance) toolCall(u update) {
 	c, begun := a.calls[u.ID]
 	if commanded(u.Input) {

@@ -15,7 +15,7 @@ import (
 	"cmux/dag"
 )
 
-// Stage is all that an agent's program is started with, and where what it says
+// Stage is everything an agent's program starts with, and where its output goes.
 // goes. Whoever starts agents fills it in; a kind changes nothing in it.
 type Stage struct {
 	Name string   // of the agent, as a person calls it: in a run the node's
@@ -49,14 +49,13 @@ type Stage struct {
 	Terminal *Terminal // nil: headless
 	Out      io.Writer // the log and whoever watches
 
-	// Tell lets whoever started the agent know what it learnt other than by a
-	// hook. Without events it is a sign of life. It returns when that has been
-	// taken in, or with ctx. It may be called from any goroutine but that of Hook.
+	// Tell passes events that the agent learned other than by a hook to its attempt.
+	// Without events it is a sign of life. It returns when they have been processed, or
+	// when ctx ends. Any goroutine may call it except that of Hook.
 	Tell func(ctx context.Context, events ...news.Event) error
-	// MayType tells what the screen shows, and asks whether a key may be pressed
-	// there for what is being delivered. A kind asks within Deliver, before each
-	// key, and looks once more when it may: what has changed meanwhile is told
-	// anew. It may be called from Deliver alone.
+	// MayType reports the screen, and asks whether a key may be pressed there for the
+	// current delivery. A kind calls it within Deliver before each key, then looks at the
+	// screen once more and calls it again after a change. Only Deliver may call it.
 	MayType func(context.Context, news.Screen) (bool, error)
 
 	Events  *event.Log // nil: what happens is not kept

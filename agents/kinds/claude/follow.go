@@ -14,7 +14,8 @@ import (
 	"cmux/dag"
 )
 
-// follower reads the transcript as it grows: for the node's events and log, what was used, and the Escape of a person, of which no hook tells.
+// follower reads the transcript as it grows: for the node's events, its log and its usage,
+// and to detect an Escape by a person, which no hook reports.
 type follower struct {
 	agent *instance
 	kick  chan struct{}

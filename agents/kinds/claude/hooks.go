@@ -374,8 +374,8 @@ func answered(input json.RawMessage, text string) object {
 	return in
 }
 
-// plain is text as it is compared: a terminal program wraps what is pasted in
-// tags and breaks its lines anew.
+// plain normalizes text for a comparison: a terminal program wraps pasted text in tags and
+// changes its line breaks.
 func plain(text string) string {
 	for {
 		open := strings.Index(text, "<pasted_content id=")

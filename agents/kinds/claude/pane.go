@@ -343,13 +343,13 @@ func (a *instance) watchDialogs(ctx context.Context) {
 type awaited struct {
 	of    int // which one it is, as asksPerson says
 	shown bool
-	since time.Time // when a look first saw the turn go on without it
+	since time.Time // when a look first saw the turn continue without it
 }
 
-// answered takes in the screen, and reports whether a person has answered the dialog
-// there: a look has seen it, and the turn goes on without it. The next hook comes only
-// when the allowed tool has ended, which may take long. A quick person answers between
-// two looks: then the dialog counts as answered when no look has seen it for a while.
+// answered compares the screen and reports whether a person has answered the dialog: a look
+// has seen the dialog, and the turn continues without it. The next hook comes only when the
+// allowed tool has ended, which may take long. A person may answer between two looks: so
+// the dialog also counts as answered if no look has seen it for a while.
 func (w *awaited) answered(s screen, now time.Time) bool {
 	if s.Dialog != "" || !s.Prompt || !s.Busy {
 		*w = awaited{of: w.of, shown: w.shown || s.Dialog != ""}
@@ -455,8 +455,8 @@ func patienceAfter(hook string, unjudged bool) time.Duration {
 	return longQuiet
 }
 
-// idle reports whether the program of a standing agent rests at its prompt, as far as
-// its hooks tell. A dialog of its own can open there, of which no hook tells.
+// idle reports whether the program of a standing agent rests at its prompt, according to
+// its hooks. The program may open a dialog there that no hook reports.
 func (a *instance) idle() bool {
 	return a.stage.Stays && !a.heard.IsZero() && !a.listener.busy && a.listener.asking == "" && time.Since(a.heard) >= slowLook
 }

@@ -209,7 +209,7 @@ func TestTypingTakesOver(t *testing.T) {
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, taken over", nil, nil)
 }
 
-// A line that a person has begun is left alone; what is to be said waits.
+// cmux does not type into a line that a person has begun; its message waits.
 func TestDraftIsLeftAlone(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()

@@ -227,13 +227,13 @@ func TestQueuedPromptTakesOver(t *testing.T) {
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 }
 
-// A person may begin the conversation anew, and go back.
+// A person may begin a new conversation and return to the old one.
 func TestClearAndResume(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Blocked("help me")}, {mt.Text("waiting")}}},
-		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("anew")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("a new one")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
 	f.label("needs input")
 	p.Shows("waiting")
@@ -242,7 +242,7 @@ func TestClearAndResume(t *testing.T) {
 	f.Eventually("the conversation is another", func() bool { return f.Last(run.Conversed).Conversation != first })
 	p.Types("from the start #script:mine")
 	f.label("taken over")
-	p.Shows("● anew")
+	p.Shows("● a new one")
 	p.Types("report")
 	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
@@ -553,7 +553,7 @@ func TestStopHookIsCutShort(t *testing.T) {
 	f.check(run.End{Outcome: dag.Done, Summary: "two", Commits: 1}, "checking, running, checking, running", nil, nil)
 }
 
-// killHook ends a hook that waits, as its time-out does.
+// killHook ends a waiting hook, as its timeout does.
 func (f *fixture) killHook(event string) {
 	f.T.Helper()
 	f.Eventually("the hook waits", func() bool {
@@ -659,8 +659,8 @@ func TestTwoPermissions(t *testing.T) {
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed", Commits: 1}, "", nil, []string{"one", "two"})
 }
 
-// A dialog of the program's own, of which no hook tells, is named all the same,
-// also in a pane that is too small for its last line.
+// cmux reports a dialog of the program that no hook reports, also in a pane that is too
+// small for its last line.
 func TestUntoldDialog(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()

@@ -123,7 +123,7 @@ func TestHear(t *testing.T) {
 		{"start", "SessionStart", `{"session_id":"S","source":"startup"}`, false, []news.Event{news.Converses{ID: "S"}}, ""},
 		{"compacted", "SessionStart", `{"session_id":"S","source":"compact"}`, false, []news.Event{news.Converses{ID: "S"}, news.Forgot{}}, ""},
 		{"cleared", "SessionStart", `{"session_id":"T","source":"clear"}`, false, []news.Event{news.Converses{ID: "T"}, news.Forgot{}}, ""},
-		{"gone on with", "SessionStart", `{"session_id":"S","source":"resume"}`, false, []news.Event{news.Converses{ID: "S"}}, ""},
+		{"resumed conversation", "SessionStart", `{"session_id":"S","source":"resume"}`, false, []news.Event{news.Converses{ID: "S"}}, ""},
 		{"own prompt", "UserPromptSubmit", `{"prompt":"do  the\ntask"}`, false, []news.Event{news.Prompted{Text: "do  the\ntask", Own: true}}, ""},
 		{"own prompt, pasted", "UserPromptSubmit", `{"prompt":"\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n"}`, false,
 			[]news.Event{news.Prompted{Text: "\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n", Own: true}}, ""},

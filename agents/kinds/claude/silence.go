@@ -38,7 +38,7 @@ type silence struct {
 	spoke    time.Time // when a hook was last heard
 	moved    time.Time // when the transcript last was
 	stands   time.Time // since when the prompt has stood and no hook was heard
-	over     time.Time // when the turn ended, of which no hook has told
+	over     time.Time // when the turn ended, if no hook reported that
 }
 
 func newSilence(now time.Time) *silence {
@@ -91,7 +91,7 @@ func (s *silence) read(sign transcript.Sign, now time.Time) (against string) {
 		switch {
 		case !unknown || s.known[sign.ID]:
 		case sign.What == transcript.Ran:
-			return "it has used " + call.Tool + ", of which no hook told"
+			return "it ran " + call.Tool + " without calling cmux's hook"
 		case strings.HasPrefix(sign.Text, "PreToolUse:") && strings.Contains(sign.Text, "hook error"):
 			return "its hook cannot be run (" + firstLine(sign.Text) + ")"
 		}

@@ -84,7 +84,7 @@ func (f *fixture) overBudget() {
 	f.T.Helper()
 	end := f.Ended()
 	if end.Retry || end.Marker() != 1 {
-		f.T.Errorf("it is to be tried again: %+v", end)
+		f.T.Errorf("the node will be retried: %+v", end)
 	}
 	if b, err := os.ReadFile(filepath.Join(f.Run.Signals(), "a.done")); err != nil || string(b) != "1\n" {
 		f.T.Errorf("marker %q, %v", b, err)
@@ -143,7 +143,8 @@ func TestUseOfAResumedConversation(t *testing.T) {
 	if want := (dag.Usage{CacheCreate: 321_000}); n.Used != want || h.Used != want || len(n.Attempts) != 2 {
 		t.Errorf("the node used %+v in %d attempts, the run %+v, want %+v", n.Used, len(n.Attempts), h.Used, want)
 	}
-	// The first message was told of at once; what followed may have been forgotten with the attempt.
+	// The first message was recorded at once; later ones may have been lost with the
+	// attempt.
 	if first := n.Attempts[0].Used.CacheCreate; first != 1_000 && first != 21_000 {
 		t.Errorf("the killed attempt had recorded %d", first)
 	}

@@ -127,8 +127,8 @@ func (a *instance) greet(ctx context.Context) error {
 	return nil
 }
 
-// Enter starts the thread, or resumes that of the attempt before. One that was
-// lost before its first prompt is begun anew.
+// Enter starts the thread, or resumes that of the previous attempt. A thread lost before
+// its first prompt is started again.
 func (a *instance) Enter(ctx context.Context) (conversation string, resumed bool, err error) {
 	if err := a.greet(ctx); err != nil {
 		return "", false, err
@@ -167,7 +167,7 @@ func (a *instance) Enter(ctx context.Context) (conversation string, resumed bool
 		case stdio.Refused(err) == nil:
 			return "", false, err
 		default:
-			a.Note("conversation %s cannot be resumed (%v): it begins anew", id, err)
+			a.Note("conversation %s cannot be resumed (%v): the agent begins a new one", id, err)
 		}
 	}
 	if answer.Thread.ID == "" {
@@ -541,7 +541,7 @@ func (a *instance) Used() dag.Usage {
 	return a.used()
 }
 
-// sandbox is what Codex is told of what the node may do.
+// sandbox is what the node may do, as Codex gets it.
 type sandbox struct {
 	approval string
 	mode     string

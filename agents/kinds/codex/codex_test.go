@@ -125,7 +125,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A conversation that is gone is begun anew with the whole prompt.
+// If the conversation is gone, a new one begins with the whole prompt.
 func TestResumeOfNothing(t *testing.T) {
 	t.Parallel()
 	f, _ := fixture(t, auto, nothing)

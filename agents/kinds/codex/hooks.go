@@ -76,7 +76,7 @@ func (a *instance) Hook(name string, payload json.RawMessage) ([]news.Event, age
 		return nil, agent.HookReply{}, nil // the sandbox and its approvals come after
 	}
 	a.Stage.Keep(event.Event{Kind: event.Denied, Tool: p.Tool, ToolID: p.ToolID, Input: p.Input, Text: d.Reason})
-	// Codex itself tells nothing of a call that did not come about.
+	// Codex sends no event about a refused call.
 	what := event.Printable(p.Tool + " " + event.About(p.Input))
 	io.WriteString(a.Stage.Out, event.Indented("* ", "  ", what)+event.Indented("  ! ", "  | ", event.Printable(d.Reason)))
 	b, err := json.Marshal(object{"hookSpecificOutput": object{

@@ -180,7 +180,7 @@ func (i *item) words() string {
 	return strings.Join(all, "\n")
 }
 
-// call is the item as a tool call; an empty name: it is none.
+// call returns the item as a tool call; an empty name: it is another item.
 func (i *item) call() (name string, input any) {
 	switch i.Type {
 	case "commandExecution":

@@ -56,7 +56,7 @@ func (a *instance) approve(m stdio.Message, p payload) {
 	})
 }
 
-// seen is the call that leave is asked for, from what is to be shown of it.
+// seen returns the call for which permission is asked, from its description for the person.
 func seen(p payload) call {
 	c := call{name: p.Sender}
 	for _, d := range p.Display {

@@ -17,8 +17,8 @@ import (
 
 // Driver is what a kind knows of its program's protocol.
 type Driver interface {
-	// Enter makes the conversation, or goes on with that of the stage. resumed
-	// says that the agent knows its task already.
+	// Enter starts the conversation, or resumes the stage's. resumed: the agent already has
+	// its task.
 	Enter(ctx context.Context) (conversation string, resumed bool, err error)
 	// Steer gives a text to the turn that runs. Not taken: it has ended meanwhile,
 	// or takes none.
@@ -88,7 +88,7 @@ func (a *Agent) Start(context.Context) error {
 	return nil
 }
 
-// open begins the conversation, or goes on with it, and gives it its prompt.
+// open starts or resumes the conversation and sends its prompt.
 func (a *Agent) open(ctx context.Context) error {
 	a.opening.Lock()
 	defer a.opening.Unlock()
@@ -148,9 +148,8 @@ func (a *Agent) Deliver(ctx context.Context, text string) error {
 	if err := give(); err != nil {
 		return err
 	}
-	// The end of the turn before is no end of the one that begins with the message:
-	// it has been taken in when that one is told of. However the wait ends, the
-	// message was given.
+	// The end of the previous turn must not end the new one: wait until it has been
+	// processed. The message was sent, however the wait ends.
 	a.heard(ctx)
 	return nil
 }
@@ -334,11 +333,11 @@ func (a *Agent) Resting() bool {
 	return a.begun && a.turn == nil && !a.stopping
 }
 
-// RunTurn makes a turn of a call that is answered when the turn is over, after
-// the turn that runs and what is told of its end. sent is called when the program
-// has been sent it, if it is not nil. RunTurn returns when TurnTaken was called, or
-// without an error when ctx is over by then: the program has the text all the same.
-// over is called with the answer, and calls TurnOver.
+// RunTurn makes a turn of a call that the program answers at the end of the turn. It first
+// waits for the running turn and the processing of its end. sent, if not nil, is called
+// when the program has got the call. RunTurn returns when TurnTaken was called, or without
+// an error if ctx has ended by then: the program has the text in any case. over is called
+// with the answer, and calls TurnOver.
 func (a *Agent) RunTurn(ctx context.Context, method string, params any, sent func(), over func(result json.RawMessage, err error)) error {
 	t := newTurn()
 	for {

@@ -274,7 +274,7 @@ func TestConsoleWithoutATerminal(t *testing.T) {
 type turns struct {
 	Driver
 	a     *Agent
-	ended chan struct{} // what comes of a turn's end waits for it
+	ended chan struct{} // the end of a turn waits for it
 }
 
 func (d turns) Steer(context.Context, string) (bool, error) { return false, nil }

@@ -12,7 +12,7 @@ type Sign struct {
 	At   time.Time
 	Tool string // Called
 	ID   string // Called, Ran, NotRun: of the tool use
-	Text string // NotRun, PromptRefused: why; Read, Carried, Queued: what was said; Ran: what came of it
+	Text string // NotRun, PromptRefused: why; Read, Carried, Queued: the text; Ran: the output
 	Said string // PromptRefused: the prompt; empty: not known
 	Sub  bool   // it is of a sub-agent
 }
@@ -64,8 +64,8 @@ func (m *message) ran() []Sign {
 	return signs
 }
 
-// system are the signs of a line of the program's own; atPrompt says that it is
-// about what became of a prompt.
+// system returns the signs of a line of the program itself; atPrompt: the line is about the
+// fate of a prompt.
 func system(subtype, text string, atPrompt bool) []Sign {
 	switch {
 	case subtype == "turn_duration":

@@ -276,8 +276,8 @@ func TestParseStream(t *testing.T) {
 	}
 }
 
-// No line panics, is counted below zero, or is said twice by a Follower that
-// was made anew.
+// No line makes the parser panic, gives a negative count, or is returned twice by a new
+// Follower.
 func FuzzParseLine(f *testing.F) {
 	f.Add([]byte(said("m", "x", 1)))
 	f.Add([]byte(`{"type":"assistant","message":{"id":"m","content":{"type":"text"},"usage":{"input_tokens":-5}}}`))
@@ -326,15 +326,15 @@ func FuzzFollower(f *testing.F) {
 		n := read(want)
 		first := transcript.NewFollower(parts, 0)
 		early := read(first)
-		anew := transcript.NewFollower(parts, first.Offset())
+		second := transcript.NewFollower(parts, first.Offset())
 		put(parts, b)
 		if got := early + read(first); got != n {
 			t.Errorf("%d events in two parts, want %d", got, n)
 		}
-		if got := early + read(anew); got != n {
-			t.Errorf("%d events with one made anew, want %d", got, n)
+		if got := early + read(second); got != n {
+			t.Errorf("%d events with a new Follower, want %d", got, n)
 		}
-		for _, f := range []*transcript.Follower{first, anew} {
+		for _, f := range []*transcript.Follower{first, second} {
 			if f.Usage() != want.Usage() || f.Offset() != want.Offset() {
 				t.Errorf("%+v up to %d, want %+v up to %d", f.Usage(), f.Offset(), want.Usage(), want.Offset())
 			}

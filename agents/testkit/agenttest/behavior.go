@@ -227,8 +227,7 @@ func (s *stage) isStopped() {
 	}
 }
 
-// kills kills the program when it is at the gate, and waits for what is said of
-// it.
+// kills kills the program at the gate and waits for the resulting record.
 func (s *stage) kills() {
 	s.T.Helper()
 	s.at("gate")

@@ -147,8 +147,8 @@ func (f *Fixture) tell() {
 	}
 }
 
-// Lost makes the next attempt of the node, as the runner does when one was
-// lost: it goes on with the conversation of that.
+// Lost makes the next attempt of the node, as the runner does after a lost one: it
+// continues that conversation.
 func (f *Fixture) Lost() {
 	f.T.Helper()
 	if v := f.Last(run.Vanished); v == nil || v.Attempt != f.Spec.Attempt {
@@ -169,7 +169,7 @@ func (f *Fixture) Lost() {
 	}
 }
 
-// Again makes the next attempt of the node, which goes on with that conversation.
+// Again makes the next attempt of the node, which continues that conversation.
 func (f *Fixture) Again(conversation string) {
 	f.T.Helper()
 	f.Spec.Attempt++

@@ -153,7 +153,7 @@ func alive(pid int) bool {
 	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 }
 
-// done is ends of work that is to be done.
+// done waits for the end of the work and checks that it is done.
 func (s *stage) done(summary string, commits int) *run.End {
 	s.t.Helper()
 	end := s.ends()

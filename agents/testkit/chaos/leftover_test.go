@@ -115,8 +115,8 @@ func TestOrphansEndWithTheRun(t *testing.T) {
 	})
 }
 
-// What nothing proves to be a node's is named by cleanup, which goes on with
-// the other worktrees; once a person has ended it, cleanup removes its tree.
+// If nothing proves that a process belongs to a node, cleanup names it and continues with
+// the other worktrees. After a person has ended the process, cleanup removes its tree.
 func TestCleanupStepsOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false, "")

@@ -107,7 +107,7 @@ func Prepare(dir, url, path string, projects ...string) (*Home, error) {
 		"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=fake",
 		"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + url,
 		"GEMINI_MODEL=fake", // by default it asks a model which model to ask
-		// Each would start itself anew to give itself more memory, and so begin twice.
+		// Each would restart itself to get more memory, and so start twice.
 		"QWEN_CODE_NO_RELAUNCH=true", "GEMINI_CLI_NO_RELAUNCH=true",
 		"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_PURE=1",
 		// What asks for another address all the same asks the server, which refuses it.

@@ -1,6 +1,6 @@
-// Package scripted is an agent for tests: a shell script that behaves as an AI
-// agent does, so that everything an agent can bring about can be tested without
-// one. No released binary knows it.
+// Package scripted is an agent for tests: a shell script that behaves like an AI agent, so
+// that tests can produce everything an agent can do without a real one. No released binary
+// has it.
 //
 // The script is the node's task. It is run by sh in the node's directory. What
 // is delivered to the agent arrives on its standard input, one line per message

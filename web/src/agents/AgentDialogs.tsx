@@ -69,7 +69,7 @@ export function AssignDialog({ name, onClose }: { name: string; onClose: () => v
           assign.mutate({ name, what: what.trim(), ...(isNew ? { priority, scope: lines(scope), verify: lines(verify) } : {}) }, { onSuccess: onClose });
         }}
       >
-        <Field label="Task" hint="What is to be done, or the id of a task that there is, such as t12.">
+        <Field label="Task" hint="A new task in words, or the id of an existing one, such as t12.">
           {(ids) => <Textarea {...ids} value={what} onChange={(e) => setWhat(e.target.value)} />}
         </Field>
         <Field label="Priority">

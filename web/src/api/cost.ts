@@ -1,7 +1,7 @@
 /*
- * How long the server works at the answers of each path. What the page itself waits says
- * less: a busy page, or ten of them, wait long for what costs nothing. The least of the last
- * few counts, as on a busy machine now and then an answer takes long that is none to make.
+ * How long the server works at the answers of each path. The page's own wait is
+ * no measure: a busy page, or ten of them, wait long for cheap answers. The least of the last
+ * few times counts, because on a busy machine a cheap answer sometimes takes long.
  */
 const few = 4;
 const costs = new Map<string, readonly number[]>();

@@ -65,7 +65,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make ordinary workers of all permanent ones */
+        /** Make all permanent workers ordinary ones */
         post: operations["postAgentsDemote"];
         delete?: never;
         options?: never;
@@ -117,7 +117,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give an agent a task: one that there is, or a new one */
+        /** Assign an existing or a new task to an agent */
         post: operations["postAgentsNameAssign"];
         delete?: never;
         options?: never;
@@ -168,7 +168,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make an ordinary worker of a permanent one */
+        /** Make a permanent worker an ordinary one */
         post: operations["postAgentsNameDemote"];
         delete?: never;
         options?: never;
@@ -253,7 +253,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give an agent back that was taken over */
+        /** Release an agent from a takeover */
         post: operations["postAgentsNameRelease"];
         delete?: never;
         options?: never;
@@ -270,7 +270,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a new conversation with the unfinished task */
+        /** Restart an agent with a new conversation and its unfinished task */
         post: operations["postAgentsNameReset"];
         delete?: never;
         options?: never;
@@ -304,7 +304,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep cmux from typing to an agent */
+        /** Take an agent over: cmux types nothing to it */
         post: operations["postAgentsNameTake"];
         delete?: never;
         options?: never;
@@ -321,7 +321,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start an agent again that died too often */
+        /** Start an agent that was given up after too many crashes */
         post: operations["postAgentsNameWake"];
         delete?: never;
         options?: never;
@@ -353,7 +353,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the agents that were removed, with what is kept of them, newest first */
+        /** List removed agents with their archives, newest first */
         get: operations["getArchives"];
         put?: never;
         post?: never;
@@ -472,7 +472,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the organization's configuration that is in force, and what its file says instead */
+        /** Show the organization's active configuration and the changes in its file */
         get: operations["getConfig"];
         put?: never;
         post?: never;
@@ -491,7 +491,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take the file into use */
+        /** Apply the file */
         post: operations["postConfigApply"];
         delete?: never;
         options?: never;
@@ -594,7 +594,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Add a node to a configuration and leave all else in it as it is; nothing is written */
+        /** Add a node to the text of a configuration; nothing is written */
         post: operations["postGraphAdd"];
         delete?: never;
         options?: never;
@@ -611,7 +611,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say which graph a configuration makes, or what is wrong with it; nothing is written */
+        /** Check a configuration: show its graph or its faults; nothing is written */
         post: operations["postGraphCheck"];
         delete?: never;
         options?: never;
@@ -645,7 +645,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say when the nodes of a configuration would be at work if every one succeeded */
+        /** Preview when the nodes of a configuration would work if every one succeeded */
         post: operations["postGraphUnfold"];
         delete?: never;
         options?: never;
@@ -660,7 +660,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say how the organization stands */
+        /** Show the status of the organization */
         get: operations["getHeartbeat"];
         put?: never;
         post?: never;
@@ -713,7 +713,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that you know of an incident */
+        /** Acknowledge an incident */
         post: operations["postIncidentsIdAck"];
         delete?: never;
         options?: never;
@@ -1039,7 +1039,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show a message; one to you has been read then */
+        /** Show a message and mark it as read if it is to you */
         post: operations["postMessagesIdRead"];
         delete?: never;
         options?: never;
@@ -1056,7 +1056,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try again to deliver a message that was given up */
+        /** Retry a message that was not delivered */
         post: operations["postMessagesIdRetry"];
         delete?: never;
         options?: never;
@@ -1229,7 +1229,7 @@ export interface paths {
         /** Show how that stands, or the last one ended */
         get: operations["getRecoverNow"];
         put?: never;
-        /** Begin a recovery, or go on with one; this begins it */
+        /** Start or continue a recovery */
         post: operations["postRecoverNow"];
         delete?: never;
         options?: never;
@@ -1334,7 +1334,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say what a start would start, and begin nothing */
+        /** Preview a start without starting anything */
         post: operations["postRunsPlan"];
         delete?: never;
         options?: never;
@@ -1349,7 +1349,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how a run stands */
+        /** Show the status of a run */
         get: operations["getRunsId"];
         put?: never;
         post?: never;
@@ -1366,7 +1366,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say in Markdown what each node of a run did */
+        /** Summarize in Markdown what each node of a run did */
         get: operations["getRunsIdChangelog"];
         put?: never;
         post?: never;
@@ -1400,7 +1400,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a run as it is drawn: its nodes, when each was at work, and the chain that takes longest */
+        /** Show the graph of a run: its nodes, when each worked, and the critical chain */
         get: operations["getRunsIdGraph"];
         put?: never;
         post?: never;
@@ -1417,10 +1417,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how the merge of a run stands that was begun here */
+        /** Show the status of a run's merge started here */
         get: operations["getRunsIdMerge"];
         put?: never;
-        /** Merge the branches of a run, in order, with checks after each; this begins it */
+        /** Start a merge of a run's branches, in order, with checks after each */
         post: operations["postRunsIdMerge"];
         delete?: never;
         options?: never;
@@ -1435,7 +1435,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what a merge of a run would take, in order, and what would conflict */
+        /** Preview the merge of a run: its branches in order, and the conflicts */
         get: operations["getRunsIdMergeQueue"];
         put?: never;
         post?: never;
@@ -1452,7 +1452,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show all that is known of a node */
+        /** Show all details of a node */
         get: operations["getRunsIdNodesNode"];
         put?: never;
         post?: never;
@@ -1471,7 +1471,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer the question of a node's agent, or tell it something */
+        /** Answer the question of a node's agent, or send it a text */
         post: operations["postRunsIdNodesNodeAnswer"];
         delete?: never;
         options?: never;
@@ -1505,7 +1505,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give comments on a node's changes back to its agent, as one message */
+        /** Send comments on a node's changes to its agent, as one message */
         post: operations["postRunsIdNodesNodeComments"];
         delete?: never;
         options?: never;
@@ -1624,7 +1624,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Call a node done, whatever it says itself */
+        /** Override a node: it counts as done, whatever its own result */
         post: operations["postRunsIdNodesNodeOverride"];
         delete?: never;
         options?: never;
@@ -1639,7 +1639,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what an attempt of a node was told first */
+        /** Show the prompt of an attempt */
         get: operations["getRunsIdNodesNodePrompt"];
         put?: never;
         post?: never;
@@ -1658,7 +1658,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a node's agent back that was taken over */
+        /** Release a node's agent from a takeover */
         post: operations["postRunsIdNodesNodeRelease"];
         delete?: never;
         options?: never;
@@ -1675,7 +1675,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run a node again, and what it blocked after it */
+        /** Retry a node, and the nodes that it blocked */
         post: operations["postRunsIdNodesNodeRetry"];
         delete?: never;
         options?: never;
@@ -1690,7 +1690,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the work of a node and what you decided about it */
+        /** Show the work of a node and your decision */
         get: operations["getRunsIdNodesNodeReview"];
         put?: never;
         /** Approve the work of a node, send it back or drop it */
@@ -1708,7 +1708,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the patch that a decision about a node is about */
+        /** Show the patch of a node under review */
         get: operations["getRunsIdNodesNodeReviewDiff"];
         put?: never;
         post?: never;
@@ -1742,10 +1742,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how the checks of a node stand that were begun here */
+        /** Show the status of a node's checks started here */
         get: operations["getRunsIdNodesNodeVerify"];
         put?: never;
-        /** Run a node's checks now, in its worktree; this begins it */
+        /** Start a node's checks now, in its worktree */
         post: operations["postRunsIdNodesNodeVerify"];
         delete?: never;
         options?: never;
@@ -1777,7 +1777,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the work that a run's nodes have finished, with what you decided about it */
+        /** List the finished work of a run's nodes with your decisions */
         get: operations["getRunsIdReviews"];
         put?: never;
         post?: never;
@@ -1867,7 +1867,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have an entry come about now, beside its times */
+        /** Fire an entry now, in addition to its times */
         post: operations["postScheduleIdRun"];
         delete?: never;
         options?: never;
@@ -1882,7 +1882,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look for words in journal, messages, tasks and conversations */
+        /** Search journal, messages, tasks and conversations */
         get: operations["getSearch"];
         put?: never;
         post?: never;
@@ -1952,10 +1952,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how the merge of tasks stands, or the last one ended */
+        /** Show the status of the current or last merge of tasks */
         get: operations["getTasksMerge"];
         put?: never;
-        /** Bring the work of finished tasks into the integration branch; this begins it */
+        /** Start a merge of finished tasks into the integration branch */
         post: operations["postTasksMerge"];
         delete?: never;
         options?: never;
@@ -1970,7 +1970,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what a merge of finished tasks would take, in order, and what would conflict */
+        /** Preview the merge of finished tasks: their branches in order, and the conflicts */
         get: operations["getTasksMergeQueue"];
         put?: never;
         post?: never;
@@ -2040,7 +2040,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give comments on a task's changes back to its agent, as one message or, when it is over, as another task */
+        /** Send comments on a task's changes to its agent, as one message or, if the task is over, as a new task */
         post: operations["postTasksIdComments"];
         delete?: never;
         options?: never;
@@ -2072,7 +2072,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the files that a task's worker has changed for it */
+        /** List the files changed for a task */
         get: operations["getTasksIdFiles"];
         put?: never;
         post?: never;
@@ -2125,7 +2125,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put a task back until it is assigned again */
+        /** Pause a task until it is assigned again */
         post: operations["postTasksIdPause"];
         delete?: never;
         options?: never;
@@ -2211,7 +2211,7 @@ export interface paths {
         /** List the teams that there are */
         get: operations["getTeams"];
         put?: never;
-        /** Make a team, or go on with one that was cut off */
+        /** Create a team, or continue an interrupted creation */
         post: operations["postTeams"];
         delete?: never;
         options?: never;
@@ -2278,7 +2278,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say which server this is */
+        /** Identify the server */
         get: operations["getWebhooksHealth"];
         put?: never;
         post?: never;
@@ -2297,7 +2297,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take a signed webhook, which becomes a message to the supervisor */
+        /** Receive a signed webhook and send it to the supervisor as a message */
         post: operations["postWebhooksSource"];
         delete?: never;
         options?: never;
@@ -2312,7 +2312,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what a source signs its webhooks with */
+        /** Show the secret with which a source signs its webhooks */
         get: operations["getWebhooksSourceSecret"];
         put?: never;
         post?: never;
@@ -2395,7 +2395,7 @@ export interface components {
             ways: string[];
         };
         Answer: {
-            /** @description Id of the question that this answers; refused with 409 where something else is asked by now. Empty: it asked nothing. Absent: whatever it asks */
+            /** @description Id of the question that this answers; refused with 409 if the open question is another one. Empty: no question is open. Absent: any question */
             question?: string;
             text: string;
         };
@@ -2420,7 +2420,7 @@ export interface components {
             branch?: string;
             by: string;
             force?: boolean;
-            /** @description Names what is kept of it */
+            /** @description Id of its archive */
             id: string;
             member: components["schemas"]["RunMember"];
             name: string;
@@ -2483,7 +2483,7 @@ export interface components {
             at: string;
             /**
              * Format: int64
-             * @description Tokens that budgets count: all but those from caches
+             * @description Tokens that count against budgets: all except cache reads
              */
             counted: number;
             used: components["schemas"]["DagUsage"];
@@ -2577,10 +2577,10 @@ export interface components {
             window: number;
         };
         Conversation: {
-            /** @description The newest event; to hear of those behind it, say so to /api/ws */
+            /** @description The newest event; send this position to /api/ws to receive later ones */
             head: components["schemas"]["StorePosition"];
             items: components["schemas"]["Said"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         DagBudget: {
@@ -2675,23 +2675,23 @@ export interface components {
         };
         EndpointIdentity: {
             /**
-             * @description How the server stands
+             * @description Status of the server
              * @enum {string}
              */
             api: "healthy";
-            /** @description Names this start of the server */
+            /** @description Id of this start of the server */
             instance: string;
-            /** @description Names the project */
+            /** @description Id of the project */
             project: string;
-            /** @description Proves, where a challenge was given, that the server knows the project's token */
+            /** @description Proof that the server knows the project's token, if the request had a challenge */
             proof?: string;
         };
         EndpointLink: {
-            /** @description The same link at the hosts that the person trusts; one of all works */
+            /** @description The same link at trusted hosts; only one of all links can be used */
             others?: string[];
             /**
              * Format: int64
-             * @description How long it can be used
+             * @description How long the link is valid
              */
             seconds: number;
             /** @description Opens the dashboard, once */
@@ -2713,10 +2713,10 @@ export interface components {
         /** @enum {string} */
         EventKind: "session" | "prompt" | "thought" | "text" | "tool_use" | "tool_result" | "denied" | "subagent" | "request_failed" | "interrupted" | "compacted" | "status" | "question" | "answer" | "report" | "check" | "hand_back" | "limit" | "usage" | "note" | "end";
         EventList: {
-            /** @description The newest event; to hear of those behind it, say so to /api/ws */
+            /** @description The newest event; send this position to /api/ws to receive later ones */
             head: components["schemas"]["StorePosition"];
             items: components["schemas"]["StoreEvent"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         FileEntry: {
@@ -2765,7 +2765,7 @@ export interface components {
         };
         Findings: {
             findings: components["schemas"]["Finding"][];
-            /** @description Nothing is wrong */
+            /** @description No problem was found */
             ok: boolean;
         };
         Gone: {
@@ -2851,7 +2851,7 @@ export interface components {
             there: boolean;
         };
         History: {
-            /** @description There was more than was looked at: the oldest part is missing */
+            /** @description The history is incomplete: the oldest part is missing */
             cut: boolean;
             /** @description By source */
             series: components["schemas"]["Series"][];
@@ -2943,79 +2943,79 @@ export interface components {
             way?: string;
         };
         JobListChecked: {
-            /** @description What it is at */
+            /** @description Current step */
             doing?: string;
             /** Format: date-time */
             ended_at?: string;
-            /** @description Why it did not come to its end */
+            /** @description Why it failed */
             failed?: string;
-            /** @description The end of what its checks wrote */
+            /** @description End of the output of its checks */
             output: string;
             result?: components["schemas"]["Checked"][];
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun
+             * @description Absent: no job has begun
              */
             started_at?: string;
-            /** @description What to do then */
+            /** @description What to do next */
             try?: string;
         };
         JobMerged: {
-            /** @description What it is at */
+            /** @description Current step */
             doing?: string;
             /** Format: date-time */
             ended_at?: string;
-            /** @description Why it did not come to its end */
+            /** @description Why it failed */
             failed?: string;
-            /** @description The end of what its checks wrote */
+            /** @description End of the output of its checks */
             output: string;
             result?: components["schemas"]["Merged"];
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun
+             * @description Absent: no job has begun
              */
             started_at?: string;
-            /** @description What to do then */
+            /** @description What to do next */
             try?: string;
         };
         JobMergedTasks: {
-            /** @description What it is at */
+            /** @description Current step */
             doing?: string;
             /** Format: date-time */
             ended_at?: string;
-            /** @description Why it did not come to its end */
+            /** @description Why it failed */
             failed?: string;
-            /** @description The end of what its checks wrote */
+            /** @description End of the output of its checks */
             output: string;
             result?: components["schemas"]["MergedTasks"];
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun
+             * @description Absent: no job has begun
              */
             started_at?: string;
-            /** @description What to do then */
+            /** @description What to do next */
             try?: string;
         };
         JobRecovery: {
-            /** @description What it is at */
+            /** @description Current step */
             doing?: string;
             /** Format: date-time */
             ended_at?: string;
-            /** @description Why it did not come to its end */
+            /** @description Why it failed */
             failed?: string;
-            /** @description The end of what its checks wrote */
+            /** @description End of the output of its checks */
             output: string;
             result?: components["schemas"]["Recovery"];
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun
+             * @description Absent: no job has begun
              */
             started_at?: string;
-            /** @description What to do then */
+            /** @description What to do next */
             try?: string;
         };
         JournalEntry: {
@@ -3056,16 +3056,16 @@ export interface components {
             waits?: string[];
         };
         KnownOrder: {
-            /** @description What it ends or takes away, and what is kept: whoever gives the order is asked first; empty: nothing */
+            /** @description What the command ends or removes, and what is kept; the person must confirm it. Empty: nothing */
             ends: string;
             group: string;
-            /** @description As in the document */
+            /** @description Operation id in the OpenAPI document */
             id: string;
             /** @enum {string} */
             method: "POST" | "PUT" | "PATCH" | "DELETE";
             path: string;
             summary: string;
-            /** @description What it takes, what must be given first */
+            /** @description Arguments, required ones first */
             takes: components["schemas"]["Argument"][];
         };
         Label: {
@@ -3087,7 +3087,7 @@ export interface components {
             /** @description supervisor, NAME, SESSION:NAME, node:NAME, user or all */
             to: string;
             /**
-             * @description How it reaches an agent in a turn; empty: when that has ended
+             * @description When it reaches an agent in a turn; empty: after the turn
              * @enum {string}
              */
             urgency?: "urgent" | "interrupt";
@@ -3109,112 +3109,112 @@ export interface components {
         };
         ListAccountLimit: {
             items: components["schemas"]["AccountLimit"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListAgentReport: {
             items: components["schemas"]["AgentReport"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListArchiveFile: {
             items: components["schemas"]["ArchiveFile"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListArchived: {
             items: components["schemas"]["Archived"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListChange: {
             items: components["schemas"]["TaskChange"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListCollision: {
             items: components["schemas"]["Collision"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListDelivery: {
             items: components["schemas"]["Delivery"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListFileEntry: {
             items: components["schemas"]["FileEntry"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListHit: {
             items: components["schemas"]["StoreHit"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListIncident: {
             items: components["schemas"]["Incident"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListJournalTree: {
             items: components["schemas"]["JournalTree"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListKnownOrder: {
             items: components["schemas"]["KnownOrder"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListLockReport: {
             items: components["schemas"]["LockReport"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListMail: {
             items: components["schemas"]["Mail"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListOrgSession: {
             items: components["schemas"]["OrgSession"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListOtherProject: {
             items: components["schemas"]["OtherProject"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListPastRun: {
             items: components["schemas"]["PastRun"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListScheduled: {
             items: components["schemas"]["Scheduled"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListString: {
             items: string[];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListTaskView: {
             items: components["schemas"]["TaskView"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListTeamReport: {
             items: components["schemas"]["TeamReport"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         ListTemplate: {
             items: components["schemas"]["TeamTemplate"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
         LockHolder: {
@@ -3355,11 +3355,11 @@ export interface components {
         };
         Needs: {
             items: components["schemas"]["Need"][];
-            /** @description The cursor of the next page; absent: this is the last */
+            /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
             /**
              * Format: int64
-             * @description How many wait in all; of many unread messages only the newest are items
+             * @description Number of all items; of many unread messages only the newest are listed
              */
             total: number;
         };
@@ -3511,7 +3511,7 @@ export interface components {
         };
         PostAgentsNameAssignRequest: {
             /**
-             * @description What a new task ends with: commits, or a report alone
+             * @description Result of a new task: commits, or only a report
              * @enum {string}
              */
             kind?: "change" | "answer";
@@ -3519,7 +3519,7 @@ export interface components {
             priority?: "critical" | "high" | "normal" | "low";
             scope?: string[];
             verify?: string[];
-            /** @description The id of a task, or what is to be done; the first line of that is the title */
+            /** @description The id of a task, or the text of a new one, whose first line is the title */
             what: string;
         };
         PostAgentsNameSendRequest: {
@@ -3535,7 +3535,7 @@ export interface components {
             text: string;
         };
         PostConfigApplyRequest: {
-            /** @description As they were shown: nothing is applied when the file says something else by now */
+            /** @description The changes as shown: nothing is applied if the file has changed since */
             changes: components["schemas"]["ConfigChange"][];
         };
         PostGraphAddRequest: {
@@ -3578,23 +3578,23 @@ export interface components {
             name?: string;
         };
         PostRunsIdNodesNodeRetryRequest: {
-            /** @description Also what succeeded after it */
+            /** @description Also dependents that succeeded */
             downstream?: boolean;
-            /** @description Its work is saved, and it starts from the base */
+            /** @description Save its work and start from the base */
             fresh?: boolean;
         };
         PostRunsIdNodesNodeReviewRequest: {
-            /** @description Sent back: what is to change */
+            /** @description Sent back: the requested changes */
             comment?: string;
-            /** @description That you looked at; empty: what the branch holds now */
+            /** @description The reviewed commit; empty: the branch's newest */
             commit?: string;
-            /** @description Sent back: what was built on it runs again as well */
+            /** @description Sent back: dependents run again too */
             downstream?: boolean;
             /** @enum {string} */
             verdict: "approved" | "dropped" | "sent back";
         };
         PostRunsIdUpdateRequest: {
-            /** @description Of the configuration whose changes were shown */
+            /** @description Checksum of the configuration whose changes were shown */
             sum: string;
         };
         PostRunsPlanRequest: {
@@ -3619,7 +3619,7 @@ export interface components {
         Problem: {
             /** @description What happened */
             detail: string;
-            /** @description What is wrong with the request, each with its place */
+            /** @description Faults of the request, each with its location */
             errors?: components["schemas"]["ErrorDetail"][];
             /**
              * Format: int64
@@ -3628,7 +3628,7 @@ export interface components {
             status: number;
             /** @description The status in words */
             title: string;
-            /** @description What to do next, as the command line says it */
+            /** @description What to do next, as a command */
             try?: string;
         };
         Prompt: {
@@ -3640,7 +3640,7 @@ export interface components {
             text: string;
         };
         PutGraphRequest: {
-            /** @description Of the text that was edited: nothing is written when the file has another one by now */
+            /** @description Checksum of the edited text: nothing is written if the file has changed since */
             sum: string;
             text: string;
         };
@@ -3907,7 +3907,7 @@ export interface components {
         };
         RunUpdate: {
             changes: components["schemas"]["Change"][];
-            /** @description Of the configuration that says so; an order to update names it */
+            /** @description Checksum of the configuration, required to apply the update */
             sum: string;
         };
         /** @enum {string} */
@@ -4003,11 +4003,11 @@ export interface components {
             verified: boolean;
         };
         Series: {
-            /** @description Kind of its program; empty: nobody knows any more */
+            /** @description Kind of its program; empty: unknown */
             agent: string;
-            /** @description Those in which it used something, oldest first */
+            /** @description Buckets with usage, oldest first */
             buckets: components["schemas"]["Bucket"][];
-            /** @description Empty: its program's own */
+            /** @description Empty: the program's default */
             model: string;
             /** @description agent:NAME or run:ID/NODE */
             source: string;
@@ -4427,15 +4427,15 @@ export interface operations {
     getAgentEvents: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant */
                 source?: string;
-                /** @description What it is, such as tool_use */
+                /** @description Kind of event, such as tool_use */
                 kind?: string;
-                /** @description Those behind this seq, the oldest first */
+                /** @description Events after this seq, the oldest first */
                 after?: number;
             };
             header?: never;
@@ -4498,9 +4498,9 @@ export interface operations {
     getAgents: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -4765,13 +4765,13 @@ export interface operations {
     getAgentsNameConversation: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description Of this attempt alone (of a standing agent: of its life with this number); 0: of all */
+                /** @description Only this attempt (of a standing agent: this life); 0: all */
                 attempt?: number;
-                /** @description What is behind this seq, the oldest first */
+                /** @description Entries after this seq, the oldest first */
                 after?: number;
             };
             header?: never;
@@ -4838,13 +4838,13 @@ export interface operations {
     getAgentsNameEvents: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description What it is, such as tool_use */
+                /** @description Kind of event, such as tool_use */
                 kind?: string;
-                /** @description Those behind this seq, the oldest first */
+                /** @description Events after this seq, the oldest first */
                 after?: number;
             };
             header?: never;
@@ -4879,7 +4879,7 @@ export interface operations {
     getAgentsNameLog: {
         parameters: {
             query?: {
-                /** @description How many lines of its end */
+                /** @description Number of lines from its end */
                 tail?: number;
                 /** @description With the prompts */
                 prompt?: boolean;
@@ -4916,9 +4916,9 @@ export interface operations {
     getAgentsNameLogPart: {
         parameters: {
             query?: {
-                /** @description Where it begins, in bytes: next of the part before; -1: the end of the log */
+                /** @description Offset in bytes: next of the previous part; -1: the end of the log */
                 from?: number;
-                /** @description Where it ends at the latest: from of the part behind; 0: the end of the log */
+                /** @description Latest end in bytes: from of the following part; 0: the end of the log */
                 before?: number;
             };
             header?: never;
@@ -5182,9 +5182,9 @@ export interface operations {
     getArchives: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -5250,9 +5250,9 @@ export interface operations {
     getArchivesArchiveFiles: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -5536,9 +5536,9 @@ export interface operations {
     getFilesystem: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description From the project's root; empty: that */
                 path?: string;
@@ -5825,9 +5825,9 @@ export interface operations {
     getIncidents: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description Also those that were closed longer than a day ago */
                 all?: boolean;
@@ -5931,9 +5931,9 @@ export interface operations {
     getJournal: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -6157,9 +6157,9 @@ export interface operations {
     getLimits: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -6191,9 +6191,9 @@ export interface operations {
     getLocks: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -6474,15 +6474,15 @@ export interface operations {
     getMessages: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
                 /** @description Address */
                 to?: string;
                 /** @description Address */
                 from?: string;
-                /** @description Those that have not reached a recipient */
+                /** @description Only messages that have not reached a recipient */
                 waiting?: boolean;
             };
             header?: never;
@@ -6547,11 +6547,11 @@ export interface operations {
     getMessagesInbox: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description Those that you have not read */
+                /** @description Only unread messages */
                 waiting?: boolean;
             };
             header?: never;
@@ -6679,9 +6679,9 @@ export interface operations {
     getNeeds: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -6839,9 +6839,9 @@ export interface operations {
     getProjects: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -6997,9 +6997,9 @@ export interface operations {
     getRecoverLog: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -7237,9 +7237,9 @@ export interface operations {
     getRuns: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -7373,7 +7373,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -7405,7 +7405,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -7435,14 +7435,14 @@ export interface operations {
     getRunsIdCollisions: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -7474,7 +7474,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -7506,7 +7506,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -7538,7 +7538,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -7577,7 +7577,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -7609,7 +7609,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7643,7 +7643,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7681,7 +7681,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7715,7 +7715,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7751,18 +7751,18 @@ export interface operations {
     getRunsIdNodesNodeConversation: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description Of this attempt alone (of a standing agent: of its life with this number); 0: of all */
+                /** @description Only this attempt (of a standing agent: this life); 0: all */
                 attempt?: number;
-                /** @description What is behind this seq, the oldest first */
+                /** @description Entries after this seq, the oldest first */
                 after?: number;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7796,7 +7796,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7828,12 +7828,12 @@ export interface operations {
     getRunsIdNodesNodeFiles: {
         parameters: {
             query?: {
-                /** @description Only what is committed, though a worktree is there with more */
+                /** @description Only committed changes, even if the worktree has more */
                 committed?: boolean;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7865,16 +7865,16 @@ export interface operations {
     getRunsIdNodesNodeFilesContent: {
         parameters: {
             query: {
-                /** @description Only what is committed, though a worktree is there with more */
+                /** @description Only committed changes, even if the worktree has more */
                 committed?: boolean;
-                /** @description As the list of changes has it */
+                /** @description As in the list of changes */
                 path: string;
                 /** @description Its path before, where it was renamed */
                 was?: string;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7906,14 +7906,14 @@ export interface operations {
     getRunsIdNodesNodeLog: {
         parameters: {
             query?: {
-                /** @description How many lines of its end */
+                /** @description Number of lines from its end */
                 tail?: number;
                 /** @description With the prompts */
                 prompt?: boolean;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7945,14 +7945,14 @@ export interface operations {
     getRunsIdNodesNodeLogPart: {
         parameters: {
             query?: {
-                /** @description Where it begins, in bytes: next of the part before; -1: the end of the log */
+                /** @description Offset in bytes: next of the previous part; -1: the end of the log */
                 from?: number;
-                /** @description Where it ends at the latest: from of the part behind; 0: the end of the log */
+                /** @description Latest end in bytes: from of the following part; 0: the end of the log */
                 before?: number;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -7986,7 +7986,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8023,7 +8023,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8057,7 +8057,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8091,7 +8091,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8129,7 +8129,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8163,7 +8163,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8199,12 +8199,12 @@ export interface operations {
     getRunsIdNodesNodeReviewDiff: {
         parameters: {
             query?: {
-                /** @description Of this file alone */
+                /** @description Only this file */
                 file?: string;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8238,7 +8238,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8272,7 +8272,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8306,7 +8306,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
                 /** @description Name of a node */
                 node: string;
@@ -8340,7 +8340,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -8370,14 +8370,14 @@ export interface operations {
     getRunsIdReviews: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -8409,7 +8409,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -8441,7 +8441,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -8473,7 +8473,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a run, or a part of it that no other run's has */
+                /** @description Id of a run, or a unique part of it */
                 id: string;
             };
             cookie?: never;
@@ -8507,9 +8507,9 @@ export interface operations {
     getSchedule: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -8670,11 +8670,11 @@ export interface operations {
     getSearch: {
         parameters: {
             query: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description All of these words; those between quotation marks as they follow each other */
+                /** @description All of these words; words in quotation marks must be adjacent */
                 q: string;
             };
             header?: never;
@@ -8706,9 +8706,9 @@ export interface operations {
     getSessions: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -8807,15 +8807,15 @@ export interface operations {
     getTasks: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description Also those that are over */
+                /** @description Also finished and cancelled tasks */
                 all?: boolean;
                 /** @description The backlog instead */
                 backlog?: boolean;
-                /** @description Those that are assigned to it */
+                /** @description Only tasks assigned to this agent */
                 agent?: string;
             };
             header?: never;
@@ -9147,7 +9147,7 @@ export interface operations {
     getTasksIdFiles: {
         parameters: {
             query?: {
-                /** @description Only what is committed, though a worktree is there with more */
+                /** @description Only committed changes, even if the worktree has more */
                 committed?: boolean;
             };
             header?: never;
@@ -9182,9 +9182,9 @@ export interface operations {
     getTasksIdFilesContent: {
         parameters: {
             query: {
-                /** @description Only what is committed, though a worktree is there with more */
+                /** @description Only committed changes, even if the worktree has more */
                 committed?: boolean;
-                /** @description As the list of changes has it */
+                /** @description As in the list of changes */
                 path: string;
                 /** @description Its path before, where it was renamed */
                 was?: string;
@@ -9221,9 +9221,9 @@ export interface operations {
     getTasksIdLog: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -9362,9 +9362,9 @@ export interface operations {
     getTeamTemplates: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -9427,9 +9427,9 @@ export interface operations {
     getTeams: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
             };
             header?: never;
@@ -9592,11 +9592,11 @@ export interface operations {
     getThoughts: {
         parameters: {
             query?: {
-                /** @description next of the page before; empty: from the beginning */
+                /** @description next of the previous page; empty: first page */
                 cursor?: string;
-                /** @description How many at most */
+                /** @description Maximum number of items */
                 limit?: number;
-                /** @description Of this standing agent alone; empty: of all, and of the nodes of runs */
+                /** @description Only this standing agent; empty: all, and the nodes of runs */
                 agent?: string;
             };
             header?: never;

@@ -6,7 +6,7 @@ import { complain } from "@/ui/toasts";
 
 interface BoundaryProps {
   children: ReactNode;
-  instead?: ReactNode; // what is drawn where the page can do without; the fault is told of
+  instead?: ReactNode; // shown instead if the page can do without the part; the error is reported
   onFault?: () => void;
 }
 

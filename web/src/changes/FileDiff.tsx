@@ -58,7 +58,7 @@ export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
 
 type Side = Api<"FileSide"> | null;
 
-/** What is said of files without lines to compare. */
+/** The text for files without lines to compare. */
 function told(old: Side, now: Side): string | undefined {
   if (old?.binary === true || now?.binary === true) {
     return "A binary file: it has no lines to compare";

@@ -45,7 +45,7 @@ function withoutLetters(s: Said, shown: ReadonlySet<string>): Said {
   return ids.length === 0 ? s : { ...s, text: rest };
 }
 
-/** What a chat does not say: a prompt of which nothing is left, that a message was sent which stands there, and that a turn began or ended. */
+/** Whether a chat leaves an entry out: an empty prompt, a note about a message that is shown itself, or the begin or end of a turn. */
 function isNoise(s: Said, shown: ReadonlySet<string>): boolean {
   if (s.kind === "prompt" || s.kind === "hand_back") {
     return (s.text ?? "").trim() === "";

@@ -35,7 +35,7 @@ export function CallView({ call }: { call: Call }) {
   );
 }
 
-/** What a tool was told, and what came of it. */
+/** The input of a tool call, and its result. */
 export function CallBody({ call }: { call: Call }) {
   const edits = editsOf(call.input);
   const patches = changesOf(call.input);

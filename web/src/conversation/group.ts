@@ -159,7 +159,7 @@ function eventOf(s: Said): { title: string; text: string; bad: boolean } {
   }
 }
 
-/** Puts what came together with what is there: by seq, each once. */
+/** Merges new entries into the existing ones, by seq, each once. */
 export function join(was: readonly Said[], come: readonly Said[]): Said[] {
   const last = was.at(-1)?.seq ?? 0;
   const sorted = [...come].sort((a, b) => a.seq - b.seq);

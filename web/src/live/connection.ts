@@ -68,7 +68,7 @@ export function connect(listener: Listener, signal: AbortSignal): void {
   }
 }
 
-/** Holds a connection, made anew whenever it is lost. */
+/** Keeps a connection open: reconnects whenever it is lost. */
 async function lead(listener: Listener, post: (m: Shared) => void, signal: AbortSignal): Promise<void> {
   let pause = leastPause;
   const over = () => signal.aborted;

@@ -1,6 +1,6 @@
 /*
- * What the page knows of the log, as a pure machine: messages and the state of the
- * connection in, the next state and what is to be done out. It knows no socket, no
+ * The page's view of the log as a pure state machine. Its input are messages and the state of
+ * the connection; its output is the next state and the effects. It knows no socket, no
  * clock and no React.
  */
 import type { Frame, From, Message } from "@/live/protocol";
@@ -35,7 +35,7 @@ export type Input =
   | { type: "silent" } // it stands, and an answer is missing
   | { type: "connecting" };
 
-/** What is to be done: `send` this, `fold` these events in order, `reload` all lists. */
+/** The effects: `send` this, `fold` these events in order, `reload` all lists. */
 export interface Effects {
   send?: From;
   events: readonly Frame[];

@@ -17,9 +17,9 @@ export interface Known<T> {
 }
 
 /**
- * What is known after the newest page was asked again: items that it has are taken as it has them,
- * those that it would have and has no more are gone. A page that does not reach what was known before
- * leaves a gap, and the list begins anew with it.
+ * The list after the newest page was requested again. Items of the page replace the known ones, and known
+ * items that are missing from its range are removed. If the page does not reach the known items, there is
+ * a gap, and the list starts again with this page.
  */
 export function renewed<T>(was: Known<T> | undefined, page: Page<T>, keyOf: (item: T) => Key): Known<T> {
   // Items come in front alone: one that was not known at the end of the page means that all that was known is on it, or beyond a gap.
@@ -75,7 +75,7 @@ export function useNewest<T>(head: Pick<UseQueryResult<Page<T>, unknown>, "data"
     latest.current
       .older(next)
       .then((p) => {
-        // A list that began anew meanwhile has another cursor.
+        // A list that started again meanwhile has another cursor.
         setKnown((was) => (p !== undefined && was?.next === next ? grown(was, p, latest.current.keyOf) : was));
       })
       .catch((error: unknown) => {

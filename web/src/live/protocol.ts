@@ -25,7 +25,7 @@ export interface From {
 
 const types = new Set(["events", "hello", "live", "reload", "behind", "error"]);
 
-/** The message that a text holds; undefined: it is none of this server's. */
+/** The message in a text; undefined: it is not a message of this server. */
 export function parse(text: string): Message | undefined {
   let value: unknown;
   try {

@@ -11,8 +11,8 @@ const patience = 4000;
 const mostPatience = 20_000;
 
 /**
- * What is to be done about a connection. A server that stands still closes nothing: only an answer that is missing
- * shows it. It is silent then, and lost when the answer does not come for long.
+ * Judges the state of a connection. A server that hangs closes nothing: only a missing answer shows it. The
+ * connection is silent then, and lost when the answer is missing for long.
  */
 export function judge({ heard, asked }: Pulse, now: number): "fine" | "ask" | "silent" | "lost" {
   if (asked <= heard) {

@@ -21,7 +21,7 @@ describe("the lines of a log", () => {
     );
   });
 
-  it("begin anew with a log that became shorter, and take no part twice", () => {
+  it("start again with a log that became shorter, and take no part twice", () => {
     const log = beginning({ text: "a\nb\n", from: 0, next: 4, size: 4 });
     expect(append(log, { text: "b\n", from: 2, next: 4, size: 4 })).toBe(log);
     expect(append(log, { text: "", from: 1, next: 1, size: 1 }).lines).toEqual([]);

@@ -37,7 +37,7 @@ export function beginning(part: Part): Kept {
   return { lines: split(part.text).map((text, n) => ({ n, text })), from: part.from, next: part.next };
 }
 
-/** Adds what is behind. A log that became shorter was begun anew. */
+/** Appends a part. A log that became shorter was replaced. */
 export function append(was: Kept, part: Part): Kept {
   if (part.size < was.next) {
     return beginning({ ...part, text: "", from: 0, next: 0 });

@@ -1,7 +1,7 @@
 import { Steps } from "@/onboarding/Steps";
 import { Page } from "@/ui/page";
 
-/** What agents need that is missing, in the order in which it is to be done. */
+/** The missing requirements of agents, in the order of the steps. */
 export default function OnboardingPage() {
   return (
     <Page title="First steps">

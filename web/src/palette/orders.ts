@@ -100,7 +100,7 @@ function typed(a: Argument, filled: Filled): string {
   return (filled[a.name] ?? "").trim();
 }
 
-/** What was typed, as the type that the server takes. A text that is none is left to the server to refuse. */
+/** The typed text as a value of the argument's type. An invalid text is sent as it is, and the server refuses it. */
 function valueOf(a: Argument, text: string): unknown {
   switch (a.type) {
     case "boolean":
@@ -143,7 +143,7 @@ function scalar(type: Argument["of"], text: string): unknown {
   }
 }
 
-/** The value that a text is as JSON; undefined: it is none. */
+/** The JSON value of a text; undefined: the text is not JSON. */
 function json(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -45,7 +45,7 @@ export function Schedule() {
                   )}
                   <span className="ml-auto flex gap-2">
                     <Button onClick={() => run.mutate(s.id)}>Run now</Button>
-                    <Confirm tone="bad" title={`Remove ${s.id}?`} text={`"${s.title}" no longer comes about.`} action="Remove" onConfirm={() => remove.mutate(s.id)}>
+                    <Confirm tone="bad" title={`Remove ${s.id}?`} text={`"${s.title}" no longer fires.`} action="Remove" onConfirm={() => remove.mutate(s.id)}>
                       Remove
                     </Confirm>
                   </span>

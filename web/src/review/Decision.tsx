@@ -50,7 +50,7 @@ export function Decision({ run, work }: { run: string; work: Api<"Delivery"> }) 
           Drop
         </Confirm>
       )}
-      <Dialog title={`Send ${work.node} back`} description="Its agent goes on with the work as you say here." open={back} onOpenChange={setBack}>
+      <Dialog title={`Send ${work.node} back`} description="Its agent continues the work with your comment." open={back} onOpenChange={setBack}>
         <form
           className="flex flex-col gap-3"
           onSubmit={(e) => {

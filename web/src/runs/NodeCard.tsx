@@ -29,7 +29,7 @@ export function nodeCard(n: Api<"GraphNode">) {
   );
 }
 
-/** Whether a node's card is the same: its age, which each answer has anew, is not drawn from it. */
+/** Whether a node's card is the same: the age, which differs in each answer, does not count. */
 export function sameNode(a: Api<"GraphNode">, b: Api<"GraphNode">): boolean {
   const keys = Object.keys(a) as (keyof typeof a)[];
   return keys.length === Object.keys(b).length && keys.every((k) => k === "age" || Object.is(a[k], b[k]));

@@ -28,7 +28,7 @@ export function NodeOrders({ run, node, orders }: { run: string; node: string; o
             Retry
           </Button>
           <Confirm
-            title={`Begin ${node} anew?`}
+            title={`Retry ${node} from the base?`}
             text="Its work is saved as a snapshot, and it starts from the base again."
             action="Retry from the base"
             busy={give.retry.isPending}
@@ -41,7 +41,7 @@ export function NodeOrders({ run, node, orders }: { run: string; node: string; o
       {fits("override") && (
         <Confirm
           title={`Call ${node} done?`}
-          text="It counts as done, whatever it says itself, and what waits for it goes on."
+          text="Marks the node done, whatever its own result. Its dependents start."
           action="Override"
           icon={<FastForward aria-hidden size={15} />}
           busy={give.override.isPending}

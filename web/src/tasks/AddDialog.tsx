@@ -30,7 +30,7 @@ export function AddDialog({ backlog, onClose }: { backlog: boolean; onClose: () 
         }}
       >
         <Field label="Title">{(ids) => <Input {...ids} value={title} onChange={(e) => setTitle(e.target.value)} />}</Field>
-        <Field label="What is to be done">{(ids) => <Textarea {...ids} value={body} onChange={(e) => setBody(e.target.value)} />}</Field>
+        <Field label="Description">{(ids) => <Textarea {...ids} value={body} onChange={(e) => setBody(e.target.value)} />}</Field>
         <Field label="Priority">
           {(ids) => <Select {...ids} options={priorities} value={priority} onChange={(e) => setPriority(e.target.value as Api<"TaskPriority">)} />}
         </Field>

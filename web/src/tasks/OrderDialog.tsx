@@ -11,7 +11,7 @@ import { useOrder } from "@/ui/toasts";
 
 const texts: Readonly<Record<Exclude<TaskOrder, "assign">, { title: (id: string) => string; label: string; action: string; done: (id: string) => string }>> = {
   pause: { title: (id) => `Pause ${id}`, label: "Reason. What it came to is kept.", action: "Pause", done: (id) => `${id} is paused.` },
-  cancel: { title: (id) => `Cancel ${id}`, label: "Reason. Its agent is told to stop; what it came to is kept.", action: "Cancel the task", done: (id) => `${id} is cancelled.` },
+  cancel: { title: (id) => `Cancel ${id}`, label: "Reason. Its agent gets a message to stop; its work is kept.", action: "Cancel the task", done: (id) => `${id} is cancelled.` },
   done: { title: (id) => `Call ${id} done`, label: "Reason. The task is done whatever its own result is, and shown as done (override).", action: "Call it done", done: (id) => `${id} is done (override).` },
 };
 

@@ -61,7 +61,7 @@ function About({ task: t }: { task: Task }) {
   return (
     <div className="flex flex-col gap-4 p-4">
       {t.body !== "" && (
-        <Panel title="What is to be done">
+        <Panel title="Description">
           <Markdown>{t.body}</Markdown>
         </Panel>
       )}

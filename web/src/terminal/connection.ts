@@ -8,7 +8,7 @@ export interface Drawer {
   write: (bytes: Uint8Array) => void;
 }
 
-/** One connection to a terminal, made anew when it is lost, until it is closed. */
+/** One connection to a terminal. It reconnects when it is lost, until it is closed. */
 export class Connection {
   private state = unknown;
   private socket: WebSocket | undefined;
@@ -53,7 +53,7 @@ export class Connection {
     }
   }
 
-  /** Connects anew, where nothing comes of itself any more. */
+  /** Reconnects, if no automatic reconnection will follow. */
   again(): void {
     this.leave();
     this.failures = 0;

@@ -15,7 +15,7 @@ describe("the terminal's messages", () => {
     expect(lose(take(t, { type: "ended" }))).toMatchObject({ phase: "ended", holder: "" });
   });
 
-  it("make no holder of what they do not say, and no size that is none", () => {
+  it("invent no holder, and accept no invalid size", () => {
     expect(parse('{"type":"state","live":true,"holder":"root"}')).toEqual({ type: "state", live: true, holder: "", why: "" });
     expect(parse('{"type":"screen","cols":-1,"rows":1e9}')).toEqual({ type: "screen", cols: 80, rows: 1000, log: false });
     fc.assert(
@@ -39,7 +39,7 @@ describe("a paste", () => {
 });
 
 describe("a connection that ended", () => {
-  it("is made anew, unless that would be in vain", () => {
+  it("is opened again, unless that cannot succeed", () => {
     expect([1000, 1001, 1005, 1006, 1011, 1012, 1013].map((c) => forGood(c, ""))).toEqual(Array(7).fill(undefined));
     expect(forGood(1008, "too many messages")).toBe("The server ended the connection: too many messages.");
     expect(forGood(1009, "")).toContain("too long");

@@ -1,6 +1,6 @@
 /*
  * What the server's terminal says (its package's doc has the contract), and how often
- * a lost connection is made anew. It knows no socket and no React.
+ * a lost connection is opened again. It knows no socket and no React.
  */
 
 /** What the server says of a terminal. */
@@ -37,7 +37,7 @@ function text(v: unknown): string {
   return typeof v === "string" ? v : "";
 }
 
-/** The message that a text holds; undefined: it is none that this page knows. */
+/** The message in a text; undefined: this page does not know it. */
 export function parse(message: string): Said | undefined {
   let value: unknown;
   try {
@@ -87,7 +87,7 @@ export function refuse(was: Terminal, detail: string, way?: string): Terminal {
   return { ...was, phase: "refused", live: false, holder: "", refused: { detail, way } };
 }
 
-/** Why a connection that was closed so is not made anew; undefined: it is. */
+/** Why a connection with this close code is not opened again; undefined: it is. */
 export function forGood(code: number, reason: string): string | undefined {
   switch (code) {
     case 1008: // a policy was violated
@@ -113,7 +113,7 @@ export function pasted(text: string): string | undefined {
   return new TextEncoder().encode(message).length > mostMessage ? undefined : message;
 }
 
-/** How long to wait before the connection is made anew, in ms. */
+/** How long to wait before the connection is opened again, in ms. */
 export function pause(attempt: number): number {
   return Math.min(15_000, 500 * 2 ** Math.min(attempt, 5));
 }

@@ -35,7 +35,7 @@ export interface Lazily<P> {
 /** How long what did not come stays so, in milliseconds: React draws it again at once before it tells of the fault. */
 export const settled = 1500;
 
-/** React's lazy, for a server that may be away. What has come already is drawn at once; what did not come is asked for anew by who draws it later. */
+/** React's lazy, for a server that may be unreachable. A loaded module is drawn at once; a module that failed to load is requested again by the next component that draws it. */
 export function lazily<P extends object>(load: () => Promise<{ default: ComponentType<P> }>, wait = later): Lazily<P> {
   let come: ComponentType<P> | undefined;
   let coming: Promise<{ default: ComponentType<P> }> | undefined;

@@ -38,7 +38,7 @@ interface Data extends Record<string, unknown> {
 }
 type Drawn = Node<Data, "card">;
 
-/** A graph of nodes: drawn where it is looked at, and anew only where something changed. */
+/** A graph of nodes: only its visible part is drawn, and only changed parts are drawn again. */
 export function Flow<T extends FlowNode>(props: FlowProps<T>) {
   return (
     <ReactFlowProvider>
@@ -127,7 +127,7 @@ function useLayer(): RefObject<HTMLDivElement | null> {
 /** Below this zoom a node is its name alone: nobody could read more, and a thousand of them are seen at once. */
 const readable = 0.4;
 const Far = createContext(false);
-/** Up to so many small nodes are there all the time: to make them anew as they come into view takes longer. */
+/** Up to this many small nodes stay in the page: creating them when they become visible takes longer. */
 const mostSmall = 3000;
 
 /** All edges as one picture: thousands of elements would be drawn again with each step that the graph is moved. */
