@@ -332,7 +332,7 @@ func TestLoginsOfEachSide(t *testing.T) {
 	if r, _ := o.ask("GET", "/api/prefs", "", nil, "Authorization: Bearer "+token); r.StatusCode != 401 {
 		t.Errorf("the token on the network: %s", r.Status)
 	}
-	if err := client.Get(t.Context(), endpoint.LANPath+"?lease=x", &o.lan); err == nil || !strings.Contains(err.Error(), "does not listen on the local network") {
+	if err := client.Get(t.Context(), endpoint.LANPath+"?lease=x", &o.lan); err == nil || !strings.Contains(err.Error(), "no longer listens on the local network") {
 		t.Errorf("another lease: %v", err)
 	}
 	var out struct{ Done bool }
