@@ -95,14 +95,15 @@ check-all: check
 
 # No result is taken from the cache: it does not know what a test builds, nor whose
 # clone it was that passed. check has vetted already, and without debugger's tables
-# the tests link in half the time. Three packages at a time: many wait more than they
-# work.
-GO_TEST = $(GO) test -trimpath -count=1 -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m
+# the tests link in half the time. Five packages at a time: most tests wait more than
+# they work.
+GO_TEST = $(GO) test -trimpath -count=1 -vet=off -ldflags=-w -p 5 -parallel 3 -timeout 40m
 # These start real programs, or themselves as cmux, thousands of times, and each start
 # costs several times as much with the race detector: it looks at them in test-all, where
 # they run a second time, without what is dear. The longest come first.
 PROGRAMS = ./agents/kinds/claude ./cmd/cmux ./agents/runs/attempt ./examples ./agents/runs/runner ./agents/kinds/codex ./agents/kinds/acp ./agents/control ./agents/kinds/guard ./agents/kinds/kimi ./agents/testkit/scripted ./agents/runs/wrapper ./agents/org/recovery
-OTHERS = $$($(GO) list ./... | grep -vxF $(PROGRAMS:./%=-e cmux/%))
+LONG = ./agents/testkit/chaos ./worktree ./server/store ./examples/storm
+OTHERS = $(LONG) $$($(GO) list ./... | grep -vxF $(LONG:./%=-e cmux/%) $(PROGRAMS:./%=-e cmux/%))
 RACES = $(CURDIR)/bin/races
 # What tests need: installed only where it is missing.
 test-tools:
