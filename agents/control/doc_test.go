@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/finding"
 	"cmux/agents/kinds/question"
 	"cmux/dag"
 )
@@ -72,7 +73,7 @@ func TestValuesAreJSON(t *testing.T) {
 		&Opening{Gate: "g", After: []Beside{{Name: "a", Branch: "b", Tip: "c"}}}, &Update{Changes: []Change{{"a", "b", "c"}}},
 		&Checked{Command: "c", Failed: "f", Took: time.Second}, &Merged{Target: "main", Merged: []string{"a"}}, &Cleanup{Trees: []Tree{{"p", "b"}}, LeftOut: []string{"x"}},
 		&Removal{Path: "p", Saved: "s"}, &Offer{Node: "a", Conversation: &Conversation{ID: "c", Dir: "d"}}, &Snapshot{ID: "s"},
-		&Restored{Snapshot: "s", Kept: []Kept{{"a", "b"}}}, &PastRun{ID: "r"}, &Report{Nodes: []NodeReport{}}, &Notice{Text: "t"}, &Finding{What: "w"},
+		&Restored{Snapshot: "s", Kept: []Kept{{"a", "b"}}}, &PastRun{ID: "r"}, &Report{Nodes: []NodeReport{}}, &Notice{Text: "t"}, &finding.Finding{What: "w"},
 		&Starting{Nodes: []Planned{{Name: "a"}}, Config: "c", Branch: "b", Linked: "d"}, &Wave{Start: []string{"a"}},
 	} {
 		b, err := json.Marshal(v)

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/runview"
-
+	"cmux/agents/control/finding"
+	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/platform/lease"
 	"cmux/agents/platform/limits"
 	"cmux/agents/platform/notice"
@@ -33,21 +33,13 @@ import (
 	"cmux/worktree"
 )
 
-// Finding is one thing that doctor looked at.
-type Finding struct {
-	What   string `json:"what"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Try    string `json:"try"` // the way out, when not OK; also of what will matter only later
-}
-
 // Examine looks at everything that can be looked at.
-func Examine(ctx context.Context, c project.Caller) []Finding {
-	var all []Finding
+func Examine(ctx context.Context, c project.Caller) []finding.Finding {
+	var all []finding.Finding
 	add := func(what, detail string, err error, try string) {
-		f := Finding{What: what, OK: err == nil, Detail: detail}
+		f := finding.Finding{What: what, OK: err == nil, Detail: detail}
 		if err != nil {
-			f.Detail, f.Try = found(err)
+			f.Detail, f.Try = finding.Explain(err)
 			if try != "" {
 				f.Try = try
 			}
@@ -58,13 +50,13 @@ func Examine(ctx context.Context, c project.Caller) []Finding {
 	if orphans, err := runner.TmuxServer("", c.Getenv("CMUX_TMUX_SOCKET")).Orphans(); err != nil {
 		add("tmux clients", "", err, "")
 	} else if len(orphans) > 0 {
-		all = append(all, Finding{What: "tmux clients", Detail: "left by a cmux that was killed, and can keep the tmux server from working and from ending: " + proc.Names(orphans),
+		all = append(all, finding.Finding{What: "tmux clients", Detail: "left by a cmux that was killed, and can keep the tmux server from working and from ending: " + proc.Names(orphans),
 			Try: "cmux agents start ends them, and so does kill -9 " + pids(orphans)})
 	}
 	p, err := Open(ctx, c)
 	if err != nil {
 		add("project", "", err, "")
-		return append(all, examineKinds(ctx, c.Env, "", nil)...)
+		return append(all, preflight.Kinds(ctx, c.Env, "", nil)...)
 	}
 	root := p.Root
 	repo, err := worktree.Open(ctx, root)
@@ -88,7 +80,7 @@ func Examine(ctx context.Context, c project.Caller) []Finding {
 		if b, err := repo.Base(ctx, graph.Base); err == nil {
 			base = b.Branch
 		}
-		notes, errs := p.preflightSteps(ctx, repo, graph, base, c.Env)
+		notes, errs := preflight.Steps(ctx, repo, graph, base, c.Env)
 		for _, note := range notes {
 			errs = append(errs, errors.New(note))
 		}
@@ -96,7 +88,7 @@ func Examine(ctx context.Context, c project.Caller) []Finding {
 	}
 	detail, err := room(root, graph)
 	add("disk", detail, err, "")
-	all = append(all, examineKinds(ctx, c.Env, root, graph)...)
+	all = append(all, preflight.Kinds(ctx, c.Env, root, graph)...)
 	key, _ := seal.Path()
 	_, noKey := seal.Find()
 	if errors.Is(noKey, fs.ErrNotExist) {
@@ -240,12 +232,6 @@ func pids(ps []proc.Process) string {
 	return strings.Join(all, " ")
 }
 
-// found takes an error apart into what is wrong, in a line, and the way out.
-func found(err error) (text, try string) {
-	text, try = project.Explain(err)
-	return strings.ReplaceAll(text, "\n", "; "), try
-}
-
 // writable reports whether a file can be made in .cmux, or .cmux itself.
 func writable(root string) error {
 	dir := run.Folder(root)
@@ -262,13 +248,13 @@ func writable(root string) error {
 	return signals.RemoveFile(probe)
 }
 
-func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
+func (p *Project) examineRun(ctx context.Context, r *run.Run) []finding.Finding {
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
-		text, try := found(err)
-		return []Finding{{What: "run", Detail: text, Try: try}}
+		text, try := finding.Explain(err)
+		return []finding.Finding{{What: "run", Detail: text, Try: try}}
 	}
-	f := Finding{What: "run", OK: true, Detail: fmt.Sprintf("%s is %s", r.Plan.ID, v.RunState)}
+	f := finding.Finding{What: "run", OK: true, Detail: fmt.Sprintf("%s is %s", r.Plan.ID, v.RunState)}
 	if v.Holder != nil {
 		f.Detail += ", runner " + v.Holder.String()
 	}
@@ -280,24 +266,24 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
 		f.Detail += "; still at work without a runner: " + say.List(at, 10)
 		f.Try = "cmux agents resume, or cmux agents stop to end them"
 	}
-	all := []Finding{f}
+	all := []finding.Finding{f}
 	if lines, err := v.Passed(true); err != nil {
-		text, try := found(err)
-		all = append(all, Finding{What: "records", Detail: text, Try: try})
+		text, try := finding.Explain(err)
+		all = append(all, finding.Finding{What: "records", Detail: text, Try: try})
 	} else if len(lines) > 0 {
-		all = append(all, Finding{What: "records", Detail: "lines that count for nothing: " + say.List(lines, 10),
+		all = append(all, finding.Finding{What: "records", Detail: "lines that count for nothing: " + say.List(lines, 10),
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
 	}
 	for _, f := range notice.Failures(r.Dir) {
-		all = append(all, Finding{What: "notify", Detail: say.Line(f.String()), Try: "correct notify." + f.Way + " in " + p.Short(r.Plan.Config) + ", then " + runview.UpdateWay(v)})
+		all = append(all, finding.Finding{What: "notify", Detail: say.Line(f.String()), Try: "correct notify." + f.Way + " in " + p.Short(r.Plan.Config) + ", then " + runview.UpdateWay(v)})
 	}
 	if v.ConfigChanged {
-		all = append(all, Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan of the run", Try: runview.UpdateWay(v)})
+		all = append(all, finding.Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan of the run", Try: runview.UpdateWay(v)})
 	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		if l := n.Status.Label; l.State == dag.NodeFailed && l.Reason == dag.ReasonBadMarker {
-			all = append(all, Finding{What: "marker", Detail: n.Spec.Name + ": " + say.Line(n.Status.Reason),
+			all = append(all, finding.Finding{What: "marker", Detail: n.Spec.Name + ": " + say.Line(n.Status.Reason),
 				Try: "cmux agents retry " + n.Spec.Name + ", or cmux agents override " + n.Spec.Name})
 		}
 	}
@@ -305,7 +291,7 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
 }
 
 // foreignMarkers names the files among the markers that belong to no node.
-func foreignMarkers(root string, runs []*run.Run) []Finding {
+func foreignMarkers(root string, runs []*run.Run) []finding.Finding {
 	var names []string
 	for _, r := range runs {
 		names = append(names, r.Plan.Graph.Names()...)
@@ -316,8 +302,8 @@ func foreignMarkers(root string, runs []*run.Run) []Finding {
 	case errors.Is(err, signals.ErrNoDir):
 		return nil
 	case err != nil:
-		text, try := found(err)
-		return []Finding{{What: "markers", Detail: text, Try: try}}
+		text, try := finding.Explain(err)
+		return []finding.Finding{{What: "markers", Detail: text, Try: try}}
 	case len(others) > 0:
 		for k, file := range others {
 			for _, r := range runs {
@@ -326,20 +312,20 @@ func foreignMarkers(root string, runs []*run.Run) []Finding {
 				}
 			}
 		}
-		return []Finding{{What: "markers", Detail: "files that belong to no node of the newest run: " + say.List(others, 10),
+		return []finding.Finding{{What: "markers", Detail: "files that belong to no node of the newest run: " + say.List(others, 10),
 			Try: "cd " + run.SignalsDir(root) + " and remove them, unless they are overrides for the next run"}}
 	}
-	return []Finding{{What: "markers", OK: true, Detail: "only those of the run"}}
+	return []finding.Finding{{What: "markers", OK: true, Detail: "only those of the run"}}
 }
 
 // leftovers names worktrees that cmux lent and that no run of the project
 // still needs.
-func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*run.Run) Finding {
-	f := Finding{What: "worktrees", OK: true, Detail: "none left over"}
+func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*run.Run) finding.Finding {
+	f := finding.Finding{What: "worktrees", OK: true, Detail: "none left over"}
 	out, err := p.Git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		f.OK = false
-		f.Detail, f.Try = found(err)
+		f.Detail, f.Try = finding.Explain(err)
 		return f
 	}
 	var left, missing []string

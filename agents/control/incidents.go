@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/finding"
 	"cmux/agents/control/project"
-
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
 	"cmux/agents/records/ledger"
@@ -126,11 +126,11 @@ func (p *Project) unacked() ([]*incident.Incident, error) {
 	return some[max(0, len(some)-most):], nil
 }
 
-func (p *Project) examineIncidents() Finding {
-	f := Finding{What: "incidents"}
+func (p *Project) examineIncidents() finding.Finding {
+	f := finding.Finding{What: "incidents"}
 	all, err := p.Incidents(IncidentQuery{All: true})
 	if err != nil {
-		f.Detail, f.Try = found(err)
+		f.Detail, f.Try = finding.Explain(err)
 		return f
 	}
 	var waits []*incident.Incident

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/finding"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/notice"
 	"cmux/agents/platform/say"
@@ -17,16 +18,16 @@ import (
 )
 
 // examineOrg looks at the organization of the project.
-func (p *Project) examineOrg(ctx context.Context) []Finding {
+func (p *Project) examineOrg(ctx context.Context) []finding.Finding {
 	const what = "organization"
-	wrong := func(err error, try string) Finding {
-		f := Finding{What: what}
-		if f.Detail, f.Try = found(err); try != "" {
+	wrong := func(err error, try string) finding.Finding {
+		f := finding.Finding{What: what}
+		if f.Detail, f.Try = finding.Explain(err); try != "" {
 			f.Try = try
 		}
 		return f
 	}
-	var all []Finding
+	var all []finding.Finding
 	if _, err := p.orgConfig(); err != nil {
 		all = append(all, wrong(err, "correct "+p.Short(filepath.Join(run.Folder(p.Root), standing.ConfigFile))))
 	}
@@ -36,11 +37,11 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 	}
 	switch report.State {
 	case OrgNone:
-		return append(all, Finding{What: what, OK: true, Detail: "none yet (cmux start)"})
+		return append(all, finding.Finding{What: what, OK: true, Detail: "none yet (cmux start)"})
 	case OrgNoMonitor:
 		all = append(all, wrong(errors.New("it has no monitor: an agent that ends is not started again"), "cmux start"))
 	default:
-		all = append(all, Finding{What: what, OK: true, Detail: report.State + ", session " + report.Session + ", " + say.Count(len(report.Agents), "agent")})
+		all = append(all, finding.Finding{What: what, OK: true, Detail: report.State + ", session " + report.Session + ", " + say.Count(len(report.Agents), "agent")})
 	}
 	all = append(all, p.examineFiles(report.State == OrgRunning)...)
 	if org, err := p.Org(); err == nil {
@@ -54,7 +55,7 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 	all = append(all, p.examineMerge()...)
 	for i := range report.Agents {
 		if a := &report.Agents[i]; a.NeedsPerson() {
-			all = append(all, Finding{What: what, Detail: a.Name + ": " + a.Explained(), Try: a.Way()})
+			all = append(all, finding.Finding{What: what, Detail: a.Name + ": " + a.Explained(), Try: a.Way()})
 		}
 	}
 	return all

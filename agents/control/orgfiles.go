@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/finding"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/say"
@@ -20,14 +21,14 @@ import (
 )
 
 // examineFiles looks at what the organization writes down.
-func (p *Project) examineFiles(running bool) []Finding {
-	all := []Finding{p.examineMailbox(), p.examineTasks(), p.examineIncidents()}
+func (p *Project) examineFiles(running bool) []finding.Finding {
+	all := []finding.Finding{p.examineMailbox(), p.examineTasks(), p.examineIncidents()}
 	all = append(all, p.examineDerived()...)
 	if w := p.MemoryWarning(); w != "" {
-		all = append(all, Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
+		all = append(all, finding.Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
 	}
 	if c, err := p.OrgConfig(); err == nil && len(c.Changes) > 0 {
-		all = append(all, Finding{What: "organization", OK: true, Detail: fmt.Sprintf("%s is not in force as it stands: %s (cmux config)", c.File, say.Count(len(c.Changes), "change"))})
+		all = append(all, finding.Finding{What: "organization", OK: true, Detail: fmt.Sprintf("%s is not in force as it stands: %s (cmux config)", c.File, say.Count(len(c.Changes), "change"))})
 	}
 	if f := p.examineModes(); f != nil {
 		all = append(all, *f)
@@ -36,7 +37,7 @@ func (p *Project) examineFiles(running bool) []Finding {
 		return all
 	}
 	s := p.Server()
-	f := Finding{What: "server", OK: s.Up, Detail: s.URL}
+	f := finding.Finding{What: "server", OK: s.Up, Detail: s.URL}
 	if !s.Up {
 		f.Detail, f.Try = "it is down", "cmux restart"
 		if s.Since != nil {
@@ -49,8 +50,8 @@ func (p *Project) examineFiles(running bool) []Finding {
 	return append(all, f)
 }
 
-func (p *Project) examineMailbox() Finding {
-	f := Finding{What: "mailbox"}
+func (p *Project) examineMailbox() finding.Finding {
+	f := finding.Finding{What: "mailbox"}
 	messages, waiting, failed := 0, 0, 0
 	anew := *p
 	anew.Memory = nil // what was wrong with it may have been corrected
@@ -67,7 +68,7 @@ func (p *Project) examineMailbox() Finding {
 		return true
 	})
 	if err != nil {
-		f.Detail, f.Try = found(err)
+		f.Detail, f.Try = finding.Explain(err)
 		return f
 	}
 	f.Detail = fmt.Sprintf("%s, %d waiting", say.Count(messages, "message"), waiting)
@@ -84,11 +85,11 @@ func (p *Project) examineMailbox() Finding {
 	return f
 }
 
-func (p *Project) examineTasks() Finding {
-	f := Finding{What: "tasks"}
+func (p *Project) examineTasks() finding.Finding {
+	f := finding.Finding{What: "tasks"}
 	all, err := p.Tasks(TaskQuery{All: true})
 	if err != nil {
-		f.Detail, f.Try = found(err)
+		f.Detail, f.Try = finding.Explain(err)
 		return f
 	}
 	f.Detail = say.Count(len(all.Tasks), "task")
@@ -114,13 +115,13 @@ func derived() map[string]string {
 const sqliteHeader = "SQLite format 3\x00"
 
 // examineDerived looks at the databases that are derived. Nothing is lost with one.
-func (p *Project) examineDerived() (all []Finding) {
+func (p *Project) examineDerived() (all []finding.Finding) {
 	from := derived()
 	for _, name := range slices.Sorted(maps.Keys(from)) {
 		path := filepath.Join(run.Folder(p.Root), name)
 		err := derivedFault(path)
 		if err != nil {
-			all = append(all, Finding{What: "database", Detail: fmt.Sprintf("%s: %v; it is derived from %s", p.Short(path), err, from[name]),
+			all = append(all, finding.Finding{What: "database", Detail: fmt.Sprintf("%s: %v; it is derived from %s", p.Short(path), err, from[name]),
 				Try: fmt.Sprintf("mv %s %s.old, then cmux restart, which makes it anew", p.Short(path), p.Short(path))})
 		}
 	}
@@ -149,7 +150,7 @@ func derivedFault(path string) error {
 }
 
 // examineModes looks at who may read what is a person's alone; nil: nobody else.
-func (p *Project) examineModes() *Finding {
+func (p *Project) examineModes() *finding.Finding {
 	folder := run.Folder(p.Root)
 	for _, name := range []string{endpoint.TokenFile, endpoint.LoginsFile, endpoint.File, filepath.Join("agents", "env")} {
 		path := filepath.Join(folder, name)
@@ -158,11 +159,11 @@ func (p *Project) examineModes() *Finding {
 			continue
 		}
 		if err != nil {
-			detail, try := found(err)
-			return &Finding{What: "secrets", Detail: detail, Try: try}
+			detail, try := finding.Explain(err)
+			return &finding.Finding{What: "secrets", Detail: detail, Try: try}
 		}
 		if info.Mode().Perm()&0o077 != 0 || !info.Mode().IsRegular() {
-			return &Finding{What: "secrets", Detail: fmt.Sprintf("%s can be read by others (%v)", p.Short(path), info.Mode()), Try: "chmod 600 " + p.Short(path)}
+			return &finding.Finding{What: "secrets", Detail: fmt.Sprintf("%s can be read by others (%v)", p.Short(path), info.Mode()), Try: "chmod 600 " + p.Short(path)}
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
-
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -113,7 +113,7 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 			return &Starting{Unchanged: last}, err
 		}
 	}
-	notes, unfit := p.preflight(ctx, l)
+	notes, unfit := preflight.Launch(ctx, l)
 	if err := ctx.Err(); err != nil {
 		return nil, err // what was looked for in vain may well be there
 	}

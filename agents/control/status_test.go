@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/finding"
 	"cmux/agents/control/project"
-
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
@@ -89,8 +89,8 @@ func TestRuns(t *testing.T) {
 }
 
 // findings are what doctor finds, but for the machine's programs: WHAT: DETAIL.
-func (s *scratch) findings() map[string]Finding {
-	all := make(map[string]Finding)
+func (s *scratch) findings() map[string]finding.Finding {
+	all := make(map[string]finding.Finding)
 	for _, f := range Examine(s.t.Context(), s.Caller) {
 		all[f.What] = f
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"cmux/agents/control/finding"
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
@@ -16,7 +17,7 @@ func (p *Project) mergeTree() string { return filepath.Join(run.Folder(p.Root), 
 func (p *Project) mergeLock() string { return filepath.Join(run.Folder(p.Root), "merge-tasks.lock") }
 
 // examineMerge says of a merge of tasks that was cut off how it goes on.
-func (p *Project) examineMerge() []Finding {
+func (p *Project) examineMerge() []finding.Finding {
 	const what = "tasks"
 	state, err := worktree.ReadMergeState(p.mergeTree() + ".json")
 	if err != nil {
@@ -25,5 +26,5 @@ func (p *Project) examineMerge() []Finding {
 	if _, held, err := signals.ReadHolder(p.mergeLock()); err == nil && held {
 		return nil
 	}
-	return []Finding{{What: what, Detail: fmt.Sprintf("a merge of finished tasks into %s was cut off or stopped", state.Target), Try: "cmux tasks merge, which goes on with it"}}
+	return []finding.Finding{{What: what, Detail: fmt.Sprintf("a merge of finished tasks into %s was cut off or stopped", state.Target), Try: "cmux tasks merge, which goes on with it"}}
 }

@@ -6,12 +6,13 @@ import (
 	"net/http"
 
 	"cmux/agents/control"
+	"cmux/agents/control/finding"
 )
 
 // findings is the result of a search for problems.
 type findings struct {
-	OK       bool              `json:"ok" doc:"No problem was found"`
-	Findings []control.Finding `json:"findings"`
+	OK       bool              `json:"ok" doc:"Nothing is wrong"`
+	Findings []finding.Finding `json:"findings"`
 }
 
 // config adds the routes of the organization's configuration and of its agents' graph.

@@ -12,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"cmux/agents/control"
+	"cmux/agents/control/finding"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // Each route of the report from which the server was rebuilt, and what has its
@@ -307,7 +308,7 @@ func TestNeeds(t *testing.T) {
 	}
 	var f struct {
 		OK       bool
-		Findings []control.Finding
+		Findings []finding.Finding
 	}
 	w.must("GET", "/api/doctor", "", &f)
 	if len(f.Findings) == 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/control/finding"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/team"
 	"cmux/agents/records/event"
@@ -97,7 +98,7 @@ func TestOrganization(t *testing.T) {
 	// Where something keeps cmux from working, doctor says what.
 	if tools := o.Steps[0]; tools.ID != control.StepTools || tools.Done == (tools.Try != "") {
 		t.Errorf("%+v", tools)
-	} else if wrong := slices.ContainsFunc(control.Examine(t.Context(), w.p.Caller), func(f control.Finding) bool { return !f.OK }); wrong == tools.Done {
+	} else if wrong := slices.ContainsFunc(control.Examine(t.Context(), w.p.Caller), func(f finding.Finding) bool { return !f.OK }); wrong == tools.Done {
 		t.Errorf("doctor finds something: %v; %+v", wrong, tools)
 	}
 	w.write("MEMORY.md", "one\ntwo\n")

@@ -1,4 +1,8 @@
-package control
+// Package preflight looks, before anything is made, for what would keep the agents of a
+// run from working: programs, variables, folders, remotes.
+//
+// It changes nothing. Start refuses what it finds, and doctor tells it.
+package preflight
 
 import (
 	"cmp"
@@ -11,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/finding"
 	"cmux/agents/control/project"
-
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
@@ -23,10 +27,9 @@ import (
 	"cmux/worktree/common"
 )
 
-// preflight looks, before anything is made, for what would keep the agents of
-// a launch from working. The error names all that must be put right first; the
-// notes are for the table.
-func (p *Project) preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
+// Launch looks for what would keep the agents of a launch from working. The error
+// names all that must be put right first; the notes are for the table.
+func Launch(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 	for i := range l.Graph.Nodes {
 		if n := &l.Graph.Nodes[i]; hasAgent(n) {
 			for _, m := range kinds.Missing(n) {
@@ -34,12 +37,12 @@ func (p *Project) preflight(ctx context.Context, l *runner.Launch) (notes []stri
 			}
 		}
 	}
-	notes = append(notes, preflightEnv(l.Graph, l.Options.Env)...)
-	lost, err := preflightDirs(ctx, l)
+	notes = append(notes, environment(l.Graph, l.Options.Env)...)
+	lost, err := folders(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	told, errs := p.preflightSteps(ctx, l.Repo(), l.Graph, l.Base.Branch, l.Options.Env)
+	told, errs := Steps(ctx, l.Repo(), l.Graph, l.Base.Branch, l.Options.Env)
 	notes, errs = append(notes, told...), append(lost, errs...)
 	for _, u := range kindsOf(l.Graph) {
 		s := u.setup
@@ -56,9 +59,9 @@ func (p *Project) preflight(ctx context.Context, l *runner.Launch) (notes []stri
 	return notes, errors.Join(errs...)
 }
 
-// preflightEnv says which variables in env: are not set or look like a command, and
+// environment says which variables in env: are not set or look like a command, and
 // which nodes have a PATH without git.
-func preflightEnv(g *dag.Graph, env []string) (notes []string) {
+func environment(g *dag.Graph, env []string) (notes []string) {
 	lookup := func(name string) string { return proc.Getenv(env, name) }
 	told := make(map[string]bool)
 	note := func(format string, args ...any) {
@@ -89,9 +92,9 @@ func preflightEnv(g *dag.Graph, env []string) (notes []string) {
 	return notes
 }
 
-// preflightDirs refuses folders that nodes are to work in and that nothing can make
+// folders refuses folders that nodes are to work in and that nothing can make
 // before they start: neither another node, nor setup, nor a branch from before.
-func preflightDirs(ctx context.Context, l *runner.Launch) (errs []error, err error) {
+func folders(ctx context.Context, l *runner.Launch) (errs []error, err error) {
 	g := l.Graph
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -115,10 +118,10 @@ func preflightDirs(ctx context.Context, l *runner.Launch) (errs []error, err err
 // reachTime bounds the wait for a remote before a start.
 const reachTime = 10 * time.Second
 
-// preflightSteps looks at what on_complete needs: a remote to push to, and gh for
+// Steps looks at what on_complete needs: a remote to push to, and gh for
 // pull requests. A remote that does not answer is a note: it may answer once the
 // work is done. base is the branch that the run starts from.
-func (p *Project) preflightSteps(ctx context.Context, repo *worktree.Repo, g *dag.Graph, base string, env []string) (notes []string, errs []error) {
+func Steps(ctx context.Context, repo *worktree.Repo, g *dag.Graph, base string, env []string) (notes []string, errs []error) {
 	var shared *common.State
 	reached := make(map[string]bool)
 	refused := make(map[string]bool)
@@ -199,11 +202,11 @@ func kindsOf(g *dag.Graph) []use {
 	return all
 }
 
-// examineKinds looks at every kind that has a program, as start would at those
+// Kinds looks at every kind that has a program, as start would at those
 // that g uses: what is in order, then a finding for each thing that is amiss.
 // With a kind that g does not use nothing is wrong.
-func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) []Finding {
-	var all []Finding
+func Kinds(ctx context.Context, env []string, root string, g *dag.Graph) []finding.Finding {
+	var all []finding.Finding
 	used, installed := kindsOf(g), kinds.Installed(env)
 	for _, c := range kinds.Listed() {
 		if c.Can.Program == "" {
@@ -214,7 +217,7 @@ func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) 
 		if k >= 0 {
 			u = used[k]
 		} else if !slices.Contains(installed, c.Name) {
-			all = append(all, Finding{What: c.Name, OK: true, Detail: "not installed; no node uses it"})
+			all = append(all, finding.Finding{What: c.Name, OK: true, Detail: "not installed; no node uses it"})
 			continue
 		}
 		u.setup.Env, u.setup.Root = env, root
@@ -224,10 +227,10 @@ func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) 
 			unused = "no node uses it"
 		}
 		if facts := join(", ", append(slices.Clone(fit.Facts), unused)...); facts != "" {
-			all = append(all, Finding{What: c.Name, OK: true, Detail: facts})
+			all = append(all, finding.Finding{What: c.Name, OK: true, Detail: facts})
 		}
 		for _, p := range fit.Problems {
-			all = append(all, Finding{What: c.Name, OK: !p.Fatal || k < 0, Detail: join("; ", p.What, unused), Try: p.Try})
+			all = append(all, finding.Finding{What: c.Name, OK: !p.Fatal || k < 0, Detail: join("; ", p.What, unused), Try: p.Try})
 		}
 	}
 	return all
