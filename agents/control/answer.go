@@ -24,16 +24,6 @@ type Question struct {
 	Age time.Duration `json:"age"` // it was asked so long ago
 }
 
-// asked is what the agent of n asks.
-func asked(n *run.NodeView) question.Question {
-	q := question.New(n.Status.Reason)
-	if a := n.Attempt(); a != nil && a.Asks != nil && !a.Over() {
-		q = *a.Asks
-	}
-	q.ID = n.Asked()
-	return q
-}
-
 // Question is what the agent of a node asks now.
 func (p *Project) Question(ctx context.Context, node string) (*Question, error) {
 	v, i, err := p.node(ctx, node)

@@ -1,15 +1,11 @@
 package control
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
-	"cmux/worktree"
-	"cmux/worktree/merge"
 )
 
 // Collision is two nodes whose branches change the same files, as programs read
@@ -34,32 +30,6 @@ func collisions(v *run.View) []Collision {
 			Conflicts: list(c.Conflicts), Unknown: c.Unknown, Since: c.Since, At: c.At}
 	}
 	return all
-}
-
-// settle records that the collisions between branches that a merge took are
-// over, unless one of the two has moved since.
-func settle(ctx context.Context, v *run.View, spec *worktree.MergeSpec) error {
-	taken := make(map[string]string)
-	for i := range v.Nodes {
-		n := v.Nodes[i].Spec
-		if k := slices.IndexFunc(spec.Branches, func(t merge.Tip) bool { return n.HasBranch() && t.Name == n.Branch }); k >= 0 {
-			taken[n.Name] = spec.Branches[k].Commit
-		}
-	}
-	var over []run.Record
-	for _, c := range v.Collisions {
-		if c.TipA != "" && c.TipB != "" && taken[c.A] == c.TipA && taken[c.B] == c.TipB {
-			over = append(over, run.Record{Type: run.Collided, Collision: &run.Collision{A: c.A, B: c.B, TipA: c.TipA, TipB: c.TipB}})
-		}
-	}
-	if len(over) == 0 {
-		return nil
-	}
-	book, err := v.Run.OpenBook()
-	if err != nil {
-		return err
-	}
-	return errors.Join(book.Commit(ctx, over...), book.Close())
 }
 
 // shownCollisions is how many collisions are told below a table.

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -59,14 +57,6 @@ func (p *Project) Release(ctx context.Context, d Decision) (Taken, error) {
 	})
 }
 
-// live refuses what only a running node can be asked.
-func live(n *run.NodeView) error {
-	if !n.Fact.Live() {
-		return fmt.Errorf("%s is not running (%s)", n.Spec.Name, n.Status.Label)
-	}
-	return nil
-}
-
 func (p *Project) decide(ctx context.Context, op run.Op, d Decision, fits func(*run.NodeView) error) (Taken, error) {
 	v, i, err := p.node(ctx, d.Node)
 	if err != nil {
@@ -99,14 +89,6 @@ type Opening struct {
 	Root    string   `json:"root"`
 	After   []Beside `json:"after"`
 	Before  []Beside `json:"before"`
-}
-
-// Beside is a node before or behind a gate.
-type Beside struct {
-	Name   string    `json:"name"`
-	Label  dag.Label `json:"label"`
-	Branch string    `json:"branch,omitempty"`
-	Tip    string    `json:"tip,omitempty"` // of its branch, when it has one
 }
 
 func opening(v *run.View, i int, op run.Op) *Opening {

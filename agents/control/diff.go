@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/files"
 	"cmux/agents/control/runview"
-
 	"cmux/agents/runs/run"
 	"cmux/worktree"
 	"cmux/worktree/git"
@@ -35,18 +33,9 @@ func (p *Project) Diff(ctx context.Context, o Diff) error {
 	if err != nil {
 		return err
 	}
-	return w.diff(ctx, func(env []string, args ...string) error {
-		return p.show(ctx, o, w.dir, env, append(args, "--")...)
+	return w.Diff(ctx, func(env []string, args ...string) error {
+		return p.show(ctx, o, w.Dir, env, append(args, "--")...)
 	})
-}
-
-// workSpan is what a node or a task has changed: from the commit start to tip, or, where
-// tree is set, to what stands in the worktree dir, committed or not.
-type workSpan struct {
-	p          *Project
-	dir        string
-	start, tip string
-	tree       bool
 }
 
 // workEnd says up to where a work is looked at.
@@ -59,7 +48,7 @@ const (
 )
 
 // nodeWork is the work of node i. The context it returns is for git in that run.
-func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (context.Context, *workSpan, error) {
+func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (context.Context, *files.Span, error) {
 	n, root := &v.Nodes[i], v.Run.Plan.Root
 	if !n.Spec.HasBranch() {
 		return ctx, nil, fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
@@ -73,53 +62,27 @@ func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd)
 	if repo, err := worktree.Open(ctx, root); err == nil {
 		ctx = git.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
 	}
-	w := &workSpan{p: p, dir: root}
+	w := &files.Span{By: p.Caller, Dir: root}
 	tip, tipErr := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
-	w.tip = strings.TrimSpace(tip)
+	w.Tip = strings.TrimSpace(tip)
 	if end == workPast {
-		if w.tip, tipErr = n.Tip, nil; w.tip == "" && n.LastEnd() != nil {
-			w.tip = n.LastEnd().Tip
+		if w.Tip, tipErr = n.Tip, nil; w.Tip == "" && n.LastEnd() != nil {
+			w.Tip = n.LastEnd().Tip
 		}
-		if w.tip == "" {
+		if w.Tip == "" {
 			return ctx, nil, fmt.Errorf("%s of the past run %s left no commit", n.Spec.Name, v.Run.Plan.ID)
 		}
 	}
-	if w.start = p.startCommit(ctx, root, n.Attempts, w.tip); w.start == "" {
+	if w.Start = p.startCommit(ctx, root, n.Attempts, w.Tip); w.Start == "" {
 		return ctx, nil, fmt.Errorf("%s: its start commit is not recorded", n.Spec.Name)
 	}
-	if end == workNow && w.stands(a.Place.Tree) {
+	if end == workNow && w.Stands(a.Place.Tree) {
 		return ctx, w, nil
 	}
 	if tipErr != nil {
 		return ctx, nil, fmt.Errorf("%s: its worktree and its branch %s are gone: %w", n.Spec.Name, n.Spec.Branch, tipErr)
 	}
 	return ctx, w, nil
-}
-
-// stands has the work end in a worktree, where that is there.
-func (w *workSpan) stands(tree string) bool {
-	if info, err := os.Stat(tree); tree == "" || err != nil || !info.IsDir() {
-		return false
-	}
-	w.dir, w.tree = tree, true
-	return true
-}
-
-// diff has f run a diff of the work, with these further arguments.
-func (w *workSpan) diff(ctx context.Context, f func(env []string, args ...string) error) error {
-	if !w.tree {
-		return f(nil, w.start, w.tip)
-	}
-	tmp, err := os.MkdirTemp("", "cmux-diff-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	index, err := w.p.privateIndex(ctx, w.dir, tmp)
-	if err != nil {
-		return err
-	}
-	return f(index, w.start)
 }
 
 // startCommit is the commit that the node's work began at: the first attempt's,
@@ -140,27 +103,6 @@ func (p *Project) startCommit(ctx context.Context, root string, attempts []run.A
 	return ""
 }
 
-// privateIndex copies the index of a worktree into tmp and adds untracked
-// files to the copy, so that a diff shows them and the worktree is not touched.
-// It returns the environment that selects the copy.
-func (p *Project) privateIndex(ctx context.Context, tree, tmp string) (env []string, err error) {
-	path, err := p.Git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
-	if err != nil {
-		return nil, err
-	}
-	copied := filepath.Join(tmp, "index")
-	if _, err := git.CopyIndex(strings.TrimSuffix(path, "\n"), copied); err != nil {
-		return nil, err
-	}
-	env = []string{"GIT_INDEX_FILE=" + copied}
-	cmd := git.Exec(ctx, tree, p.Env, "add", "--intent-to-add", "--all", "--sparse", ".")
-	cmd.Env = append(cmd.Env, env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", strings.TrimSpace(string(out)), err)
-	}
-	return env, nil
-}
-
 // show runs git diff, without a pager and without
 // programs of the repository's.
 func (p *Project) show(ctx context.Context, o Diff, dir string, env []string, args ...string) error {
@@ -175,4 +117,47 @@ func (p *Project) show(ctx context.Context, o Diff, dir string, env []string, ar
 		return fmt.Errorf("git diff in %s: %w", dir, err)
 	}
 	return nil
+}
+
+// NodeChanges are the files that a node of a run has changed; committed leaves out
+// what is not. Of a past run they are what the node left.
+func (p *Project) NodeChanges(ctx context.Context, id, node string, committed bool) (*files.Changes, error) {
+	ctx, w, err := p.namedWork(ctx, id, node, committed)
+	if err != nil {
+		return nil, err
+	}
+	return w.Changes(ctx)
+}
+
+// NodeFile is a file of a node's changes; was is its path at the start, where that
+// was another.
+func (p *Project) NodeFile(ctx context.Context, id, node, path, was string, committed bool) (*files.FilePair, error) {
+	ctx, w, err := p.namedWork(ctx, id, node, committed)
+	if err != nil {
+		return nil, err
+	}
+	return w.File(ctx, path, was)
+}
+
+func (p *Project) namedWork(ctx context.Context, id, node string, committed bool) (context.Context, *files.Span, error) {
+	r, err := p.Named(ctx, id)
+	if err != nil {
+		return ctx, nil, err
+	}
+	past, err := p.past(ctx, r)
+	if err != nil {
+		return ctx, nil, err
+	}
+	v, i, err := p.nodeOf(ctx, r, node)
+	if err != nil {
+		return ctx, nil, err
+	}
+	end := workNow
+	switch {
+	case past:
+		end = workPast
+	case committed:
+		end = workCommitted
+	}
+	return p.nodeWork(ctx, v, i, end)
 }

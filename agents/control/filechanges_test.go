@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/files"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/worktree"
@@ -16,18 +17,19 @@ import (
 // its sides, whatever kind of file it is; without the worktree, and where only what
 // is committed is asked for, they are those of the branch.
 func TestNodeChanges(t *testing.T) {
+	const shown = 1 << 20 // bytes of a file
 	s := worked(t)
 	tree := filepath.Join(filepath.Dir(s.Root), "scratch-a")
 	s.write(filepath.Join(tree, "untracked"), "three\n")
 	s.write(filepath.Join(tree, "bin"), "\x00\x01")
-	s.write(filepath.Join(tree, "big"), strings.Repeat("é", maxShown))
+	s.write(filepath.Join(tree, "big"), strings.Repeat("é", shown))
 	s.write(filepath.Join(tree, "README"), "changed\n")
 	if err := os.Symlink("/etc/passwd", filepath.Join(tree, "away")); err != nil {
 		t.Fatal(err)
 	}
 	was := s.gitIn(s.Root, "show", "main:README")
 	id := s.run.Plan.ID
-	changes := func(committed bool) *Changes {
+	changes := func(committed bool) *files.Changes {
 		t.Helper()
 		c, err := s.NodeChanges(t.Context(), id, "a", committed)
 		if err != nil {
@@ -47,7 +49,7 @@ func TestNodeChanges(t *testing.T) {
 	if !c.Live || c.Start != s.run.Plan.Base || c.Tip != s.gitIn(s.Root, "rev-parse", "scratch/a") || !reflect.DeepEqual(c.Files, want) {
 		t.Errorf("%+v\nwant %+v", c, want)
 	}
-	file := func(path string, committed bool) *FilePair {
+	file := func(path string, committed bool) *files.FilePair {
 		t.Helper()
 		f, err := s.NodeFile(t.Context(), id, "a", path, "", committed)
 		if err != nil {
@@ -64,7 +66,7 @@ func TestNodeChanges(t *testing.T) {
 	if f := file("bin", false); !f.New.Binary || f.New.Text != "" {
 		t.Errorf("%+v", f.New)
 	}
-	if f := file("big", false); !f.New.Cut || f.New.Binary || len(f.New.Text) > maxShown || f.New.Size != 2*maxShown {
+	if f := file("big", false); !f.New.Cut || f.New.Binary || len(f.New.Text) > shown || f.New.Size != 2*shown {
 		t.Errorf("cut %v, binary %v, %d of %d bytes", f.New.Cut, f.New.Binary, len(f.New.Text), f.New.Size)
 	}
 	for _, path := range []string{"none", "../README", "/etc/passwd", ".git", ".GIT/config", ".cmux/token", "away/x", "a\x00"} {
@@ -85,7 +87,7 @@ func TestNodeChanges(t *testing.T) {
 	if c := changes(false); c.Live || len(c.Files) != 6 {
 		t.Errorf("all of it is committed: %+v", c)
 	}
-	if f := file("big", true); !f.New.Cut || f.New.Size != 2*maxShown || len(f.New.Text) > maxShown {
+	if f := file("big", true); !f.New.Cut || f.New.Size != 2*shown || len(f.New.Text) > shown {
 		t.Errorf("cut %v, %d of %d bytes", f.New.Cut, len(f.New.Text), f.New.Size)
 	}
 	s.gitIn(s.Root, "worktree", "remove", "--force", "../scratch-a")

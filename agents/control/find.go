@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -97,6 +96,15 @@ func (p *Project) hadNode(name string) string {
 		}
 	}
 	return ""
+}
+
+// hasNode reports whether a run has a node, or the nodes of a matrix, of a name.
+func hasNode(r *run.Run, name string) bool {
+	return r.Plan.Graph.Index(name) >= 0 || hasMatrix(r.Plan.Graph, name)
+}
+
+func hasMatrix(g *dag.Graph, name string) bool {
+	return slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Matrix != nil && n.Matrix.Name == name })
 }
 
 // Nearest is the name that s was most likely meant to be, or one that begins

@@ -1,10 +1,10 @@
 package control
 
 import (
+	"fmt"
 	"time"
 
 	"cmux/agents/control/runview"
-
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -31,6 +31,14 @@ type Inspection struct {
 	Budget   dag.Budget         `json:"budget,omitzero"`
 	Refused  []Refusal          `json:"refused"` // what its agent tried and may not
 	Orders   []string           `json:"orders"`  // that fit it as it stands, as in cmux agents ORDER NAME
+}
+
+// Beside is a node before or behind a gate.
+type Beside struct {
+	Name   string    `json:"name"`
+	Label  dag.Label `json:"label"`
+	Branch string    `json:"branch,omitempty"`
+	Tip    string    `json:"tip,omitempty"` // of its branch, when it has one
 }
 
 // Try is one attempt of a node.
@@ -86,6 +94,16 @@ func Inspect(v *run.View, i int) *Inspection {
 	return in
 }
 
+// asked is what the agent of n asks.
+func asked(n *run.NodeView) question.Question {
+	q := question.New(n.Status.Reason)
+	if a := n.Attempt(); a != nil && a.Asks != nil && !a.Over() {
+		q = *a.Asks
+	}
+	q.ID = n.Asked()
+	return q
+}
+
 func besides(v *run.View, nodes []int) []Beside {
 	all := make([]Beside, len(nodes))
 	for k, j := range nodes {
@@ -122,6 +140,14 @@ func fitting(v *run.View, i int) (names []string) {
 		}
 	}
 	return names
+}
+
+// live refuses what only a running node can be asked.
+func live(n *run.NodeView) error {
+	if !n.Fact.Live() {
+		return fmt.Errorf("%s is not running (%s)", n.Spec.Name, n.Status.Label)
+	}
+	return nil
 }
 
 // NeedPerson is the nodes, by index, that go on only when a person does

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"cmux/agents/control/files"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/records/event"
 	"cmux/agents/runs/run"
@@ -80,7 +81,7 @@ func logPart(path string, from, before int64) (*LogPart, error) {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 		b = b[:i+1]
 	} else if len(b) == maxPart {
-		b = whole(b)
+		b = files.Whole(b)
 	}
 	part.Next, part.Text = part.From+int64(len(b)), harmless.Text(string(b))
 	return part, nil

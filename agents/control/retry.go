@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -185,15 +182,6 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 // overBudget is View.OverBudget with the budgets that are taken in.
 func (o *own) overBudget(v *run.View) func(int) error {
 	return func(i int) error { return v.OverBudgetIn(o.graph, i) }
-}
-
-// hasNode reports whether a run has a node, or the nodes of a matrix, of a name.
-func hasNode(r *run.Run, name string) bool {
-	return r.Plan.Graph.Index(name) >= 0 || hasMatrix(r.Plan.Graph, name)
-}
-
-func hasMatrix(g *dag.Graph, name string) bool {
-	return slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Matrix != nil && n.Matrix.Name == name })
 }
 
 // RetryNamed is Retry of a node, or of all nodes of a matrix that have failed or

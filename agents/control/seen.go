@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/files"
 	"cmux/agents/control/project"
-
 	"cmux/agents/kinds"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/limits"
@@ -120,7 +120,7 @@ func (p *Project) ArchiveFiles(name string) ([]ArchiveFile, error) {
 }
 
 // ArchiveFile is the beginning of a file of an archive, as text.
-func (p *Project) ArchiveFile(name, file string) (*FileSide, error) {
+func (p *Project) ArchiveFile(name, file string) (*files.FileSide, error) {
 	root, err := p.archive(name)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (p *Project) ArchiveFile(name, file string) (*FileSide, error) {
 	if !filepath.IsLocal(file) || secret(file) {
 		return nil, project.Tag(fmt.Errorf("the archive has no file %q, or it is not shown", file), project.ErrMissing)
 	}
-	side, err := standingFile(root.Name(), file)
+	side, err := files.StandingFile(root.Name(), file)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (p *Project) ArchiveFile(name, file string) (*FileSide, error) {
 // JournalTree is the journal as it lies in its folders.
 type JournalTree struct {
 	Day   string      `json:"day"`
-	Files []FileEntry `json:"files"` // by path; their folders are left out
+	Files []files.FileEntry `json:"files"` // by path; their folders are left out
 }
 
 // JournalTree are the days of the journal with their files, newest first; most: at
@@ -156,9 +156,9 @@ func (p *Project) JournalTree(most int) ([]JournalTree, error) {
 	slices.Reverse(days)
 	all := []JournalTree{}
 	for _, day := range days[:min(len(days), most)] {
-		t := JournalTree{Day: day, Files: []FileEntry{}}
+		t := JournalTree{Day: day, Files: []files.FileEntry{}}
 		for dirs := []string{path.Join(signals.Folder, "journal", day)}; len(dirs) > 0; dirs = dirs[1:] {
-			entries, err := p.Files(dirs[0])
+			entries, err := p.Files().List(dirs[0])
 			if errors.Is(err, project.ErrMissing) {
 				continue // a day that has a page of another name alone
 			} else if err != nil {
@@ -173,7 +173,7 @@ func (p *Project) JournalTree(most int) ([]JournalTree, error) {
 				}
 			}
 		}
-		slices.SortFunc(t.Files, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })
+		slices.SortFunc(t.Files, func(a, b files.FileEntry) int { return strings.Compare(a.Path, b.Path) })
 		all = append(all, t)
 	}
 	return all, nil
@@ -190,7 +190,7 @@ type MemoryText struct {
 
 // MemoryText reads MEMORY.md.
 func (p *Project) MemoryText() (*MemoryText, error) {
-	f, err := p.ShowFile("MEMORY.md")
+	f, err := p.Files().ShowFile("MEMORY.md")
 	if errors.Is(err, project.ErrMissing) {
 		return &MemoryText{Most: journal.MemoryLines}, nil
 	} else if err != nil {

@@ -1,8 +1,6 @@
 package control
 
 import (
-	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,25 +38,4 @@ func WithSession(text, session string) string {
 		}
 		return command + " --session " + session
 	})
-}
-
-// OfRun is p with orders that mean a run. It has to be the newest of its session:
-// an order never means an older one. A headless run is given no runner: who
-// ordered would have to stay for it.
-func (p *Project) OfRun(ctx context.Context, id string) (*Project, error) {
-	r, err := p.Named(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	q := *p
-	q.Session = r.Plan.Graph.Session
-	q.Start = p.Start && !r.Plan.Headless
-	newest, err := q.Latest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if newest.Plan.ID != r.Plan.ID {
-		return nil, fmt.Errorf("run %s is over: session %s has the newer run %s", r.Plan.ID, q.Session, newest.Plan.ID)
-	}
-	return &q, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
+	"cmux/agents/control/files"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/upkeep"
@@ -77,10 +78,10 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.RunBrief]():       {"state": enums()[reflect.TypeFor[dag.RunState]()]},
 		reflect.TypeFor[control.Need]():           {"kind": words(control.NeedNode, control.NeedFailure, control.NeedConflict, control.NeedLimit, control.NeedReview, control.NeedRun, control.NeedAgent, control.NeedTask, control.NeedMessage)},
 		reflect.TypeFor[control.MergedTask]():     {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
-		reflect.TypeFor[control.FileEntry]():      {"kind": words("file", "folder", "link", "other")},
-		reflect.TypeFor[control.FileText]():       {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[files.FileEntry]():      {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[files.FileText]():       {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[control.QueuedBranch]():   {"outcome": words(control.QueuedMerged, control.QueuedContained, control.QueuedConflict, control.QueuedLeftOut)},
-		reflect.TypeFor[control.FileSide]():       {"kind": words("file", "executable", "link", "submodule", "other")},
+		reflect.TypeFor[files.FileSide]():       {"kind": words("file", "executable", "link", "submodule", "other")},
 		reflect.TypeFor[control.Commented]():      {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[control.AutonomyItem]():   {"kind": words(control.AutonomyTask, control.AutonomyRun, control.AutonomyUncommitted, control.AutonomyStale, control.AutonomyBacklog, control.AutonomyMail, control.AutonomyWorker)},
 		reflect.TypeFor[control.OnboardingStep](): {"id": words(control.StepTools, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganization, control.StepConfig, control.StepTask)},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmux/agents/control"
+	"cmux/agents/control/files"
 	"cmux/agents/records/journal"
 	"cmux/server/store"
 )
@@ -74,17 +75,17 @@ func (r *routes) files() {
 	get(r, group, path, "List a folder of the project", func(_ context.Context, i *struct {
 		Paging
 		Path string `query:"path" maxLength:"4096" doc:"From the project's root; empty: that"`
-	}) (List[control.FileEntry], error) {
-		all, err := r.Project.Files(i.Path)
+	}) (List[files.FileEntry], error) {
+		all, err := r.Project.Files().List(i.Path)
 		if err != nil {
-			return List[control.FileEntry]{}, err
+			return List[files.FileEntry]{}, err
 		}
-		return page(all, i.Paging, func(e *control.FileEntry) string { return e.Name })
+		return page(all, i.Paging, func(e *files.FileEntry) string { return e.Name })
 	})
 	get(r, group, path+"/file", "Show a file of the project, its first MB", func(_ context.Context, i *struct {
 		Path string `query:"path" required:"true" minLength:"1" maxLength:"4096" doc:"From the project's root"`
-	}) (*control.FileText, error) {
-		return r.Project.ShowFile(i.Path)
+	}) (*files.FileText, error) {
+		return r.Project.Files().ShowFile(i.Path)
 	})
 }
 

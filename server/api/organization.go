@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/control/files"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
@@ -244,7 +245,7 @@ func (r *routes) seen() {
 		}
 		return page(all, i.Paging, func(f *control.ArchiveFile) string { return f.Path })
 	})
-	get(r, "agents", "/api/archives/{archive}/file", "Show a file that is kept of a removed agent, its first MB", func(_ context.Context, i *fileIn) (*control.FileSide, error) {
+	get(r, "agents", "/api/archives/{archive}/file", "Show a file that is kept of a removed agent, its first MB", func(_ context.Context, i *fileIn) (*files.FileSide, error) {
 		return p.ArchiveFile(i.Archive, i.Path)
 	})
 	get(r, "journal", "/api/journal/tree", "List the newest days of the journal with their files", func(_ context.Context, i *struct {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmux/agents/control/files"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,12 +131,12 @@ func TestOrganization(t *testing.T) {
 	if w.must("GET", "/api/archives", "", &list); len(list.Items) != 1 || list.Items[0].ID != "gone:r1" {
 		t.Fatalf("%+v", list)
 	}
-	var files items[control.ArchiveFile]
-	if w.must("GET", "/api/archives/gone:r1/files", "", &files); !slices.ContainsFunc(files.Items, func(f control.ArchiveFile) bool { return f.Path == "log" }) ||
-		slices.ContainsFunc(files.Items, func(f control.ArchiveFile) bool { return strings.EqualFold(filepath.Base(f.Path), "env") }) {
-		t.Errorf("%+v", files)
+	var kept items[control.ArchiveFile]
+	if w.must("GET", "/api/archives/gone:r1/files", "", &kept); !slices.ContainsFunc(kept.Items, func(f control.ArchiveFile) bool { return f.Path == "log" }) ||
+		slices.ContainsFunc(kept.Items, func(f control.ArchiveFile) bool { return strings.EqualFold(filepath.Base(f.Path), "env") }) {
+		t.Errorf("%+v", kept)
 	}
-	var side control.FileSide
+	var side files.FileSide
 	if w.must("GET", "/api/archives/gone:r1/file?path=log", "", &side); !strings.HasPrefix(side.Text, "said") || strings.Contains(side.Text, "\x1b") {
 		t.Errorf("%+v", side)
 	}

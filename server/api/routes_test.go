@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmux/agents/control/files"
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -222,13 +223,13 @@ func TestFilesystem(t *testing.T) {
 	for path, want := range map[string]string{
 		"src/main.go": "package main\n", "fine": "package main\n", "dir/main.go": "package main\n", "bin": "", ".cmux/journal/2026-03-01/journal.md": "# day\n", "src/../src/main.go": "package main\n",
 	} {
-		var f control.FileText
+		var f files.FileText
 		w.must("GET", "/api/filesystem/file?path="+path, "", &f)
 		if f.Text != want || f.Binary != (path == "bin") {
 			t.Errorf("%s: %+v", path, f)
 		}
 	}
-	var big control.FileText
+	var big files.FileText
 	w.must("GET", "/api/filesystem/file?path=big", "", &big)
 	if !big.Cut || len(big.Text) < 1<<20-4 || len(big.Text) > 1<<20 {
 		t.Errorf("a large file: cut %v, %d bytes", big.Cut, len(big.Text))
@@ -242,7 +243,7 @@ func TestFilesystem(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
 	}
-	var l items[control.FileEntry]
+	var l items[files.FileEntry]
 	w.must("GET", "/api/filesystem", "", &l)
 	var names []string
 	for _, e := range l.Items {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"cmux/agents/control"
+	"cmux/agents/control/files"
 	"cmux/agents/records/event"
 	"cmux/server/store"
 )
@@ -53,13 +54,13 @@ func (r *routes) work() {
 	get(r, "runs", node+"/files", "List the files that a node has changed since it started", func(ctx context.Context, i *struct {
 		NodeIn
 		WorkIn
-	}) (*control.Changes, error) {
+	}) (*files.Changes, error) {
 		return p.NodeChanges(ctx, i.ID, i.Node, i.Committed)
 	})
 	get(r, "runs", node+"/files/content", "Show a changed file before and after, its first MB", func(ctx context.Context, i *struct {
 		NodeIn
 		FileIn
-	}) (*control.FilePair, error) {
+	}) (*files.FilePair, error) {
 		return p.NodeFile(ctx, i.ID, i.Node, i.Path, i.Was, i.Committed)
 	})
 	post(r, "runs", node+"/comments", "Send comments on a node's changes to its agent, as one message", func(ctx context.Context, i *struct {
@@ -97,13 +98,13 @@ func (r *routes) work() {
 	get(r, "tasks", one+"/files", "List the files changed for a task", func(ctx context.Context, i *struct {
 		TaskIn
 		WorkIn
-	}) (*control.Changes, error) {
+	}) (*files.Changes, error) {
 		return p.TaskChanges(ctx, i.ID, i.Committed)
 	})
 	get(r, "tasks", one+"/files/content", "Show a changed file before and after, its first MB", func(ctx context.Context, i *struct {
 		TaskIn
 		FileIn
-	}) (*control.FilePair, error) {
+	}) (*files.FilePair, error) {
 		return p.TaskFile(ctx, i.ID, i.Path, i.Was, i.Committed)
 	})
 	post(r, "tasks", one+"/comments", "Send comments on a task's changes to its agent, as one message or, if the task is over, as a new task", func(ctx context.Context, i *struct {

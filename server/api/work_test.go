@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmux/agents/control/files"
 	"errors"
 	"os"
 	"os/exec"
@@ -101,11 +102,11 @@ func TestWorkOfANode(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := "/api/runs/" + r.Plan.ID + "/nodes/a"
-	var c control.Changes
+	var c files.Changes
 	if w.must("GET", one+"/files", "", &c); len(c.Files) != 1 || c.Files[0] != (worktree.FileChange{Path: "a", How: worktree.FileAdded, Added: 1}) || c.Live {
 		t.Errorf("%+v", c)
 	}
-	var f control.FilePair
+	var f files.FilePair
 	if w.must("GET", one+"/files/content?path=a&committed=true", "", &f); f.Old != nil || f.New == nil || f.New.Text != "one\n" {
 		t.Errorf("%+v", f)
 	}
@@ -209,11 +210,11 @@ func TestWorkOfATask(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tree, "two"), []byte("2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var c control.Changes
+	var c files.Changes
 	if w.must("GET", "/api/tasks/t1/files", "", &c); len(c.Files) != 2 || !c.Live {
 		t.Errorf("%+v", c)
 	}
-	var f control.FilePair
+	var f files.FilePair
 	if w.must("GET", "/api/tasks/t1/files/content?path=two", "", &f); f.New.Text != "2\n" {
 		t.Errorf("%+v", f)
 	}

@@ -1,4 +1,9 @@
-package control
+// Package files shows files: those of a project, and both sides of those that a node or
+// a task has changed.
+//
+// It reads files and git, and changes neither. What may hold secrets is not shown, and
+// no link leads out of the project or the worktree.
+package files
 
 import (
 	"errors"
@@ -15,7 +20,6 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/control/project"
-
 	"cmux/signals"
 )
 
@@ -29,6 +33,9 @@ const (
 // shownOfFolder is what of .cmux is shown: what people write and read there. The
 // rest holds keys, tokens and environments.
 var shownOfFolder = []string{"journal", "roles", "worker-contexts", "config.yml"}
+
+// Files are the files of a project.
+type Files struct{ *project.Project }
 
 // FileEntry is a file or folder of the project.
 type FileEntry struct {
@@ -47,8 +54,8 @@ type FileText struct {
 	Cut    bool   `json:"cut"`    // it goes on
 }
 
-// Files are the entries of a folder of the project, folders first.
-func (p *Project) Files(dir string) ([]FileEntry, error) {
+// List is the entries of a folder of the project, folders first.
+func (p *Files) List(dir string) ([]FileEntry, error) {
 	f, rel, err := p.openShown(dir)
 	if err != nil {
 		return nil, err
@@ -80,7 +87,7 @@ func (p *Project) Files(dir string) ([]FileEntry, error) {
 }
 
 // ShowFile is a file of the project as it is now.
-func (p *Project) ShowFile(name string) (*FileText, error) {
+func (p *Files) ShowFile(name string) (*FileText, error) {
 	f, rel, err := p.openShown(name)
 	if err != nil {
 		return nil, err
@@ -99,7 +106,7 @@ func (p *Project) ShowFile(name string) (*FileText, error) {
 	}
 	t := &FileText{FileEntry: entryOf(rel, info), Cut: len(b) > maxShown}
 	if t.Cut {
-		b = whole(b[:maxShown])
+		b = Whole(b[:maxShown])
 	}
 	if t.Binary = !utf8.Valid(b) || slices.Contains(b, 0); !t.Binary {
 		t.Text = string(b)
@@ -109,7 +116,7 @@ func (p *Project) ShowFile(name string) (*FileText, error) {
 
 // openShown opens a file or folder of the project, inside of which it has to be
 // after all links were followed.
-func (p *Project) openShown(name string) (f *os.File, rel string, err error) {
+func (p *Files) openShown(name string) (f *os.File, rel string, err error) {
 	missing := project.Tag(fmt.Errorf("the project has no file %q, or it is not shown", name), project.ErrMissing)
 	if name == "" {
 		name = "."

@@ -1,4 +1,4 @@
-package control
+package files
 
 import (
 	"bytes"
@@ -14,12 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 	"unicode/utf8"
 
 	"cmux/agents/control/project"
-
-	"cmux/agents/runs/run"
 	"cmux/worktree"
 	"cmux/worktree/git"
 )
@@ -54,124 +51,71 @@ type FileSide struct {
 	Cut    bool   `json:"cut"`    // it goes on
 }
 
-// NodeChanges are the files that a node of a run has changed; committed leaves out
-// what is not. Of a past run they are what the node left.
-func (p *Project) NodeChanges(ctx context.Context, id, node string, committed bool) (*Changes, error) {
-	ctx, w, err := p.namedWork(ctx, id, node, committed)
+// Span is what a node or a task has changed: from the commit Start to Tip, or to what
+// stands in a worktree, committed or not (see Stands).
+type Span struct {
+	By         project.Caller // whose git it is
+	Dir        string         // where git looks: the project, or the worktree
+	Start, Tip string
+	tree       bool // it ends in the worktree Dir
+}
+
+// Stands makes the span end in a worktree, and reports whether that is there.
+func (w *Span) Stands(tree string) bool {
+	if info, err := os.Stat(tree); tree == "" || err != nil || !info.IsDir() {
+		return false
+	}
+	w.Dir, w.tree = tree, true
+	return true
+}
+
+// Diff calls f to run a diff of the span, with further arguments and environment.
+func (w *Span) Diff(ctx context.Context, f func(env []string, args ...string) error) error {
+	if !w.tree {
+		return f(nil, w.Start, w.Tip)
+	}
+	tmp, err := os.MkdirTemp("", "cmux-diff-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	index, err := w.privateIndex(ctx, tmp)
+	if err != nil {
+		return err
+	}
+	return f(index, w.Start)
+}
+
+// privateIndex copies the index of the worktree into tmp and adds untracked
+// files to the copy, so that a diff shows them and the worktree is not touched.
+// It returns the environment that selects the copy.
+func (w *Span) privateIndex(ctx context.Context, tmp string) (env []string, err error) {
+	path, err := w.By.Git(ctx, w.Dir, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	if err != nil {
 		return nil, err
 	}
-	return w.changes(ctx)
-}
-
-// NodeFile is a file of a node's changes; was is its path at the start, where that
-// was another.
-func (p *Project) NodeFile(ctx context.Context, id, node, path, was string, committed bool) (*FilePair, error) {
-	ctx, w, err := p.namedWork(ctx, id, node, committed)
-	if err != nil {
+	copied := filepath.Join(tmp, "index")
+	if _, err := git.CopyIndex(strings.TrimSuffix(path, "\n"), copied); err != nil {
 		return nil, err
 	}
-	return w.file(ctx, path, was)
+	env = []string{"GIT_INDEX_FILE=" + copied}
+	cmd := git.Exec(ctx, w.Dir, w.By.Env, "add", "--intent-to-add", "--all", "--sparse", ".")
+	cmd.Env = append(cmd.Env, env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", strings.TrimSpace(string(out)), err)
+	}
+	return env, nil
 }
 
-func (p *Project) namedWork(ctx context.Context, id, node string, committed bool) (context.Context, *workSpan, error) {
-	r, err := p.Named(ctx, id)
-	if err != nil {
-		return ctx, nil, err
-	}
-	past, err := p.past(ctx, r)
-	if err != nil {
-		return ctx, nil, err
-	}
-	v, i, err := p.nodeOf(ctx, r, node)
-	if err != nil {
-		return ctx, nil, err
-	}
-	end := workNow
-	switch {
-	case past:
-		end = workPast
-	case committed:
-		end = workCommitted
-	}
-	return p.nodeWork(ctx, v, i, end)
-}
-
-// TaskChanges are the files that a task's worker has changed for it.
-func (p *Project) TaskChanges(ctx context.Context, id string, committed bool) (*Changes, error) {
-	w, err := p.taskWork(ctx, id, committed)
-	if err != nil {
-		return nil, err
-	}
-	return w.changes(ctx)
-}
-
-// TaskFile is a file of a task's changes.
-func (p *Project) TaskFile(ctx context.Context, id, path, was string, committed bool) (*FilePair, error) {
-	w, err := p.taskWork(ctx, id, committed)
-	if err != nil {
-		return nil, err
-	}
-	return w.file(ctx, path, was)
-}
-
-// taskWork is the work of a task: from the commit that it was first given at, or,
-// where nobody knows that any more, that its branch has in common with the
-// integration branch.
-func (p *Project) taskWork(ctx context.Context, id string, committed bool) (*workSpan, error) {
-	view, err := p.Task(id)
-	if err != nil {
-		return nil, err
-	}
-	org, err := p.Org()
-	if err != nil {
-		return nil, err
-	}
-	w := &workSpan{p: p, dir: p.Root, tip: view.Tip()}
-	nothing := &project.Hint{Err: fmt.Errorf("task %s has no changes to show (%s)", id, view.Label), Try: "cmux tasks show " + id}
-	var first time.Time
-	for _, at := range view.Attempts {
-		if org.Agents[at.Agent] == nil {
-			continue
-		}
-		_, err := org.Run.EachAgentRecord(at.Agent, 0, func(r *run.Record) {
-			if r.Type == run.Given && r.Work.ID == id && r.Work.Place.Commit != "" && (w.start == "" || r.At.Before(first)) {
-				w.start, first = r.Work.Place.Commit, r.At
-			}
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	if a := org.Agents[view.Agent]; a != nil && !committed && a.Work != nil && a.Work.ID == id && a.Work.Place.Tree != "" && w.start != "" && w.stands(a.Work.Place.Tree) {
-		tip, err := p.Git(ctx, w.dir, "rev-parse", "HEAD")
-		w.tip = strings.TrimSpace(tip)
-		return w, err
-	}
-	if w.tip == "" {
-		tip, err := p.Git(ctx, p.Root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+view.WorkBranch())
-		if w.tip = strings.TrimSpace(tip); err != nil {
-			return nil, nothing
-		}
-	}
-	if w.start == "" {
-		start, err := p.Git(ctx, p.Root, "merge-base", "--end-of-options", "refs/heads/"+org.Settings.Integration, w.tip)
-		if w.start = strings.TrimSpace(start); err != nil {
-			return nil, nothing
-		}
-	}
-	return w, nil
-}
-
-// changes lists the files of the work.
-func (w *workSpan) changes(ctx context.Context) (*Changes, error) {
-	c := &Changes{Start: w.start, Tip: w.tip}
-	err := w.diff(ctx, func(env []string, args ...string) error {
-		cmd := git.Exec(ctx, w.dir, w.p.Env, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "-z", "--raw", "--numstat", "--find-renames"}, args, []string{"--"})...)
+// Changes lists the files of the work.
+func (w *Span) Changes(ctx context.Context) (*Changes, error) {
+	c := &Changes{Start: w.Start, Tip: w.Tip}
+	err := w.Diff(ctx, func(env []string, args ...string) error {
+		cmd := git.Exec(ctx, w.Dir, w.By.Env, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "-z", "--raw", "--numstat", "--find-renames"}, args, []string{"--"})...)
 		cmd.Env = append(cmd.Env, env...)
 		out, err := cmd.Output()
 		if err != nil {
-			return fmt.Errorf("git diff in %s: %w", w.dir, err)
+			return fmt.Errorf("git diff in %s: %w", w.Dir, err)
 		}
 		if c.Files, err = worktree.ReadChanges(string(out)); err != nil || !w.tree {
 			return err
@@ -191,21 +135,21 @@ func (w *workSpan) changes(ctx context.Context) (*Changes, error) {
 
 // uncommitted says whether something stands in the worktree that its commit does not
 // have; env selects the index that has the untracked files.
-func (w *workSpan) uncommitted(ctx context.Context, env []string) (bool, error) {
-	cmd := git.Exec(ctx, w.dir, w.p.Env, "diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--")
+func (w *Span) uncommitted(ctx context.Context, env []string) (bool, error) {
+	cmd := git.Exec(ctx, w.Dir, w.By.Env, "diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
 		return true, nil
 	} else if err != nil {
-		return false, fmt.Errorf("git diff in %s: %s: %w", w.dir, strings.TrimSpace(string(out)), err)
+		return false, fmt.Errorf("git diff in %s: %s: %w", w.Dir, strings.TrimSpace(string(out)), err)
 	}
 	return false, nil
 }
 
-// file is both sides of a file.
-func (w *workSpan) file(ctx context.Context, path, was string) (*FilePair, error) {
+// File is both sides of a file.
+func (w *Span) File(ctx context.Context, path, was string) (*FilePair, error) {
 	if was == "" {
 		was = path
 	}
@@ -216,13 +160,13 @@ func (w *workSpan) file(ctx context.Context, path, was string) (*FilePair, error
 		}
 	}
 	var err error
-	if pair.Old, err = w.committed(ctx, w.start, was); err != nil {
+	if pair.Old, err = w.committed(ctx, w.Start, was); err != nil {
 		return nil, err
 	}
 	if w.tree {
-		pair.New, err = standingFile(w.dir, path)
+		pair.New, err = StandingFile(w.Dir, path)
 	} else {
-		pair.New, err = w.committed(ctx, w.tip, path)
+		pair.New, err = w.committed(ctx, w.Tip, path)
 	}
 	if err == nil && pair.Old == nil && pair.New == nil {
 		err = project.Tag(fmt.Errorf("there is no file %q, before or after", path), project.ErrMissing)
@@ -231,8 +175,8 @@ func (w *workSpan) file(ctx context.Context, path, was string) (*FilePair, error
 }
 
 // committed is a file as a commit has it; nil: it has none.
-func (w *workSpan) committed(ctx context.Context, commit, path string) (*FileSide, error) {
-	out, err := w.p.Git(ctx, w.dir, "ls-tree", "-z", "--long", "--full-tree", commit, "--", path)
+func (w *Span) committed(ctx context.Context, commit, path string) (*FileSide, error) {
+	out, err := w.By.Git(ctx, w.Dir, "ls-tree", "-z", "--long", "--full-tree", commit, "--", path)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +199,7 @@ func (w *workSpan) committed(ctx context.Context, commit, path string) (*FileSid
 	if f[1] != "blob" {
 		return nil, nil
 	}
-	cmd := git.Exec(ctx, w.dir, w.p.Env, "cat-file", "blob", f[2])
+	cmd := git.Exec(ctx, w.Dir, w.By.Env, "cat-file", "blob", f[2])
 	said := new(bytes.Buffer)
 	cmd.Stderr = said
 	r, err := cmd.StdoutPipe()
@@ -270,14 +214,14 @@ func (w *workSpan) committed(ctx context.Context, commit, path string) (*FileSid
 		_ = cmd.Process.Kill() // what it still has to say is not wanted
 	}
 	if end := cmd.Wait(); end != nil && !side.Cut {
-		err = errors.Join(err, fmt.Errorf("git cat-file in %s: %s: %w", w.dir, strings.TrimSpace(said.String()), end))
+		err = errors.Join(err, fmt.Errorf("git cat-file in %s: %s: %w", w.Dir, strings.TrimSpace(said.String()), end))
 	}
 	return side, err
 }
 
-// standingFile is a file as it stands in a worktree; nil: there is none. No link
+// StandingFile is a file as it stands in a worktree; nil: there is none. No link
 // leads out of the worktree.
-func standingFile(tree, path string) (*FileSide, error) {
+func StandingFile(tree, path string) (*FileSide, error) {
 	root, err := os.OpenRoot(tree)
 	if err != nil {
 		return nil, err
@@ -316,7 +260,7 @@ func standingFile(tree, path string) (*FileSide, error) {
 func (s *FileSide) read(r io.Reader) error {
 	b, err := io.ReadAll(io.LimitReader(r, maxShown+1))
 	if s.Cut = len(b) > maxShown; s.Cut {
-		b = whole(b[:maxShown])
+		b = Whole(b[:maxShown])
 	}
 	if s.Binary = !utf8.Valid(b) || slices.Contains(b, 0); !s.Binary {
 		s.Text = string(b)
@@ -324,9 +268,9 @@ func (s *FileSide) read(r io.Reader) error {
 	return err
 }
 
-// whole is text without a character at its end that was cut in two, which is no
+// Whole is text without a character at its end that was cut in two, which is no
 // reason to call it binary.
-func whole(b []byte) []byte {
+func Whole(b []byte) []byte {
 	for range utf8.UTFMax {
 		if utf8.Valid(b) {
 			break
