@@ -78,7 +78,9 @@ type Planned struct {
 }
 
 // Waits says in a line what the node waits for.
-func (n *Planned) Waits() string { return waits(n.DependsOn, n.When, n.Finally, n.If) }
+func (n *Planned) Waits() string {
+	return Waits(&dag.Node{DependsOn: n.DependsOn, When: n.When, Finally: n.Finally, If: n.If})
+}
 
 // PlanStart reads and checks everything that a start needs.
 func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {

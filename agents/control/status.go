@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/limits"
 	"cmux/agents/platform/say"
@@ -127,24 +125,22 @@ type NodeReport struct {
 const mostNamed = 8
 
 // Waits says in a line what a node waits for.
-func Waits(n *dag.Node) string { return waits(n.DependsOn, n.When, n.Finally, n.If) }
-
-func waits(deps []string, when dag.Join, finally bool, condition string) string {
-	text := strings.Join(deps[:min(len(deps), mostNamed)], ", ")
-	if more := len(deps) - mostNamed; more > 0 {
+func Waits(n *dag.Node) string {
+	text := strings.Join(n.DependsOn[:min(len(n.DependsOn), mostNamed)], ", ")
+	if more := len(n.DependsOn) - mostNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	switch {
-	case finally && text != "":
+	case n.Finally && text != "":
 		text += ", all agents"
-	case finally:
+	case n.Finally:
 		text = "all agents"
 	}
-	if when != dag.AllSuccess && !(finally && when == dag.Always) && text != "" || finally && when == dag.AllSuccess {
-		text += " (" + string(when) + ")"
+	if n.When != dag.AllSuccess && !(n.Finally && n.When == dag.Always) && text != "" || n.Finally && n.When == dag.AllSuccess {
+		text += " (" + string(n.When) + ")"
 	}
-	if condition != "" {
-		text = strings.TrimPrefix(text+", if "+strings.Join(strings.Fields(condition), " "), ", ")
+	if n.If != "" {
+		text = strings.TrimPrefix(text+", if "+strings.Join(strings.Fields(n.If), " "), ", ")
 	}
 	return text
 }
