@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/say"
@@ -26,7 +27,7 @@ type Question struct {
 
 // Question is what the agent of a node asks now.
 func (p *Project) Question(ctx context.Context, node string) (*Question, error) {
-	v, i, err := p.node(ctx, node)
+	v, i, err := p.Runs().Node(ctx, node)
 	if err != nil {
 		return nil, err
 	}
@@ -37,14 +38,14 @@ func (p *Project) Question(ctx context.Context, node string) (*Question, error) 
 	if !runview.Asks(n) {
 		return nil, &project.Hint{Err: fmt.Errorf("%s asks nothing (%s)", node, n.Status.Label), Try: "cmux agents answer " + node + " TEXT, which tells it something all the same"}
 	}
-	return &Question{Node: node, Text: n.Status.Reason, Question: asked(n), Age: n.Status.Age}, nil
+	return &Question{Node: node, Text: n.Status.Reason, Question: runs.Asked(n), Age: n.Status.Age}, nil
 }
 
 // answerable refuses a node whose agent nothing can be said to.
 func answerable(n *run.NodeView) error {
 	name := n.Spec.Name
 	if n.Spec.Role != dag.RoleGate {
-		return live(n)
+		return runs.Live(n)
 	}
 	if runview.Succeeded(n) {
 		return fmt.Errorf("%s is a gate, and done already", name)
@@ -92,7 +93,7 @@ func (a *Answered) Word() string {
 
 // Answer answers the agent of a node, or tells it something.
 func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
-	v, i, err := p.node(ctx, a.Node)
+	v, i, err := p.Runs().Node(ctx, a.Node)
 	if err != nil {
 		return Answered{}, err
 	}
@@ -108,7 +109,7 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	}
 	isAsked := runview.Asks(n)
 	if isAsked {
-		if err := offered(asked(n), a.Text, "cmux agents answer "+a.Node); err != nil {
+		if err := offered(runs.Asked(n), a.Text, "cmux agents answer "+a.Node); err != nil {
 			return Answered{}, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
@@ -97,8 +98,8 @@ func TestQuestionAndAnswer(t *testing.T) {
 	r.Question = &q1
 	s.record(r)
 	s.clock(4 * time.Second)
-	if v, err := s.View(t.Context()); err != nil || !reflect.DeepEqual(withoutID(t, NewReport(v).Nodes[0].Question), &q1) {
-		t.Errorf("status tells of %+v, %v", NewReport(v).Nodes[0].Question, err)
+	if v, err := s.Runs().View(t.Context()); err != nil || !reflect.DeepEqual(withoutID(t, runs.NewReport(v).Nodes[0].Question), &q1) {
+		t.Errorf("status tells of %+v, %v", runs.NewReport(v).Nodes[0].Question, err)
 	}
 	q, err := s.Question(t.Context(), "api")
 	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Question: question.New("Which one?", "Red", "Blue"), Age: 4 * time.Second}); err != nil || q.ID == "" || !reflect.DeepEqual(withoutID(t, &q.Question), &want.Question) || q.Node != want.Node || q.Text != want.Text || q.Age != want.Age {
@@ -155,7 +156,7 @@ func TestGateAge(t *testing.T) {
 			t.Errorf("%s waits since %s, want %s", n.Name, n.Since, since[n.Name])
 		}
 	}
-	v, err := s.View(t.Context())
+	v, err := s.Runs().View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestGateAge(t *testing.T) {
 		if age := s.Now().Sub(want); n.Since == nil || !n.Since.Equal(want) || n.Age != age.Seconds() {
 			t.Errorf("the graph: %s waits since %v for %g s, want %s", n.Name, n.Since, n.Age, want)
 		}
-		if in := Inspect(v, v.Run.Plan.Graph.Index(n.Name)); !in.Since.Equal(want) {
+		if in := runs.Inspect(v, v.Run.Plan.Graph.Index(n.Name)); !in.Since.Equal(want) {
 			t.Errorf("the inspection: %s waits since %s, want %s", n.Name, in.Since, want)
 		}
 	}
@@ -176,7 +177,7 @@ func TestGateAge(t *testing.T) {
 // gates are the gates that wait, which have to be these.
 func (s *scratch) gates(names ...string) (gates []Need) {
 	s.t.Helper()
-	v, err := s.View(s.t.Context())
+	v, err := s.Runs().View(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func withoutID(t *testing.T, q *question.Question) *question.Question {
 // needIDs are the ids of what waits in nodes of the run.
 func needIDs(t *testing.T, s *scratch) (ids []string) {
 	t.Helper()
-	v, err := s.View(t.Context())
+	v, err := s.Runs().View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

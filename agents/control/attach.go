@@ -9,10 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/say"
 	"cmux/agents/platform/tmux"
@@ -53,13 +51,13 @@ func Session(r *run.Run) *Offer { return &Offer{Pane: true, run: r} }
 // Attach says what is offered.
 func (p *Project) Attach(ctx context.Context, o Attach) (*Offer, error) {
 	if o.Node == "" {
-		r, err := p.Latest(ctx)
+		r, err := p.Runs().Latest(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return Session(r), nil
 	}
-	v, i, err := p.node(ctx, o.Node)
+	v, i, err := p.Runs().Node(ctx, o.Node)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (e *Ended) String() string {
 // unchanged is the last run of the same configuration that ended well, where it
 // had the base and the graph that l has; nil: there is something to start.
 func (p *Project) unchanged(ctx context.Context, l *runner.Launch) (*Ended, error) {
-	ids, err := p.RunIDs()
+	ids, err := p.Runs().RunIDs()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 )
@@ -20,7 +21,7 @@ func (p *Project) Changelog(ctx context.Context, c Changelog) (string, error) {
 	if text, err := p.pruned(c.Run); text != "" || err != nil {
 		return text, err
 	}
-	r, err := p.Named(ctx, c.Run)
+	r, err := p.Runs().Named(ctx, c.Run)
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +66,7 @@ func (p *Project) work(ctx context.Context, root string, n *run.NodeView) (w wor
 		}
 		tip = strings.TrimSpace(out)
 	}
-	start := p.startCommit(ctx, root, n.Attempts, tip)
+	start := p.Runs().StartCommit(ctx, root, n.Attempts, tip)
 	if start == "" || start == tip {
 		return w
 	}
@@ -89,8 +90,8 @@ func changelog(v *run.View, now time.Time, of func(*run.NodeView) work) string {
 	if !v.EndedAt.IsZero() {
 		fmt.Fprintf(&b, "Ended: %s, after %s\n", v.EndedAt.Format(time.RFC3339), say.Span(v.EndedAt.Sub(v.StartedAt)))
 	}
-	if Known(v.Used) != nil {
-		fmt.Fprintf(&b, "Used: %s\n", UsageText(v.Used, p.Graph.Budget))
+	if runs.Known(v.Used) != nil {
+		fmt.Fprintf(&b, "Used: %s\n", runs.UsageText(v.Used, p.Graph.Budget))
 	}
 	for _, i := range p.Graph.Order() {
 		n := &v.Nodes[i]
@@ -134,8 +135,8 @@ func nodeFacts(n *run.NodeView, now time.Time, did work) string {
 		}
 		fact("time", "%s", say.Span(end.Sub(f.StartedAt)))
 	}
-	if Known(n.Used) != nil {
-		fact("used", "%s", UsageText(n.Used, n.Spec.Budget))
+	if runs.Known(n.Used) != nil {
+		fact("used", "%s", runs.UsageText(n.Used, n.Spec.Budget))
 	}
 	if n.Status.Reason != "" {
 		fact("reason", "%s", say.Line(n.Status.Reason))

@@ -8,10 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -47,7 +45,7 @@ type Tree struct {
 
 // PlanCleanup looks at what there is to be removed.
 func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
-	r, err := p.Latest(ctx)
+	r, err := p.Runs().Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +65,12 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 	}
 	c := &Cleanup{view: v, Open: runview.AtWork(v)}
 	if c.Finally = unrun(v); len(c.Finally) > 0 {
-		c.Try = p.InSession("cmux agents resume", r.Plan.Graph.Session)
+		c.Try = p.Runs().InSession("cmux agents resume", r.Plan.Graph.Session)
 	}
 	if c.repo, err = worktree.Open(ctx, r.Plan.Root); err != nil {
 		return nil, err
 	}
-	c.settings = p.settings(ctx, r, c.repo)
+	c.settings = p.Runs().Settings(ctx, r, c.repo)
 	ctx = c.context(ctx, p)
 	_, session, err := runner.Session(ctx, r)
 	if err != nil {

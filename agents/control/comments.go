@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
@@ -115,7 +113,7 @@ func (p *Project) CommentNode(ctx context.Context, node string, c Comments) (*Co
 	if err != nil {
 		return nil, err
 	}
-	v, i, err := p.node(ctx, node)
+	v, i, err := p.Runs().Node(ctx, node)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"cmux/agents/control/configfile"
 	"cmux/agents/control/files"
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 )
 
 // Project is a project with all that can be asked of it and done in it.
@@ -28,14 +29,14 @@ func (p *Project) Configurations() *configfile.Files { return &configfile.Files{
 // an order never means an older one. A headless run is given no runner: who
 // ordered would have to stay for it.
 func (p *Project) OfRun(ctx context.Context, id string) (*Project, error) {
-	r, err := p.Named(ctx, id)
+	r, err := p.Runs().Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	q := *p
 	q.Session = r.Plan.Graph.Session
 	q.Start = p.Start && !r.Plan.Headless
-	newest, err := q.Latest(ctx)
+	newest, err := q.Runs().Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,3 +48,6 @@ func (p *Project) OfRun(ctx context.Context, id string) (*Project, error) {
 
 // Files opens the files of the project.
 func (p *Project) Files() *files.Files { return &files.Files{Project: &p.Project} }
+
+// Runs opens the runs of the project.
+func (p *Project) Runs() *runs.Runs { return &runs.Runs{Project: &p.Project} }

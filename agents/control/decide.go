@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/runs/run"
@@ -53,12 +54,12 @@ func (p *Project) Release(ctx context.Context, d Decision) (Taken, error) {
 		if n.Status.Label.State == dag.NodeLimited {
 			return nil
 		}
-		return live(n)
+		return runs.Live(n)
 	})
 }
 
 func (p *Project) decide(ctx context.Context, op run.Op, d Decision, fits func(*run.NodeView) error) (Taken, error) {
-	v, i, err := p.node(ctx, d.Node)
+	v, i, err := p.Runs().Node(ctx, d.Node)
 	if err != nil {
 		return Taken{}, err
 	}
@@ -82,20 +83,20 @@ func (p *Project) decide(ctx context.Context, op run.Op, d Decision, fits func(*
 // Opening is what a person is shown before they open a gate that asks for a
 // code.
 type Opening struct {
-	Gate    string   `json:"gate"`
-	Order   string   `json:"order"` // the command that was given
-	Run     string   `json:"run"`
-	Session string   `json:"session"`
-	Root    string   `json:"root"`
-	After   []Beside `json:"after"`
-	Before  []Beside `json:"before"`
+	Gate    string        `json:"gate"`
+	Order   string        `json:"order"` // the command that was given
+	Run     string        `json:"run"`
+	Session string        `json:"session"`
+	Root    string        `json:"root"`
+	After   []runs.Beside `json:"after"`
+	Before  []runs.Beside `json:"before"`
 }
 
 func opening(v *run.View, i int, op run.Op) *Opening {
 	g := v.Run.Plan.Graph
 	name := v.Nodes[i].Spec.Name
 	return &Opening{Gate: name, Order: "cmux agents " + string(op) + " " + name, Run: v.Run.Plan.ID, Session: g.Session, Root: v.Run.Plan.Root,
-		After: besides(v, g.Deps(i)), Before: besides(v, g.Dependents(i))}
+		After: runs.Besides(v, g.Deps(i)), Before: runs.Besides(v, g.Dependents(i))}
 }
 
 // Refuse is err with the way to open the gate all the same.
@@ -110,7 +111,7 @@ const maxBeside = 20
 func (o *Opening) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gate %s of run %s, session %s, in %s\n", o.Gate, o.Run, o.Session, harmless.Line(o.Root))
-	list := func(how string, nodes []Beside) {
+	list := func(how string, nodes []runs.Beside) {
 		for k, n := range nodes {
 			if k == maxBeside {
 				fmt.Fprintf(&b, "  %s %d more\n", how, len(nodes)-k)

@@ -17,6 +17,7 @@ import (
 	"cmux/agents/control/finding"
 	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/lease"
 	"cmux/agents/platform/limits"
@@ -105,18 +106,18 @@ func Examine(ctx context.Context, c project.Caller) []finding.Finding {
 	}
 	detail, err = limitsMet(p.Now())
 	add("limits", detail, err, "remove the file that it names")
-	runs, err := newestRuns(root)
+	newest, err := newestRuns(root)
 	switch {
 	case err != nil && noKey == nil:
 		add("run", "", err, "")
-	case err == nil && len(runs) == 0:
+	case err == nil && len(newest) == 0:
 		add("run", "none yet", nil, "")
 	}
 	all = append(all, p.examineOrg(ctx)...)
-	for _, r := range runs {
+	for _, r := range newest {
 		for _, f := range p.examineRun(ctx, r) {
-			if len(runs) > 1 {
-				f.Try = WithSession(f.Try, r.Plan.Graph.Session)
+			if len(newest) > 1 {
+				f.Try = runs.WithSession(f.Try, r.Plan.Graph.Session)
 			}
 			all = append(all, f)
 		}
@@ -124,9 +125,9 @@ func Examine(ctx context.Context, c project.Caller) []finding.Finding {
 	if err != nil {
 		return all // whose the markers and worktrees are, only the runs could say
 	}
-	all = append(all, foreignMarkers(root, runs)...)
+	all = append(all, foreignMarkers(root, newest)...)
 	if repo != nil {
-		all = append(all, p.leftovers(ctx, repo, runs))
+		all = append(all, p.leftovers(ctx, repo, newest))
 	}
 	return all
 }
@@ -211,16 +212,16 @@ func limitsMet(now time.Time) (string, error) {
 }
 
 // newestRuns are the newest runs of the sessions of the project at root.
-func newestRuns(root string) (runs []*run.Run, err error) {
+func newestRuns(root string) (newest []*run.Run, err error) {
 	owners, err := run.Owners(root)
 	for _, o := range owners {
 		r, err := run.Open(root, o.ID)
 		if err != nil {
-			return runs, err
+			return newest, err
 		}
-		runs = append(runs, r)
+		newest = append(newest, r)
 	}
-	return runs, err
+	return newest, err
 }
 
 // pids are the processes' numbers, as kill takes them.
@@ -291,9 +292,9 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []finding.Finding 
 }
 
 // foreignMarkers names the files among the markers that belong to no node.
-func foreignMarkers(root string, runs []*run.Run) []finding.Finding {
+func foreignMarkers(root string, newest []*run.Run) []finding.Finding {
 	var names []string
-	for _, r := range runs {
+	for _, r := range newest {
 		names = append(names, r.Plan.Graph.Names()...)
 	}
 	slices.Sort(names)
@@ -306,8 +307,8 @@ func foreignMarkers(root string, runs []*run.Run) []finding.Finding {
 		return []finding.Finding{{What: "markers", Detail: text, Try: try}}
 	case len(others) > 0:
 		for k, file := range others {
-			for _, r := range runs {
-				if i := strayFor(r.Plan.Graph, file); i >= 0 {
+			for _, r := range newest {
+				if i := runs.StrayFor(r.Plan.Graph, file); i >= 0 {
 					others[k] = file + " (did you mean " + r.Plan.Graph.Nodes[i].Name + signals.Suffix + "?)"
 				}
 			}
@@ -320,7 +321,7 @@ func foreignMarkers(root string, runs []*run.Run) []finding.Finding {
 
 // leftovers names worktrees that cmux lent and that no run of the project
 // still needs.
-func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*run.Run) finding.Finding {
+func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, newest []*run.Run) finding.Finding {
 	f := finding.Finding{What: "worktrees", OK: true, Detail: "none left over"}
 	out, err := p.Git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -342,7 +343,7 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*ru
 		if err != nil || t.Owner == "" || p.isAgents(t) || path == p.mergeTree() || path == p.healthTree() {
 			continue // not cmux's, or in use
 		}
-		if !slices.ContainsFunc(runs, func(r *run.Run) bool {
+		if !slices.ContainsFunc(newest, func(r *run.Run) bool {
 			name, ours := strings.CutPrefix(t.Owner, r.Plan.Graph.Session+"/")
 			return ours && r.Plan.Graph.Index(filepath.Base(name)) >= 0
 		}) {

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runs"
+	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -70,7 +69,7 @@ func cameOut(v *run.View, state dag.RunState, brokenOff bool) error {
 	case state == dag.RunDone:
 		return nil
 	case state == dag.RunFailed:
-		return ErrUnfinished
+		return runs.ErrUnfinished
 	case !brokenOff:
 		return &project.Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
 	}

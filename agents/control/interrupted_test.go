@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
 )
@@ -19,7 +20,7 @@ func TestUndo(t *testing.T) {
 	}
 	err = s.Undo(t.Context(), Launch{Run: s.run}, never)
 	refused(t, err, "interrupted: run "+s.run.Plan.ID+" was made and is stopped", "cmux agents resume, or cmux agents start --new")
-	if v, err := s.View(t.Context()); err != nil || v.RunState != dag.RunStopped {
+	if v, err := s.Runs().View(t.Context()); err != nil || v.RunState != dag.RunStopped {
 		t.Errorf("%+v, %v", v, err)
 	}
 	err = StillRunning(s.run, errors.New("it does not end"))
@@ -34,7 +35,7 @@ func TestCameOut(t *testing.T) {
 		text, try string
 	}{
 		{dag.RunDone, true, "", ""},
-		{dag.RunFailed, false, ErrUnfinished.Error(), ""},
+		{dag.RunFailed, false, runs.ErrUnfinished.Error(), ""},
 		{dag.RunStopped, false, "the run is stopped", "cmux agents resume"},
 		{dag.RunStopped, true, "web, slow, flaky did not end within 30s of being told to", "cmux agents stop"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
@@ -35,44 +36,44 @@ func (p *Project) Judge(ctx context.Context, j Judgement) (*Judged, error) {
 	if j.Verdict == run.VerdictSentBack {
 		return p.sendBack(ctx, j)
 	}
-	v, i, err := p.node(ctx, j.Node)
+	v, i, err := p.Runs().Node(ctx, j.Node)
 	if err != nil {
 		return nil, err
 	}
-	if err := reviewable(&v.Nodes[i]); err != nil {
+	if err := runs.Reviewable(&v.Nodes[i]); err != nil {
 		return nil, err
 	}
 	repo, err := worktree.Open(ctx, v.Run.Plan.Root)
 	if err != nil {
 		return nil, err
 	}
-	s := p.standings(ctx, repo, v)[i]
+	s := p.Runs().Standings(ctx, repo, v)[i]
 	switch {
-	case s.tip == "":
+	case s.Tip == "":
 		return nil, fmt.Errorf("%s has no branch %s any more", j.Node, v.Nodes[i].Spec.Branch)
-	case s.State == ReviewSentBack:
+	case s.State == runs.ReviewSentBack:
 		return nil, &project.Hint{Err: fmt.Errorf("%s is sent back and waits for a runner", j.Node), Try: "cmux agents resume"}
-	case j.Commit != "" && j.Commit != s.tip:
-		return nil, &project.Hint{Err: fmt.Errorf("%s has moved since you looked at it: %.12s -> %.12s", v.Nodes[i].Spec.Branch, j.Commit, s.tip), Try: "cmux agents review " + j.Node}
+	case j.Commit != "" && j.Commit != s.Tip:
+		return nil, &project.Hint{Err: fmt.Errorf("%s has moved since you looked at it: %.12s -> %.12s", v.Nodes[i].Spec.Branch, j.Commit, s.Tip), Try: "cmux agents review " + j.Node}
 	}
 	book, err := v.Run.OpenBook()
 	if err != nil {
 		return nil, err
 	}
-	err = book.Commit(ctx, run.Record{Type: run.Reviewed, Node: j.Node, How: string(j.Verdict), Tip: s.tip})
+	err = book.Commit(ctx, run.Record{Type: run.Reviewed, Node: j.Node, How: string(j.Verdict), Tip: s.Tip})
 	if err = errors.Join(err, book.Close()); err != nil {
 		return nil, err
 	}
-	res := &Judged{Commit: s.tip}
+	res := &Judged{Commit: s.Tip}
 	if j.Verdict == run.VerdictApproved {
-		res.Waits = s.heldBy
+		res.Waits = s.HeldBy
 	}
 	return res, nil
 }
 
 // sendBack has a node go on, as a comment says.
 func (p *Project) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
-	v, i, err := p.node(ctx, j.Node)
+	v, i, err := p.Runs().Node(ctx, j.Node)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -52,7 +53,7 @@ func (p *Project) Carry(ctx context.Context, c Carry) (*run.View, error) {
 	}
 	defer logFile.Close()
 	tell := func(h *run.History, rec *run.Record) {
-		if line := Story(h, rec); line != "" {
+		if line := runs.Story(h, rec); line != "" {
 			c.Tell(rec.At.Format("15:04:05") + "  " + line)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/event"
@@ -35,13 +35,13 @@ type Writer func(agent bool) io.Writer
 
 // Log writes to what w gives.
 func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
-	r, err := p.namedFor(ctx, o.Run, o.Node)
+	r, err := p.Runs().NamedFor(ctx, o.Run, o.Node)
 	if err != nil {
 		return err
 	}
-	v, i, err := p.nodeOf(ctx, r, o.Node)
+	v, i, err := p.Runs().NodeOf(ctx, r, o.Node)
 	if errors.Is(err, project.ErrMissing) && o.Run == "" {
-		if before := p.hadNode(o.Node); before != "" {
+		if before := p.Runs().HadNode(o.Node); before != "" {
 			return &project.Hint{Err: fmt.Errorf("run %s has no node %q, and the earlier run %s has", r.Plan.ID, o.Node, before), Try: "cmux agents logs " + before + " " + o.Node}
 		}
 	}
@@ -134,8 +134,8 @@ func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier,
 	ended := make(chan error, 1)
 	followCtx, cancel := context.WithCancel(ctx)
 	go func() {
-		ended <- Follow(followCtx, r, p.Now, func(v *run.View) bool {
-			_, more := waited(v, i, false)
+		ended <- runs.Follow(followCtx, r, p.Now, func(v *run.View) bool {
+			_, more := runs.Waited(v, i, false)
 			return more || v.Nodes[i].Fact.Live()
 		})
 	}()

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -46,7 +47,7 @@ type Merged struct {
 // Merge merges. At the first branch that conflicts or breaks a check it stops,
 // and the target has not moved.
 func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
-	r, err := p.Latest(ctx)
+	r, err := p.Runs().Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 	if err != nil {
 		return err
 	}
-	if near := Nearest(target, branches); near != "" {
+	if near := runs.Nearest(target, branches); near != "" {
 		return project.Usage("cmux agents merge --into "+say.Word(near), "%s (did you mean %q?)", text, near)
 	}
 	return project.Usage("git branch, then cmux agents merge --into BRANCH", "%s; there are %s", text, say.List(branches, 5))
@@ -153,14 +154,14 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 // mergeItem is a node whose branch a merge takes, or leaves out.
 type mergeItem struct {
 	node     *run.NodeView
-	standing branchStanding
+	standing runs.BranchStanding
 	tip      merge.Tip
 	leftOut  string // why; empty: it is taken
 }
 
 // mergeItems are the nodes of a run that leave a branch, in graph order.
 func (p *Project) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.View, target string) (all []mergeItem, err error) {
-	standings := p.standings(ctx, repo, v)
+	standings := p.Runs().Standings(ctx, repo, v)
 	for _, i := range v.Run.Plan.Graph.Order() {
 		n := &v.Nodes[i]
 		if !n.Spec.HasBranch() || n.Spec.Branch == target {
@@ -179,7 +180,7 @@ func (p *Project) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.Vi
 				return nil, err
 			}
 		}
-		if standings[i].State == ReviewApproved {
+		if standings[i].State == runs.ReviewApproved {
 			item.tip.Commit = n.Review.Commit
 		}
 		all = append(all, item)
@@ -198,7 +199,7 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 	}
 	for _, item := range items {
 		n, s := item.node, item.standing
-		if runview.Succeeded(n) && o.Continue && s.State == ReviewMoved && s.Why != "" {
+		if runview.Succeeded(n) && o.Continue && s.State == runs.ReviewMoved && s.Why != "" {
 			return &project.Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, s.Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
 		}
 		if item.leftOut != "" {
@@ -206,7 +207,7 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, item.leftOut))
 			continue
 		}
-		work = work || s.State != ReviewNothing
+		work = work || s.State != runs.ReviewNothing
 		spec.Branches = append(spec.Branches, item.tip)
 		nodes = append(nodes, n)
 	}

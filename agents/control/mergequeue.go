@@ -44,7 +44,7 @@ type QueuedBranch struct {
 // MergeQueue looks at what a merge of a run would do; into is empty for the branch
 // that the run started from.
 func (p *Project) MergeQueue(ctx context.Context, into string) (*MergeQueue, error) {
-	v, err := p.latestView(ctx)
+	v, err := p.Runs().LatestView(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
@@ -88,7 +89,7 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 				continue // it was removed in between
 			}
 			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Label: "cannot be read", Text: err.Error(),
-				Try: p.InSession("cmux agents status", o.Session)})
+				Try: p.Runs().InSession("cmux agents status", o.Session)})
 			continue
 		}
 		v, err := r.View(ctx, p.Now())
@@ -96,19 +97,19 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 			return nil, err
 		}
 		for _, n := range viewNeeds(v) {
-			n.Run, n.Try = o.ID, p.InSession(n.Try, o.Session)
+			n.Run, n.Try = o.ID, p.Runs().InSession(n.Try, o.Session)
 			all = append(all, n)
 		}
 		if runview.Over(v) {
 			q := *p
 			q.Session = o.Session
-			some, err := q.Deliveries(ctx)
+			some, err := q.Runs().Deliveries(ctx)
 			if err != nil {
 				continue // its branches are not there any more
 			}
-			for _, d := range ToReview(some) {
+			for _, d := range runs.ToReview(some) {
 				n := Need{ID: "review " + o.ID + " " + d.Node, Kind: NeedReview, Name: d.Node, Run: o.ID, Label: string(d.State),
-					Text: d.Summary, Try: p.InSession("cmux agents review "+d.Node, o.Session)}
+					Text: d.Summary, Try: p.Runs().InSession("cmux agents review "+d.Node, o.Session)}
 				if i := v.Run.Plan.Graph.Index(d.Node); i >= 0 {
 					n.Since = v.Since(i)
 				}
@@ -123,7 +124,7 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 func viewNeeds(v *run.View) (all []Need) {
 	id := v.Run.Plan.ID
 	node := func(i int, kind string) {
-		in := Inspect(v, i)
+		in := runs.Inspect(v, i)
 		n := Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: v.Since(i),
 			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way}
 		if in.Role == dag.RoleGate && strings.HasPrefix(n.Text, "cmux ") { // a gate's reason is what opens it
@@ -131,7 +132,7 @@ func viewNeeds(v *run.View) (all []Need) {
 		}
 		all = append(all, n)
 	}
-	for _, i := range NeedPerson(v) {
+	for _, i := range runs.NeedPerson(v) {
 		node(i, NeedNode)
 	}
 	for i := range v.Nodes {
@@ -145,7 +146,7 @@ func viewNeeds(v *run.View) (all []Need) {
 			all = append(all, Need{ID: "limit " + id + " " + l.Account, Kind: NeedLimit, Name: l.Account, Since: l.Since, Label: label.String(), Text: l.Said})
 		}
 	}
-	for _, c := range collisions(v) {
+	for _, c := range runs.Collisions(v) {
 		if len(c.Conflicts) > 0 {
 			all = append(all, Need{ID: "conflict " + id + " " + c.A + " " + c.B, Kind: NeedConflict, Name: c.A + ", " + c.B, Since: c.Since,
 				Label: "conflict", Text: "both change " + strings.Join(c.Conflicts, ", ")})

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -131,7 +130,7 @@ func TestOrderThatIsNotAwaited(t *testing.T) {
 	s.hold()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	v, err := s.latestView(t.Context())
+	v, err := s.Runs().LatestView(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +217,7 @@ func TestStop(t *testing.T) {
 func TestRefusedHeadless(t *testing.T) {
 	s := worked(t)
 	s.Start = true
-	v, err := s.latestView(t.Context())
+	v, err := s.Runs().LatestView(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +241,7 @@ func TestRefusedHeadless(t *testing.T) {
 func TestOrderBesideAStart(t *testing.T) {
 	s := worked(t)
 	s.Start = true
-	v, err := s.latestView(t.Context())
+	v, err := s.Runs().LatestView(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/runner"
 )
@@ -82,7 +81,7 @@ func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSes
 
 // freeSession refuses the name of a tmux session that somebody has.
 func (p *Project) freeSession(ctx context.Context, org *standing.Org, name string) error {
-	runs, err := p.Sessions()
+	runs, err := p.Runs().Sessions()
 	if err != nil {
 		return err
 	}

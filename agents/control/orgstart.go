@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
@@ -182,7 +181,7 @@ func (s *StartingOrg) name(ctx context.Context) error {
 
 // taken says whose a session's name is; empty: nobody's, or the organization's.
 func (s *StartingOrg) taken(ctx context.Context, server *tmux.Server, name string) (whose string, err error) {
-	sessions, err := s.p.Sessions()
+	sessions, err := s.p.Runs().Sessions()
 	if err != nil {
 		return "", err
 	}

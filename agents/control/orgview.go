@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
@@ -214,7 +215,7 @@ func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
 			return err
 		}
 		if !runview.Over(v) {
-			report.Runs = append(report.Runs, RunBrief{o.ID, o.Session, string(v.RunState), Count(v).Done, len(v.Nodes)})
+			report.Runs = append(report.Runs, RunBrief{o.ID, o.Session, string(v.RunState), runs.Count(v).Done, len(v.Nodes)})
 		}
 	}
 	return nil

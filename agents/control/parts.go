@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"cmux/agents/control/files"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/records/event"
 	"cmux/agents/runs/run"
@@ -29,11 +30,11 @@ const maxPart = 256 << 10
 // NodeLogPart is the part of a node's log that begins at from; below 0: its end,
 // or where before is above 0, the end of what is before that.
 func (p *Project) NodeLogPart(ctx context.Context, id, node string, from, before int64) (*LogPart, error) {
-	r, err := p.Named(ctx, id)
+	r, err := p.Runs().Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := index(r, node); err != nil {
+	if _, err := runs.Index(r, node); err != nil {
 		return nil, err
 	}
 	return logPart(r.Log(node), from, before)
@@ -97,11 +98,11 @@ type Prompt struct {
 
 // NodePrompt is what an attempt was told; 0: the newest.
 func (p *Project) NodePrompt(ctx context.Context, id, node string, attempt int) (*Prompt, error) {
-	r, err := p.Named(ctx, id)
+	r, err := p.Runs().Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	i, err := index(r, node)
+	i, err := runs.Index(r, node)
 	if err != nil {
 		return nil, err
 	}

@@ -43,12 +43,12 @@ func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 	ref := "refs/heads/" + n.Spec.Branch
 	tip, err := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 	tip = strings.TrimSpace(tip)
-	start := p.startCommit(ctx, root, n.Attempts, tip)
+	start := p.Runs().StartCommit(ctx, root, n.Attempts, tip)
 	if err != nil || start == "" {
 		return &Work{}, nil // it is being set up, or its branch is gone
 	}
 	if repo, err := worktree.Open(ctx, root); err == nil {
-		ctx = git.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
+		ctx = git.WithConfig(ctx, p.Runs().Settings(ctx, v.Run, repo)...)
 	}
 	w := new(Work)
 	out, err := p.Git(ctx, root, "log", "--format=%h %s", "--first-parent", start+".."+ref, "--")

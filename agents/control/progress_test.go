@@ -9,7 +9,7 @@ import (
 
 func TestWorkAndLogEnd(t *testing.T) {
 	s := worked(t)
-	v, i, err := s.node(t.Context(), "b")
+	v, i, err := s.Runs().Node(t.Context(), "b")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -28,7 +29,7 @@ type Pruning struct {
 
 // Prunable is a run that a pruning has looked at.
 type Prunable struct {
-	PastRun
+	runs.PastRun
 	Why  string `json:"why,omitempty"` // it stays
 	Size int64  `json:"size"`          // of its folder, in bytes
 }
@@ -36,7 +37,7 @@ type Prunable struct {
 // PlanPruning looks which past runs may be removed: all but the newest ones, keep
 // of them, the newest of each session and what has not ended.
 func (p *Project) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
-	all, damaged, err := p.Runs(ctx)
+	all, damaged, err := p.Runs().List(ctx)
 	if err != nil {
 		return nil, err
 	}

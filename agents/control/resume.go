@@ -12,10 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -24,7 +22,7 @@ import (
 
 // Resumable is the run that is meant, if it can go on as it is.
 func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
-	r, err := p.Latest(ctx)
+	r, err := p.Runs().Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +91,7 @@ func (p *Project) GoOn(ctx context.Context) (*run.View, error) {
 }
 
 // Updatable is the run that is meant, live or not.
-func (p *Project) Updatable(ctx context.Context) (*run.View, error) { return p.latestView(ctx) }
+func (p *Project) Updatable(ctx context.Context) (*run.View, error) { return p.Runs().LatestView(ctx) }
 
 // Update is what the configuration on disk would change in a run.
 type Update struct {

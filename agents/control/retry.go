@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -66,7 +67,7 @@ type Moved struct {
 
 // Retry runs a node again that has ended or was lost.
 func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
-	v, i, err := p.node(ctx, q.Node)
+	v, i, err := p.Runs().Node(ctx, q.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -187,11 +188,11 @@ func (o *own) overBudget(v *run.View) func(int) error {
 // RetryNamed is Retry of a node, or of all nodes of a matrix that have failed or
 // were lost too often.
 func (p *Project) RetryNamed(ctx context.Context, q Retry) ([]*Retried, error) {
-	r, err := p.meant(ctx, q.Node)
+	r, err := p.Runs().Meant(ctx, q.Node)
 	if err != nil {
 		return nil, err
 	}
-	if g := r.Plan.Graph; g.Index(q.Node) < 0 && hasMatrix(g, q.Node) {
+	if g := r.Plan.Graph; g.Index(q.Node) < 0 && runs.HasMatrix(g, q.Node) {
 		v, err := r.View(ctx, p.Now())
 		if err != nil {
 			return nil, err
@@ -207,7 +208,7 @@ func (p *Project) RetryNamed(ctx context.Context, q Retry) ([]*Retried, error) {
 
 // RetryFailed runs all nodes again that have failed or were lost too often.
 func (p *Project) RetryFailed(ctx context.Context, q Retry) ([]*Retried, error) {
-	v, err := p.latestView(ctx)
+	v, err := p.Runs().LatestView(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -14,8 +15,8 @@ import (
 // what is told to do shows what there is now.
 func TestJudgeOfWhatMoved(t *testing.T) {
 	s := worked(t)
-	w, err := s.Delivery(t.Context(), "a")
-	if err != nil || w.State != ReviewOpen || len(w.Files) != 1 || w.Files[0].Path != "a" || len(w.Checks) != 1 || !w.Checks[0].Passed {
+	w, err := s.Runs().Delivery(t.Context(), "a")
+	if err != nil || w.State != runs.ReviewOpen || len(w.Files) != 1 || w.Files[0].Path != "a" || len(w.Checks) != 1 || !w.Checks[0].Passed {
 		t.Fatalf("%+v, %v", w, err)
 	}
 	tree := filepath.Join(filepath.Dir(s.Root), "scratch-a")
@@ -25,7 +26,7 @@ func TestJudgeOfWhatMoved(t *testing.T) {
 	_, err = s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved, Commit: w.Commit})
 	now := s.gitIn(s.Root, "rev-parse", "scratch/a")
 	refused(t, err, "scratch/a has moved since you looked at it: "+w.Commit[:12]+" -> "+now[:12], "cmux agents review a")
-	w, err = s.Delivery(t.Context(), "a")
+	w, err = s.Runs().Delivery(t.Context(), "a")
 	if err != nil || w.Commit != now || len(w.Commits) != 2 || w.Decision != nil {
 		t.Fatalf("%+v, %v", w, err)
 	}
@@ -77,8 +78,8 @@ func TestReviewWithoutABranch(t *testing.T) {
 	}
 	s.gitIn(s.Root, "worktree", "prune")
 	s.gitIn(s.Root, "branch", "-q", "-D", "scratch/a")
-	all, err := s.Deliveries(t.Context())
-	if err != nil || len(all) != 1 || all[0].State != ReviewOpen || len(all[0].Files) != 1 {
+	all, err := s.Runs().Deliveries(t.Context())
+	if err != nil || len(all) != 1 || all[0].State != runs.ReviewOpen || len(all[0].Files) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	if _, err := s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved}); err != nil {

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runs"
+	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -25,7 +24,7 @@ type RunGraph struct {
 
 // GraphRun is the run itself.
 type GraphRun struct {
-	RunReport
+	runs.RunReport
 	Past        bool       `json:"past"` // its session has a newer run
 	Headless    bool       `json:"headless"`
 	Base        string     `json:"base"`        // the commit that it started from
@@ -40,7 +39,7 @@ type GraphRun struct {
 
 // GraphNode is a node of a RunGraph.
 type GraphNode struct {
-	NodeReport
+	runs.NodeReport
 	When     dag.Join   `json:"when"`
 	If       string     `json:"if"`
 	Pool     string     `json:"pool"`
@@ -60,11 +59,11 @@ type Span struct {
 
 // Graph is a run as it is drawn; id is as for Named.
 func (p *Project) RunGraph(ctx context.Context, id string) (*RunGraph, error) {
-	r, err := p.Named(ctx, id)
+	r, err := p.Runs().Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	past, err := p.past(ctx, r)
+	past, err := p.Runs().Past(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (p *Project) RunGraph(ctx context.Context, id string) (*RunGraph, error) {
 
 // GraphOf is the graph of a run as it stands.
 func GraphOf(v *run.View, now time.Time) *RunGraph {
-	report, plan := NewReport(v), v.Run.Plan
+	report, plan := runs.NewReport(v), v.Run.Plan
 	g := &RunGraph{Run: GraphRun{RunReport: *report.Run, Headless: plan.Headless, Base: plan.Base, BaseBranch: plan.BaseBranch,
 		MaxParallel: plan.Graph.MaxParallel, StartedAt: project.Moment(v.StartedAt), EndedAt: project.Moment(v.EndedAt), Runner: v.Holder != nil, Edited: v.ConfigChanged, By: plan.By}}
 	g.Nodes = make([]GraphNode, len(v.Nodes))
@@ -154,8 +153,8 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 10
 
 // Compared is how two runs differ.
 type Compared struct {
-	A     PastRun        `json:"a"`
-	B     PastRun        `json:"b"`
+	A     runs.PastRun   `json:"a"`
+	B     runs.PastRun   `json:"b"`
 	Nodes []ComparedNode `json:"nodes"` // of A in its order, and then those of B alone
 }
 
@@ -186,7 +185,7 @@ func (p *Project) Compare(ctx context.Context, a, b string) (*Compared, error) {
 		if id == "" {
 			return nil, project.Usage("", "name two runs to compare")
 		}
-		r, err := p.Named(ctx, id)
+		r, err := p.Runs().Named(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +193,7 @@ func (p *Project) Compare(ctx context.Context, a, b string) (*Compared, error) {
 			return nil, err
 		}
 	}
-	c.A, c.B = pastRunOf(views[0]), pastRunOf(views[1])
+	c.A, c.B = runs.PastRunOf(views[0]), runs.PastRunOf(views[1])
 	ga, gb := views[0].Run.Plan.Graph, views[1].Run.Plan.Graph
 	for i := range ga.Nodes {
 		n := ComparedNode{Name: ga.Nodes[i].Name, A: figure(views[0], i, p.Now())}
@@ -217,7 +216,7 @@ func (p *Project) Compare(ctx context.Context, a, b string) (*Compared, error) {
 
 func figure(v *run.View, i int, now time.Time) *NodeFigure {
 	n := &v.Nodes[i]
-	f := &NodeFigure{Label: n.Status.Label, Attempts: len(n.Attempts), Seconds: seconds(workedFor(n, now)), Used: Known(n.Used)}
+	f := &NodeFigure{Label: n.Status.Label, Attempts: len(n.Attempts), Seconds: seconds(workedFor(n, now)), Used: runs.Known(n.Used)}
 	if e := n.LastEnd(); e != nil {
 		f.Commits, f.DiffStat = e.Commits, e.DiffStat
 	}

@@ -142,7 +142,7 @@ func (p *Project) ArchiveFile(name, file string) (*files.FileSide, error) {
 
 // JournalTree is the journal as it lies in its folders.
 type JournalTree struct {
-	Day   string      `json:"day"`
+	Day   string            `json:"day"`
 	Files []files.FileEntry `json:"files"` // by path; their folders are left out
 }
 
@@ -258,7 +258,7 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 		return nil, err
 	}
 	step(StepGraph, "A configuration of agents is written", graph.There, true, graph.File, "cmux agents init")
-	ids, err := p.RunIDs()
+	ids, err := p.Runs().RunIDs()
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (p *Project) Shared(ctx context.Context, from string) (*Shared, error) {
 }
 
 func (p *Project) shared(ctx context.Context) (*Shared, error) {
-	r, err := p.Latest(ctx)
+	r, err := p.Runs().Latest(ctx)
 	if err != nil {
 		return nil, err
 	}

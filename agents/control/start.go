@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -79,7 +80,7 @@ type Planned struct {
 
 // Waits says in a line what the node waits for.
 func (n *Planned) Waits() string {
-	return Waits(&dag.Node{DependsOn: n.DependsOn, When: n.When, Finally: n.Finally, If: n.If})
+	return runs.Waits(&dag.Node{DependsOn: n.DependsOn, When: n.When, Finally: n.Finally, If: n.If})
 }
 
 // PlanStart reads and checks everything that a start needs.
@@ -144,7 +145,7 @@ func (o *Start) anew(u *run.Run) (flags []string) {
 
 // lastOne says how to go on with the last run instead, if that did not end well.
 func (p *Project) lastOne(ctx context.Context, o Start, session string) []string {
-	r, err := p.newest(session)
+	r, err := p.Runs().Newest(session)
 	if err != nil || r == nil || o.New {
 		return nil // without one, or with one that is not believed, there is nothing to resume
 	}
@@ -152,7 +153,7 @@ func (p *Project) lastOne(ctx context.Context, o Start, session string) []string
 	if err != nil || v.RunState != dag.RunFailed {
 		return nil
 	}
-	return []string{p.InSession(fmt.Sprintf("note: run %s has failed, and this begins a new run; to continue that one: cmux agents retry --failed", r.Plan.ID), session)}
+	return []string{p.Runs().InSession(fmt.Sprintf("note: run %s has failed, and this begins a new run; to continue that one: cmux agents retry --failed", r.Plan.ID), session)}
 }
 
 func starting(l *runner.Launch) *Starting {

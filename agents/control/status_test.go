@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/control/finding"
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -22,11 +23,11 @@ func TestRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.write(filepath.Join(damage, "plan.json"), "{")
-	all, damaged, err := s.Runs(t.Context())
+	all, damaged, err := s.Runs().List(t.Context())
 	if err != nil || len(all) != 1 || all[0].Done != 1 || all[0].Nodes != 3 || all[0].ID != s.run.Plan.ID || len(damaged) != 1 {
 		t.Errorf("%+v, damaged %v, %v", all, damaged, err)
 	}
-	names, err := s.Nodes(t.Context(), "", func(n *dag.Node) bool { return n.Role == dag.RoleGate })
+	names, err := s.Runs().Nodes(t.Context(), "", func(n *dag.Node) bool { return n.Role == dag.RoleGate })
 	if err != nil || strings.Join(names, " ") != "look" {
 		t.Errorf("%q, %v", names, err)
 	}
@@ -113,7 +114,7 @@ func TestStory(t *testing.T) {
 	tell := func(rec run.Record) string {
 		rec.At = s.clock(time.Minute)
 		h.Apply(&rec)
-		return Story(h, &rec)
+		return runs.Story(h, &rec)
 	}
 	end := ended("api", dag.Failed, dag.ReasonExit)
 	end.End.Detail = "out of\x1b[31m memory"

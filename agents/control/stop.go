@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
-
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -23,7 +23,7 @@ type Cancelled struct {
 
 // Cancel ends the agent of a node, which then counts as failed.
 func (p *Project) Cancel(ctx context.Context, node string) (Cancelled, error) {
-	v, i, err := p.node(ctx, node)
+	v, i, err := p.Runs().Node(ctx, node)
 	if err != nil {
 		return Cancelled{}, err
 	}
@@ -64,7 +64,7 @@ type RunStopped struct {
 
 // Stop ends the agents of the run and waits until its runner is gone.
 func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
-	v, err := p.latestView(ctx)
+	v, err := p.Runs().LatestView(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
 	if err := End(ctx, v, p.Now); err != nil {
 		return nil, err
 	}
-	return &RunStopped{Run: id, Finally: unrun(v), Try: p.InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil
+	return &RunStopped{Run: id, Finally: unrun(v), Try: p.Runs().InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil
 }
 
 // unrun names the nodes under finally: that no attempt has begun and that have not
@@ -122,7 +122,7 @@ func End(ctx context.Context, v *run.View, now func() time.Time) error {
 				return err
 			}
 			var last *run.View
-			if err := Follow(ctx, r, now, func(v *run.View) bool { last = v; return v.Holder != nil }); err != nil {
+			if err := runs.Follow(ctx, r, now, func(v *run.View) bool { last = v; return v.Holder != nil }); err != nil {
 				return err
 			}
 			if waits := slices.ContainsFunc(last.Pending, func(p run.Request) bool { return p.ID == q.ID }); !waits || runview.Over(last) {

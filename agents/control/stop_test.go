@@ -35,7 +35,7 @@ func TestStopOfAKilledRunner(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Fatal(err)
 	}
-	v, err := s.View(t.Context())
+	v, err := s.Runs().View(t.Context())
 	if err != nil || v.RunState != dag.RunStopped {
 		t.Errorf("%s, %v", v.RunState, err)
 	}

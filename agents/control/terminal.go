@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
@@ -41,11 +39,11 @@ func (p *Project) AgentSeat(_ context.Context, name string) (*Seat, error) {
 
 // NodeSeat is the seat of a node's newest attempt.
 func (p *Project) NodeSeat(ctx context.Context, id, node string) (*Seat, error) {
-	r, err := p.Named(ctx, id)
+	r, err := p.Runs().Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	v, i, err := p.nodeOf(ctx, r, node)
+	v, i, err := p.Runs().NodeOf(ctx, r, node)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +126,11 @@ func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err er
 		word, _ := a.Stands(p.Now(), org.Stopped)
 		return word == standing.TakenOver, a.Life.On(), nil
 	}
-	r, err := p.Named(ctx, s.Run)
+	r, err := p.Runs().Named(ctx, s.Run)
 	if err != nil {
 		return false, false, err
 	}
-	v, i, err := p.nodeOf(ctx, r, s.Name)
+	v, i, err := p.Runs().NodeOf(ctx, r, s.Name)
 	if err != nil {
 		return false, false, err
 	}

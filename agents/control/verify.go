@@ -33,7 +33,7 @@ type Checked struct {
 // Verify runs the checks of a node, one after the other, in the environment in
 // which its attempt runs them. What the person's environment has stands beneath.
 func (p *Project) Verify(ctx context.Context, o Verify) ([]Checked, error) {
-	v, i, err := p.node(ctx, o.Node)
+	v, i, err := p.Runs().Node(ctx, o.Node)
 	if err != nil {
 		return nil, err
 	}

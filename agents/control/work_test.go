@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -22,7 +22,7 @@ func TestDiff(t *testing.T) {
 	diff := func(node string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if err := s.Diff(t.Context(), Diff{Node: node, Output: &out, Errors: &errs}); err != nil || errs.Len() > 0 {
+		if err := s.Runs().Diff(t.Context(), runs.Diff{Node: node, Output: &out, Errors: &errs}); err != nil || errs.Len() > 0 {
 			t.Fatalf("%v, %s", err, &errs)
 		}
 		return out.String()
@@ -46,9 +46,9 @@ func TestDiff(t *testing.T) {
 
 func TestDiffOfNothing(t *testing.T) {
 	s := begun(t, "  - {name: api, task: 'true'}\n  - {name: web, task: 'true', role: build}\n")
-	err := s.Diff(t.Context(), Diff{Node: "api"})
+	err := s.Runs().Diff(t.Context(), runs.Diff{Node: "api"})
 	refused(t, err, "api is a review and has no branch to show", "")
-	err = s.Diff(t.Context(), Diff{Node: "web"})
+	err = s.Runs().Diff(t.Context(), runs.Diff{Node: "web"})
 	refused(t, err, "web has not started yet (ready)", "")
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 )
 
@@ -54,7 +54,7 @@ func runCollisions(ctx context.Context, o *collisionsOptions) error {
 	if err != nil {
 		return err
 	}
-	id, all, err := p.Collisions(ctx)
+	id, all, err := p.Runs().Collisions(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,10 +74,10 @@ func runCollisions(ctx context.Context, o *collisionsOptions) error {
 }
 
 // collisionTable has a line for each file of each pair.
-func collisionTable(all []control.Collision, as look) string {
+func collisionTable(all []runs.Collision, as look) string {
 	var rows [][]string
 	var styles []string
-	add := func(c *control.Collision, file, merge, style string) {
+	add := func(c *runs.Collision, file, merge, style string) {
 		rows, styles = append(rows, []string{c.A, c.B, say.Line(file), merge}), append(styles, style)
 	}
 	for i := range all {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 )
 
 type diffOptions struct {
@@ -42,9 +42,9 @@ func runDiff(ctx context.Context, o *diffOptions) error {
 	if err != nil {
 		return err
 	}
-	q := control.Diff{Node: o.Node, Colour: o.color(), Output: o.Out, Errors: o.Err}
+	q := runs.Diff{Node: o.Node, Colour: o.color(), Output: o.Out, Errors: o.Err}
 	if o.Raw {
 		q.Output = raw(o.Out)
 	}
-	return p.Diff(ctx, q)
+	return p.Runs().Diff(ctx, q)
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -82,7 +82,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 			}
 			fmt.Fprintf(d.Out, "\nRun %s: %s.\n", r.Plan.ID, state)
 			if state == dag.RunFailed {
-				return silent{control.ErrUnfinished}
+				return silent{runs.ErrUnfinished}
 			}
 			if state != dag.RunDone {
 				return &project.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}

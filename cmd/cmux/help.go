@@ -15,11 +15,10 @@ import (
 	"strings"
 	"sync"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/kinds/agent"
 	"cmux/docs"
 )
@@ -178,7 +177,7 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 		names = append(names, t.name)
 	}
 	slices.Sort(names)
-	if near := control.Nearest(o.Words[0], names); near != "" {
+	if near := runs.Nearest(o.Words[0], names); near != "" {
 		return project.Usage("cmux help "+near, "there is no command and no topic %q", o.Words[0])
 	}
 	if elsewhere[o.Words[0]] != nil {
@@ -235,7 +234,7 @@ func section(page, name string) (text, near string) {
 	if b.Len() > 0 {
 		return b.String(), ""
 	}
-	return "", control.Nearest(plain(name), names)
+	return "", runs.Nearest(plain(name), names)
 }
 
 var (

@@ -92,14 +92,15 @@ var house = []struct {
 	{"agents/control/finding", "agents/control/project"},
 	{"agents/control/preflight", "agents/control/finding agents/control/project agents/kinds agents/kinds/agent agents/platform/proc agents/platform/say agents/runs/runner dag worktree worktree/common"},
 	{"agents/control/files", "agents/control/project signals worktree worktree/git"},
-	{"agents/control", "agents/control/configfile agents/control/files agents/control/finding agents/control/preflight agents/control/project agents/control/runview agents/kinds agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/recovery agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/incident agents/records/journal agents/records/ledger agents/records/locks agents/records/mail agents/runs/attempt agents/runs/host agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper dag signals signals/mailbox worktree worktree/common worktree/git worktree/merge"},
+	{"agents/control/runs", "agents/control/files agents/control/project agents/control/runview agents/kinds/question agents/org/task agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/runs/run agents/runs/runner dag signals worktree worktree/common worktree/git worktree/merge"},
+	{"agents/control", "agents/control/configfile agents/control/files agents/control/finding agents/control/preflight agents/control/project agents/control/runs agents/control/runview agents/kinds agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/recovery agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/incident agents/records/journal agents/records/ledger agents/records/locks agents/records/mail agents/runs/attempt agents/runs/host agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper dag signals signals/mailbox worktree worktree/common worktree/git worktree/merge"},
 
 	{"web", ""},
 	{"server/watch", "agents/org/watchconfig"},
 	{"server/store", "agents/records/event agents/records/incident agents/records/journal agents/records/mail agents/platform/proc agents/org/task signals signals/mailbox"},
 	{"server/login", "agents/platform/endpoint agents/platform/settings"},
 	{"server/selfsigned", "signals"},
-	{"server/api", "agents/control agents/control/files agents/control/finding agents/control/project agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/platform/endpoint agents/platform/harmless agents/records/event agents/records/incident agents/records/journal agents/runs/run dag server/login server/store signals signals/mailbox worktree"},
+	{"server/api", "agents/control agents/control/files agents/control/finding agents/control/project agents/control/runs agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/platform/endpoint agents/platform/harmless agents/records/event agents/records/incident agents/records/journal agents/runs/run dag server/login server/store signals signals/mailbox worktree"},
 	{"server/changes", "agents/records/alert agents/records/locks agents/org/recovery agents/runs/run agents/org/schedule signals"},
 	{"server/live", "agents/control agents/records/event server/login server/store"},
 	{"server/health", ""},
@@ -111,9 +112,9 @@ var house = []struct {
 	{"docs", ""},
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
-	{"cmd/cmux/top", "agents/control agents/control/project agents/control/runview agents/kinds/question agents/platform/harmless agents/platform/say agents/runs/run dag signals"},
-	{"cmd/cmux/reviewing", "agents/control agents/control/project agents/platform/harmless agents/platform/say agents/runs/run"},
-	{"cmd/cmux", "agents/control agents/control/configfile agents/control/project agents/control/runview agents/kinds agents/kinds/agent agents/org/recovery agents/org/schedule agents/org/task agents/org/team agents/org/upkeep agents/platform/harmless agents/platform/say agents/records/event agents/records/incident agents/records/journal agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/top dag docs server server/store signals/mailbox web"},
+	{"cmd/cmux/top", "agents/control agents/control/project agents/control/runs agents/control/runview agents/kinds/question agents/platform/harmless agents/platform/say agents/runs/run dag signals"},
+	{"cmd/cmux/reviewing", "agents/control agents/control/project agents/control/runs agents/platform/harmless agents/platform/say agents/runs/run"},
+	{"cmd/cmux", "agents/control agents/control/configfile agents/control/project agents/control/runs agents/control/runview agents/kinds agents/kinds/agent agents/org/recovery agents/org/schedule agents/org/task agents/org/team agents/org/upkeep agents/platform/harmless agents/platform/say agents/records/event agents/records/incident agents/records/journal agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/top dag docs server server/store signals/mailbox web"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

@@ -18,7 +18,7 @@ func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]stri
 
 // completeRun completes the id of a run.
 func (d *Deps) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.RunIDs() })
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Runs().RunIDs() })
 }
 
 // completeRunNode completes the name of a node, of the run that is meant or of the one
@@ -28,9 +28,9 @@ func (d *Deps) completeRunNode(cmd *cobra.Command, args []string, _ string) ([]s
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return d.complete(cmd, nil, func(p *control.Project) ([]string, error) {
-		names, err := p.Nodes(cmd.Context(), first(args), func(*dag.Node) bool { return true })
+		names, err := p.Runs().Nodes(cmd.Context(), first(args), func(*dag.Node) bool { return true })
 		if len(args) == 0 {
-			ids, _ := p.RunIDs()
+			ids, _ := p.Runs().RunIDs()
 			names = append(names, ids...)
 		}
 		return names, err
@@ -51,7 +51,7 @@ func (d *Deps) completeGate(cmd *cobra.Command, args []string, _ string) ([]stri
 }
 
 func (d *Deps) completeNodes(cmd *cobra.Command, args []string, fits func(*dag.Node) bool) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Nodes(cmd.Context(), "", fits) })
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Runs().Nodes(cmd.Context(), "", fits) })
 }
 
 // complete completes the first argument by what of gives.
@@ -95,7 +95,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err != nil {
 		return err
 	}
-	runs, damaged, err := p.Runs(ctx)
+	runs, damaged, err := p.Runs().List(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,11 @@ import (
 	"syscall"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/harmless"
@@ -63,7 +63,7 @@ var exits = []exit{
 		var faults dag.Faults
 		return errors.Is(err, project.ErrUsage) || errors.As(err, &faults)
 	}},
-	{3, "the run ended with a node not done, or the work of a task stays unmerged", func(err error) bool { return errors.Is(err, control.ErrUnfinished) }},
+	{3, "the run ended with a node not done, or the work of a task stays unmerged", func(err error) bool { return errors.Is(err, runs.ErrUnfinished) }},
 }
 
 // exitCode is the exit code that err stands for.
@@ -112,7 +112,7 @@ func (d *Deps) report(err error) {
 	}
 	var b strings.Builder
 	report(&b, err)
-	fmt.Fprint(d.Err, control.WithSession(b.String(), d.session))
+	fmt.Fprint(d.Err, runs.WithSession(b.String(), d.session))
 }
 
 // ownSignals marks the commands that handle signals themselves.

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/testkit/agenttest/until"
@@ -242,7 +242,7 @@ func TestExitCodes(t *testing.T) {
 		{"usage", project.Usage("", "x"), 2},
 		{"usage behind a hint", &project.Hint{Err: project.Usage("", "x"), Try: "y"}, 2},
 		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
-		{"a node not done", silent{control.ErrUnfinished}, 3},
+		{"a node not done", silent{runs.ErrUnfinished}, 3},
 		{"interrupted", context.Canceled, 130},
 		{"interrupted and wrong usage", errors.Join(project.Usage("", "x"), control.ErrInterrupted), 130},
 		{"a command's own code", silent{exitStatus(75)}, 75},

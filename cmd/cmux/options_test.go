@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/runs"
 )
 
 // parsed is what a command line makes of a command's options; nil when the
@@ -59,7 +60,7 @@ func TestOrderOptions(t *testing.T) {
 func TestWorkOptions(t *testing.T) {
 	node := func(want string) map[string]string { return map[string]string{want: want} }
 	flags(t, newVerifyCmd, func(o *verifyOptions) string { return o.Node }, node("api"))
-	flags(t, newWaitCmd, func(o *waitOptions) control.Wait { return o.Wait }, map[string]control.Wait{
+	flags(t, newWaitCmd, func(o *waitOptions) runs.Wait { return o.Wait }, map[string]runs.Wait{
 		"": {}, "api --timeout 90s": {Node: "api", Timeout: 90 * time.Second},
 	})
 	flags(t, newLogsCmd, func(o *logsOptions) logsOptions { return logsOptions{Log: o.Log, Raw: o.Raw} }, map[string]logsOptions{

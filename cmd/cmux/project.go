@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 )
 
@@ -43,7 +43,7 @@ func withoutNotes(p *control.Project) *control.Project {
 // sessionFlags gives each command that means a run the flag that says which.
 func (d *Deps) sessionFlags(agents *cobra.Command) {
 	for _, cmd := range agents.Commands() {
-		if control.MeansRun(cmd.Name()) {
+		if runs.MeansRun(cmd.Name()) {
 			cmd.Flags().StringVar(&d.session, "session", d.session, "the run of this session, `NAME` (default: the one in whose worktree you are, or that has not ended)")
 			cmd.RegisterFlagCompletionFunc("session", d.completeSession)
 		}
@@ -56,7 +56,7 @@ func (d *Deps) completeSession(cmd *cobra.Command, _ []string, _ string) ([]stri
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _ := p.Sessions() // where there is no run there are none
+	names, _ := p.Runs().Sessions() // where there is no run there are none
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 

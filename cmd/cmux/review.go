@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/cmd/cmux/reviewing"
@@ -97,7 +97,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		return o.judge(ctx, p, control.Judgement{Node: o.Name, Verdict: verdict, Comment: comment, Downstream: o.Downstream})
 	}
 	if o.Name != "" {
-		w, err := p.Delivery(ctx, o.Name)
+		w, err := p.Runs().Delivery(ctx, o.Name)
 		switch {
 		case err != nil:
 			return err
@@ -105,7 +105,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 			return printJSON(o.Out, w)
 		}
 		if o.interactive() {
-			return o.walk(ctx, p, []control.Delivery{*w})
+			return o.walk(ctx, p, []runs.Delivery{*w})
 		}
 		if err := w.Write(o.Out); err != nil {
 			return err
@@ -113,7 +113,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		fmt.Fprintf(o.Err, "Decide with: cmux agents review %s --approve, --send-back TEXT or --drop\n", o.Name)
 		return nil
 	}
-	all, err := p.Deliveries(ctx)
+	all, err := p.Runs().Deliveries(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		_, err := fmt.Fprintln(o.Out, "No node of the run is done and has a branch to review.")
 		return err
 	}
-	if open := control.ToReview(all); len(open) > 0 && o.interactive() {
+	if open := runs.ToReview(all); len(open) > 0 && o.interactive() {
 		return o.walk(ctx, p, open)
 	}
 	_, err = fmt.Fprint(o.Out, reviewTable(all, o.look()))
@@ -132,7 +132,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 }
 
 // walk leads a person at a terminal through what nodes did.
-func (o *reviewOptions) walk(ctx context.Context, p *control.Project, all []control.Delivery) error {
+func (o *reviewOptions) walk(ctx context.Context, p *control.Project, all []runs.Delivery) error {
 	p = withoutNotes(p) // the terminal is the walk's
 	said, err := reviewing.Show(ctx, reviewing.Options{
 		Project: p, Deliveries: all, In: o.In, Out: raw(o.Out), Color: o.color(),
@@ -194,7 +194,7 @@ func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j control
 }
 
 // reviewTable has a line for each node.
-func reviewTable(all []control.Delivery, as look) string {
+func reviewTable(all []runs.Delivery, as look) string {
 	rows := make([][]string, len(all))
 	for i := range all {
 		w := &all[i]
@@ -210,7 +210,7 @@ func reviewTable(all []control.Delivery, as look) string {
 }
 
 // passed says how many of the checks passed.
-func passed(checks []control.DeliveredCheck) string {
+func passed(checks []runs.DeliveredCheck) string {
 	n := 0
 	for _, c := range checks {
 		if c.Passed {
@@ -223,13 +223,13 @@ func passed(checks []control.DeliveredCheck) string {
 	return fmt.Sprintf("%d/%d", n, len(checks))
 }
 
-func reviewStyle(s control.ReviewState) string {
+func reviewStyle(s runs.ReviewState) string {
 	switch s {
-	case control.ReviewApproved:
+	case runs.ReviewApproved:
 		return "32"
-	case control.ReviewDropped, control.ReviewSentBack:
+	case runs.ReviewDropped, runs.ReviewSentBack:
 		return "33"
-	case control.ReviewNothing:
+	case runs.ReviewNothing:
 		return ""
 	}
 	return "1;35"

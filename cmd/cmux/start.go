@@ -11,13 +11,12 @@ import (
 	"strings"
 	"syscall"
 
-	"cmux/agents/control/configfile"
-
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/configfile"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/dag"
 )
@@ -227,7 +226,7 @@ func (d *Deps) headless(ctx context.Context, p *control.Project, l control.Launc
 	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.look())); err != nil && ctx.Err() == nil {
 		return err
 	}
-	if errors.Is(err, control.ErrUnfinished) {
+	if errors.Is(err, runs.ErrUnfinished) {
 		err = silent{err} // the table says it
 	}
 	return err

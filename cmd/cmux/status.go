@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -114,10 +115,10 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 			return err
 		}
 	}
-	v, past, err := p.ViewOf(ctx, o.Run)
+	v, past, err := p.Runs().ViewOf(ctx, o.Run)
 	if errors.Is(err, run.ErrNone) && !o.Watch {
 		if o.JSON {
-			return printJSON(o.Out, control.Report{Nodes: []control.NodeReport{}})
+			return printJSON(o.Out, runs.Report{Nodes: []runs.NodeReport{}})
 		}
 		_, err := fmt.Fprint(o.Out, "No run yet in this project.\nBegin with: cmux agents init, then cmux agents start\n")
 		return err
@@ -131,7 +132,7 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 		return w.show(ctx, v.Run)
 	}
 	if o.JSON {
-		return printJSON(o.Out, control.NewReport(v))
+		return printJSON(o.Out, runs.NewReport(v))
 	}
 	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{o.width(), o.color(), o.Verbose, past}))
 	return err
@@ -140,20 +141,20 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 // several shows all runs that have not ended, where there are several and the
 // caller means none in particular.
 func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown bool, err error) {
-	runs, err := p.Several(ctx)
-	if len(runs) < 2 || err != nil {
+	open, err := p.Runs().Several(ctx)
+	if len(open) < 2 || err != nil {
 		return false, err
 	}
-	views := make([]*run.View, len(runs))
-	for i, r := range runs {
+	views := make([]*run.View, len(open))
+	for i, r := range open {
 		if views[i], err = r.View(ctx, p.Now()); err != nil {
 			return false, err
 		}
 	}
 	if o.JSON {
-		all := control.NewReport(views[0])
+		all := runs.NewReport(views[0])
 		for _, v := range views[1:] {
-			all.Others = append(all.Others, control.NewReport(v))
+			all.Others = append(all.Others, runs.NewReport(v))
 		}
 		return true, printJSON(o.Out, all)
 	}
@@ -162,7 +163,7 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 		if i > 0 {
 			text = "\n" + text
 		}
-		if _, err := fmt.Fprint(o.Out, control.WithSession(text, v.Run.Plan.Graph.Session)); err != nil {
+		if _, err := fmt.Fprint(o.Out, runs.WithSession(text, v.Run.Plan.Graph.Session)); err != nil {
 			return true, err
 		}
 	}
@@ -194,7 +195,7 @@ func statusColumns(v *run.View, verbose bool) []statusColumn {
 		{column{head: "NAME"}, func(n *run.NodeView, _ time.Time) string { return n.Spec.Name }},
 		{column{head: "ROLE", give: 4, least: 6}, func(n *run.NodeView, _ time.Time) string { return string(n.Spec.Role) }},
 		{column{head: "BRANCH", give: 2, least: 8}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Spec.Branch) }},
-		{column{head: "DEPENDS ON", give: 3, least: 10}, func(n *run.NodeView, _ time.Time) string { return orDash(control.Waits(n.Spec)) }},
+		{column{head: "DEPENDS ON", give: 3, least: 10}, func(n *run.NodeView, _ time.Time) string { return orDash(runs.Waits(n.Spec)) }},
 		{column{head: "STATUS", style: stateStyle}, func(n *run.NodeView, _ time.Time) string { return n.Status.Label.String() }},
 		{column{head: "ELAPSED"}, elapsed},
 		{column{head: "TRIES", give: 1, least: 5}, tries},
@@ -203,7 +204,7 @@ func statusColumns(v *run.View, verbose bool) []statusColumn {
 	if slices.ContainsFunc(v.Nodes, func(n run.NodeView) bool { return n.Spec.Dir != "" }) {
 		columns = append(columns, statusColumn{column{head: "DIR", give: 4, least: 8}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Spec.Dir) }})
 	}
-	if control.Known(v.Used) != nil {
+	if runs.Known(v.Used) != nil {
 		columns = append(columns, statusColumn{column{head: "TOKENS", give: 1, least: 6}, tokens})
 	}
 	if verbose {
@@ -243,7 +244,7 @@ func statusHead(v *run.View, now time.Time, color bool) string {
 			state = "\x1b[" + s + "m" + state + "\x1b[0m"
 		}
 	}
-	t := control.Count(v)
+	t := runs.Count(v)
 	head := fmt.Sprintf("run %s: %s, session %s, %d of %d done", v.Run.Plan.ID, state, v.Run.Plan.Graph.Session, t.Done, len(v.Nodes))
 	if t.Failed > 0 {
 		head += fmt.Sprintf(", %d failed", t.Failed)
@@ -261,8 +262,8 @@ func statusHead(v *run.View, now time.Time, color bool) string {
 		}
 		head += ", " + say.Span(end.Sub(v.StartedAt))
 	}
-	if control.Known(v.Used) != nil {
-		head += ", " + control.UsageText(v.Used, v.Run.Plan.Graph.Budget)
+	if runs.Known(v.Used) != nil {
+		head += ", " + runs.UsageText(v.Used, v.Run.Plan.Graph.Budget)
 	}
 	return head
 }
@@ -294,7 +295,7 @@ func lastActivity(n *run.NodeView, now time.Time) string {
 }
 
 func tokens(n *run.NodeView, _ time.Time) string {
-	if control.Known(n.Used) == nil {
+	if runs.Known(n.Used) == nil {
 		return "-"
 	}
 	return say.Short(n.Used.Counted())
@@ -317,9 +318,9 @@ func orDash(s string) string {
 // statusFoot is what is wanted of a person and why nodes stand as they do.
 func statusFoot(v *run.View, as look) string {
 	var b strings.Builder
-	notices := control.Notices
+	notices := runs.Notices
 	if as.past {
-		notices = control.PastNotices
+		notices = runs.PastNotices
 	}
 	for _, n := range notices(v) {
 		if as.width > 0 && n.Long {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
@@ -71,7 +71,7 @@ func TestStatusOfUse(t *testing.T) {
 		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, runtest.Noon, look{width: width}))
 	}
 	var b bytes.Buffer
-	if err := printJSON(&b, control.NewReport(v)); err != nil {
+	if err := printJSON(&b, runs.NewReport(v)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "status/used.json", b.String())
@@ -94,7 +94,7 @@ func TestStatusOfStrays(t *testing.T) {
 	v := runtest.Everything(t)
 	v.Strays = []string{"aip.done", "nothing-like-it.done", "web"}
 	var b bytes.Buffer
-	if err := printJSON(&b, control.NewReport(v)); err != nil {
+	if err := printJSON(&b, runs.NewReport(v)); err != nil {
 		t.Fatal(err)
 	}
 	var report struct {
@@ -122,7 +122,7 @@ func TestStatusIsSafeToPrint(t *testing.T) {
 
 func TestStatusJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := printJSON(&b, control.NewReport(runtest.Everything(t))); err != nil {
+	if err := printJSON(&b, runs.NewReport(runtest.Everything(t))); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "status/status.json", b.String())

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 )
@@ -77,7 +78,7 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 		return stopped
 	}
 	if err == nil && !res.DryRun && res.Left() > 0 {
-		err = silent{control.ErrUnfinished}
+		err = silent{runs.ErrUnfinished}
 	}
 	return err
 }

@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/project"
 	"cmux/cmd/cmux/top"
 )
 
@@ -42,7 +41,7 @@ func runTop(ctx context.Context, o *topOptions) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.Latest(ctx)
+	r, err := p.Runs().Latest(ctx)
 	if err != nil {
 		return err
 	}

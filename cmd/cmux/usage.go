@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 )
 
@@ -97,10 +96,10 @@ func meant(cmd *cobra.Command, word string) []*cobra.Command {
 		}
 		return append(here[ours], elsewhere[ours]...)
 	}
-	if near := control.Nearest(word, slices.Sorted(maps.Keys(here))); near != "" {
+	if near := runs.Nearest(word, slices.Sorted(maps.Keys(here))); near != "" {
 		return here[near]
 	}
-	return elsewhere[control.Nearest(word, slices.Sorted(maps.Keys(elsewhere)))]
+	return elsewhere[runs.Nearest(word, slices.Sorted(maps.Keys(elsewhere)))]
 }
 
 // named are the commands that a person sees, by name: those right below cmd, and
@@ -183,7 +182,7 @@ func wrongOption(cmd *cobra.Command, err error) error {
 		return project.Usage(help, "%s has no option -%.1s", cmd.CommandPath(), none.GetSpecifiedName())
 	case errors.As(err, &none):
 		name, try := none.GetSpecifiedName(), help
-		if near := control.Nearest(name, options(cmd)); near != "" {
+		if near := runs.Nearest(name, options(cmd)); near != "" {
 			try = "--" + near + " instead of --" + name
 		}
 		return project.Usage(try, "%s has no option --%s", cmd.CommandPath(), name)

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 )
 
 type waitOptions struct {
 	*IO
 	Project projectFunc
-	control.Wait
+	runs.Wait
 }
 
 func newWaitCmd(d *Deps, runF func(context.Context, *waitOptions) error) *cobra.Command {
@@ -47,5 +47,5 @@ func runWait(ctx context.Context, o *waitOptions) error {
 		return err
 	}
 	o.Person = func(node, why string) { fmt.Fprintf(o.Err, "waiting for a person: %s %s\n", node, why) }
-	return p.Wait(ctx, o.Wait)
+	return p.Runs().Wait(ctx, o.Wait)
 }

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
-
-	"cmux/agents/control"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -34,7 +33,7 @@ func (w *watching) show(ctx context.Context, r *run.Run) error {
 	followed := make(chan error, 1)
 	go func() {
 		defer close(views)
-		followed <- control.Follow(ctx, r, w.now, func(v *run.View) bool {
+		followed <- runs.Follow(ctx, r, w.now, func(v *run.View) bool {
 			select {
 			case views <- v:
 				return true
@@ -85,7 +84,7 @@ func (w *watching) changes(ctx context.Context, views <-chan *run.View) error {
 			if runview.Over(v) {
 				return nil
 			}
-			if err := control.Halted(v); w.leaves && err != nil {
+			if err := runs.Halted(v); w.leaves && err != nil {
 				return err
 			}
 		case <-ctx.Done():

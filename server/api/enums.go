@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/upkeep"
@@ -46,8 +47,8 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[task.Kind]():     words(task.Kinds()...),
 		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge),
 		reflect.TypeFor[run.Verdict]():   words(run.VerdictApproved, run.VerdictDropped, run.VerdictSentBack),
-		reflect.TypeFor[control.ReviewState](): words(control.ReviewOpen, control.ReviewApproved, control.ReviewMoved, control.ReviewDropped,
-			control.ReviewSentBack, control.ReviewNothing),
+		reflect.TypeFor[runs.ReviewState](): words(runs.ReviewOpen, runs.ReviewApproved, runs.ReviewMoved, runs.ReviewDropped,
+			runs.ReviewSentBack, runs.ReviewNothing),
 		reflect.TypeFor[standing.Word](): words(standing.Starting, standing.Idle, standing.Working, standing.Checking, standing.NeedsInput,
 			standing.TakenOver, standing.Limited, standing.Down, standing.Stopped, standing.Going),
 		reflect.TypeFor[mailbox.State](): words(mailbox.Queued, mailbox.Handed, mailbox.Confirmed, mailbox.Failed, mailbox.Expired),
@@ -78,10 +79,10 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.RunBrief]():       {"state": enums()[reflect.TypeFor[dag.RunState]()]},
 		reflect.TypeFor[control.Need]():           {"kind": words(control.NeedNode, control.NeedFailure, control.NeedConflict, control.NeedLimit, control.NeedReview, control.NeedRun, control.NeedAgent, control.NeedTask, control.NeedMessage)},
 		reflect.TypeFor[control.MergedTask]():     {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
-		reflect.TypeFor[files.FileEntry]():      {"kind": words("file", "folder", "link", "other")},
-		reflect.TypeFor[files.FileText]():       {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[files.FileEntry]():        {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[files.FileText]():         {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[control.QueuedBranch]():   {"outcome": words(control.QueuedMerged, control.QueuedContained, control.QueuedConflict, control.QueuedLeftOut)},
-		reflect.TypeFor[files.FileSide]():       {"kind": words("file", "executable", "link", "submodule", "other")},
+		reflect.TypeFor[files.FileSide]():         {"kind": words("file", "executable", "link", "submodule", "other")},
 		reflect.TypeFor[control.Commented]():      {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[control.AutonomyItem]():   {"kind": words(control.AutonomyTask, control.AutonomyRun, control.AutonomyUncommitted, control.AutonomyStale, control.AutonomyBacklog, control.AutonomyMail, control.AutonomyWorker)},
 		reflect.TypeFor[control.OnboardingStep](): {"id": words(control.StepTools, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganization, control.StepConfig, control.StepTask)},

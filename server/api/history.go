@@ -85,7 +85,7 @@ func (r *routes) history(ctx context.Context, since time.Time, step time.Duratio
 			continue
 		}
 		id, node, _ := strings.Cut(strings.TrimPrefix(s.Source, "run:"), "/")
-		if found, err := r.Project.Named(ctx, id); err == nil {
+		if found, err := r.Project.Runs().Named(ctx, id); err == nil {
 			if k := found.Plan.Graph.Index(node); k >= 0 {
 				s.Agent, s.Model = found.Plan.Graph.Nodes[k].Agent, found.Plan.Graph.Nodes[k].Model
 			}

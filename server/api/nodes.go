@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"cmux/agents/control/project"
-
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 )
@@ -43,10 +43,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// patchOf returns the output of show.
-func patchOf(show func(control.Diff) error) (patch, error) {
+// patchOf is what show writes.
+func patchOf(show func(runs.Diff) error) (patch, error) {
 	var out bounded
-	err := show(control.Diff{Output: &out, Errors: io.Discard})
+	err := show(runs.Diff{Output: &out, Errors: io.Discard})
 	return patch{out.String(), out.cut}, err
 }
 
@@ -71,16 +71,16 @@ func (r *routes) nodes() {
 	}) (*control.Starting, error) {
 		return p.PlanStart(ctx, control.Start{Base: i.Body.Base, New: i.Body.New, Dry: true})
 	})
-	post(r, group, one+"/resume", "Resume a run that was stopped or lost its runner", func(ctx context.Context, i *RunIn) (control.Report, error) {
+	post(r, group, one+"/resume", "Resume a run that was stopped or lost its runner", func(ctx context.Context, i *RunIn) (runs.Report, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
-			return control.Report{}, err
+			return runs.Report{}, err
 		}
 		v, err := p.GoOn(ctx)
 		if err != nil {
-			return control.Report{}, err
+			return runs.Report{}, err
 		}
-		return control.NewReport(v), nil
+		return runs.NewReport(v), nil
 	})
 	get(r, group, one+"/update", "Show what the edited configuration would change in a run", func(ctx context.Context, i *RunIn) (runUpdate, error) {
 		p, err := p.OfRun(ctx, i.ID)
@@ -116,20 +116,20 @@ func (r *routes) nodes() {
 	get(r, group, one+"/collisions", "List the files that two branches of a run both change", func(ctx context.Context, i *struct {
 		RunIn
 		Paging
-	}) (List[control.Collision], error) {
+	}) (List[runs.Collision], error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
-			return List[control.Collision]{}, err
+			return List[runs.Collision]{}, err
 		}
-		_, all, err := p.Collisions(ctx)
+		_, all, err := p.Runs().Collisions(ctx)
 		if err != nil {
-			return List[control.Collision]{}, err
+			return List[runs.Collision]{}, err
 		}
-		return page(all, i.Paging, func(c *control.Collision) string { return c.A + "\x00" + c.B })
+		return page(all, i.Paging, func(c *runs.Collision) string { return c.A + "\x00" + c.B })
 	})
 	r.reviews()
-	get(r, group, one+"/nodes/{node}", "Show all details of a node", func(ctx context.Context, i *NodeIn) (*control.Inspection, error) {
-		found, err := p.Named(ctx, i.ID)
+	get(r, group, one+"/nodes/{node}", "Show all that is known of a node", func(ctx context.Context, i *NodeIn) (*runs.Inspection, error) {
+		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -141,16 +141,16 @@ func (r *routes) nodes() {
 		if n < 0 {
 			return nil, project.Tag(fmt.Errorf("run %s has no node %q", found.Plan.ID, i.Node), project.ErrMissing)
 		}
-		return control.Inspect(v, n), nil
+		return runs.Inspect(v, n), nil
 	})
 	get(r, group, one+"/nodes/{node}/diff", "Show what a node has changed since it started, committed and not", func(ctx context.Context, i *NodeIn) (patch, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return patch{}, err
 		}
-		return patchOf(func(d control.Diff) error {
+		return patchOf(func(d runs.Diff) error {
 			d.Node = i.Node
-			return p.Diff(ctx, d)
+			return p.Runs().Diff(ctx, d)
 		})
 	})
 	post(r, group, one+"/nodes/{node}/verify", "Start a node's checks now, in its worktree", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
@@ -158,7 +158,7 @@ func (r *routes) nodes() {
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
-		found, err := p.Named(ctx, i.ID) // by its whole id, whatever the request used
+		found, err := p.Runs().Named(ctx, i.ID) // by its whole id, whatever it was called
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
@@ -168,8 +168,8 @@ func (r *routes) nodes() {
 			return &all, err
 		})
 	})
-	get(r, group, one+"/nodes/{node}/verify", "Show the status of a node's checks started here", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
-		found, err := p.Named(ctx, i.ID)
+	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
@@ -185,23 +185,23 @@ func (r *routes) reviews() {
 	get(r, group, one+"/reviews", "List the finished work of a run's nodes with your decisions", func(ctx context.Context, i *struct {
 		RunIn
 		Paging
-	}) (List[control.Delivery], error) {
+	}) (List[runs.Delivery], error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
-			return List[control.Delivery]{}, err
+			return List[runs.Delivery]{}, err
 		}
-		all, err := p.Deliveries(ctx)
+		all, err := p.Runs().Deliveries(ctx)
 		if err != nil {
-			return List[control.Delivery]{}, err
+			return List[runs.Delivery]{}, err
 		}
-		return page(all, i.Paging, func(d *control.Delivery) string { return d.Node })
+		return page(all, i.Paging, func(d *runs.Delivery) string { return d.Node })
 	})
-	get(r, group, one+"/nodes/{node}/review", "Show the work of a node and your decision", func(ctx context.Context, i *NodeIn) (*control.Delivery, error) {
+	get(r, group, one+"/nodes/{node}/review", "Show the work of a node and what you decided about it", func(ctx context.Context, i *NodeIn) (*runs.Delivery, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return nil, err
 		}
-		return p.Delivery(ctx, i.Node)
+		return p.Runs().Delivery(ctx, i.Node)
 	})
 	get(r, group, one+"/nodes/{node}/review/diff", "Show the patch of a node under review", func(ctx context.Context, i *struct {
 		NodeIn
@@ -211,11 +211,11 @@ func (r *routes) reviews() {
 		if err != nil {
 			return patch{}, err
 		}
-		d, err := p.Delivery(ctx, i.Node)
+		d, err := p.Runs().Delivery(ctx, i.Node)
 		if err != nil {
 			return patch{}, err
 		}
-		return patchOf(func(o control.Diff) error { return p.DeliveryDiff(ctx, d, i.File, o) })
+		return patchOf(func(o runs.Diff) error { return p.Runs().DeliveryDiff(ctx, d, i.File, o) })
 	})
 	post(r, group, one+"/nodes/{node}/review", "Approve the work of a node, send it back or drop it", func(ctx context.Context, i *struct {
 		NodeIn
@@ -241,7 +241,7 @@ func (r *routes) reviews() {
 		if err != nil {
 			return Job[control.Merged]{}, err
 		}
-		found, err := p.Named(ctx, i.ID)
+		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return Job[control.Merged]{}, err
 		}
@@ -251,8 +251,8 @@ func (r *routes) reviews() {
 			return p.Merge(ctx, o)
 		})
 	})
-	get(r, group, one+"/merge", "Show the status of a run's merge started here", func(ctx context.Context, i *RunIn) (Job[control.Merged], error) {
-		found, err := p.Named(ctx, i.ID)
+	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(ctx context.Context, i *RunIn) (Job[control.Merged], error) {
+		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return Job[control.Merged]{}, err
 		}

@@ -1,8 +1,8 @@
 package api_test
 
 import (
-	"cmux/agents/control/files"
 	"bytes"
+	"cmux/agents/control/files"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"cmux/agents/control"
+	"cmux/agents/control/runs"
 )
 
 type RunIn struct {
@@ -21,29 +22,29 @@ type NodeIn struct {
 func (r *routes) runs() {
 	const group, path, one = "runs", "/api/runs", "/api/runs/{id}"
 	p := r.Project
-	get(r, group, path, "List runs, newest first", func(ctx context.Context, i *struct{ Paging }) (List[control.PastRun], error) {
-		all, _, err := p.Runs(ctx) // cmux doctor reports damaged ones
+	get(r, group, path, "List runs, newest first", func(ctx context.Context, i *struct{ Paging }) (List[runs.PastRun], error) {
+		all, _, err := p.Runs().List(ctx) // what is damaged, cmux doctor says
 		if err != nil {
-			return List[control.PastRun]{}, err
+			return List[runs.PastRun]{}, err
 		}
-		return page(all, i.Paging, func(r *control.PastRun) string { return r.ID })
+		return page(all, i.Paging, func(r *runs.PastRun) string { return r.ID })
 	})
-	get(r, group, one, "Show the status of a run", func(ctx context.Context, i *RunIn) (control.Report, error) {
-		found, err := p.Named(ctx, i.ID)
+	get(r, group, one, "Show how a run stands", func(ctx context.Context, i *RunIn) (runs.Report, error) {
+		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
-			return control.Report{}, err
+			return runs.Report{}, err
 		}
 		v, err := found.View(ctx, p.Now())
 		if err != nil {
-			return control.Report{}, err
+			return runs.Report{}, err
 		}
-		return control.NewReport(v), nil
+		return runs.NewReport(v), nil
 	})
 	get(r, group, one+"/nodes/{node}/log", "Show the output of a node, as text", func(ctx context.Context, i *struct {
 		NodeIn
 		LogIn
 	}) (text, error) {
-		found, err := p.Named(ctx, i.ID)
+		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return text{}, err
 		}

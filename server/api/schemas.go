@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/dag"
 )
 
@@ -38,7 +38,7 @@ func typeName(t reflect.Type, hint string) string {
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
 	path := t.PkgPath()
-	if path == "" || path == reflect.TypeFor[label]().PkgPath() || path == reflect.TypeFor[control.Report]().PkgPath() || !strings.HasPrefix(path, "cmux/") {
+	if path == "" || path == reflect.TypeFor[label]().PkgPath() || path == reflect.TypeFor[runs.Report]().PkgPath() || !strings.HasPrefix(path, "cmux/") {
 		return name
 	}
 	room := path[strings.LastIndexByte(path, '/')+1:]

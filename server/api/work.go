@@ -55,13 +55,13 @@ func (r *routes) work() {
 		NodeIn
 		WorkIn
 	}) (*files.Changes, error) {
-		return p.NodeChanges(ctx, i.ID, i.Node, i.Committed)
+		return p.Runs().NodeChanges(ctx, i.ID, i.Node, i.Committed)
 	})
 	get(r, "runs", node+"/files/content", "Show a changed file before and after, its first MB", func(ctx context.Context, i *struct {
 		NodeIn
 		FileIn
 	}) (*files.FilePair, error) {
-		return p.NodeFile(ctx, i.ID, i.Node, i.Path, i.Was, i.Committed)
+		return p.Runs().NodeFile(ctx, i.ID, i.Node, i.Path, i.Was, i.Committed)
 	})
 	post(r, "runs", node+"/comments", "Send comments on a node's changes to its agent, as one message", func(ctx context.Context, i *struct {
 		NodeIn
@@ -77,7 +77,7 @@ func (r *routes) work() {
 		NodeIn
 		SaidIn
 	}) (conversation, error) {
-		found, err := p.Named(ctx, i.ID)
+		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return conversation{}, err
 		}

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/charmbracelet/bubbles/textarea"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/runs/run"
 )
@@ -28,7 +28,7 @@ const (
 // effect is what the model wants done.
 type effect struct {
 	kind      kind
-	of        control.Delivery
+	of        runs.Delivery
 	file      string
 	judgement control.Judgement
 }
@@ -49,7 +49,7 @@ type judged struct {
 
 // model is all that the walk shows and knows.
 type model struct {
-	all     []control.Delivery
+	all     []runs.Delivery
 	decided []bool
 	at      int // of all
 	page    int // 0: the overview, else the file before it
@@ -65,12 +65,12 @@ type model struct {
 	color         bool
 }
 
-func newModel(all []control.Delivery, color bool) model {
+func newModel(all []runs.Delivery, color bool) model {
 	return model{all: all, decided: make([]bool, len(all)), patches: make(map[[3]string]patch), color: color, width: 80, height: 24}
 }
 
 // now is the delivery that is shown.
-func (m *model) now() *control.Delivery { return &m.all[m.at] }
+func (m *model) now() *runs.Delivery { return &m.all[m.at] }
 
 // file is the path of the file that is shown; empty: the overview is.
 func (m *model) file() string {

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/control/project"
-
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 )
 
@@ -24,12 +24,12 @@ type session struct {
 
 func open(t *testing.T, width, height int) *session {
 	id := strings.Repeat("c", 40)
-	s := &session{t: t, model: newModel([]control.Delivery{
-		{Node: "api", Label: "done", Branch: "s/api", State: control.ReviewOpen, Commit: id, Start: id, Summary: "Two routes.",
-			Commits: []control.DeliveredCommit{{ID: id, Subject: "routes"}}, Checks: []control.DeliveredCheck{{Command: "go test", Passed: true}},
-			Files: []control.DeliveredFile{{Path: "api.go", Added: 10, Deleted: 2}, {Path: "logo.png", Binary: true}}},
-		{Node: "web", Label: "done", Branch: "s/web", State: control.ReviewMoved, Commit: id, Start: id,
-			Files: []control.DeliveredFile{{Path: "a \x1b[31mfile", Added: 1}}},
+	s := &session{t: t, model: newModel([]runs.Delivery{
+		{Node: "api", Label: "done", Branch: "s/api", State: runs.ReviewOpen, Commit: id, Start: id, Summary: "Two routes.",
+			Commits: []runs.DeliveredCommit{{ID: id, Subject: "routes"}}, Checks: []runs.DeliveredCheck{{Command: "go test", Passed: true}},
+			Files: []runs.DeliveredFile{{Path: "api.go", Added: 10, Deleted: 2}, {Path: "logo.png", Binary: true}}},
+		{Node: "web", Label: "done", Branch: "s/web", State: runs.ReviewMoved, Commit: id, Start: id,
+			Files: []runs.DeliveredFile{{Path: "a \x1b[31mfile", Added: 1}}},
 	}, false)}
 	return s.send(tea.WindowSizeMsg{Width: width, Height: height})
 }

@@ -10,13 +10,14 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 )
 
 // Options are what a walk needs of the process that it runs in.
 type Options struct {
 	Project    *control.Project
-	Deliveries []control.Delivery // to go through, in order
+	Deliveries []runs.Delivery // to go through, in order
 	In         io.Reader
 	Out        io.Writer // a terminal
 	Color      bool
@@ -63,7 +64,7 @@ func (p *program) cause(e effect) tea.Cmd {
 	case read:
 		return func() tea.Msg {
 			var out bytes.Buffer
-			err := p.Project.DeliveryDiff(p.ctx, &e.of, e.file, control.Diff{Output: &limited{w: &out, left: most}, Errors: io.Discard})
+			err := p.Project.Runs().DeliveryDiff(p.ctx, &e.of, e.file, runs.Diff{Output: &limited{w: &out, left: most}, Errors: io.Discard})
 			return patch{e.of.Node, e.of.Commit, e.file, out.String(), err}
 		}
 	case judge:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -58,7 +58,7 @@ func (m model) details(width int, withLog bool) []string {
 		m.aboutRun(w)
 		return w.lines
 	}
-	in := control.Inspect(m.view, i)
+	in := runs.Inspect(m.view, i)
 	m.standing(w, in)
 	m.question(w, in.Question)
 	m.checks(w, in.Checks)
@@ -80,17 +80,17 @@ func (m model) aboutRun(w *writer) {
 	v := m.view
 	w.title("run " + v.Run.Plan.ID)
 	w.text("", "config "+say.Line(v.Run.Plan.Config)+", base "+say.Line(v.Run.Plan.BaseRef))
-	if control.Known(v.Used) != nil {
-		w.text("", "used "+control.UsageText(v.Used, v.Run.Plan.Graph.Budget))
+	if runs.Known(v.Used) != nil {
+		w.text("", "used "+runs.UsageText(v.Used, v.Run.Plan.Graph.Budget))
 	}
-	for _, n := range control.Notices(v) {
+	for _, n := range runs.Notices(v) {
 		w.lines = append(w.lines, "")
 		w.text("• ", say.Line(n.Text))
 	}
 }
 
 // standing says how a node stands, why and since when.
-func (m model) standing(w *writer, in *control.Inspection) {
+func (m model) standing(w *writer, in *runs.Inspection) {
 	kind := string(in.Role)
 	if in.Agent != "" {
 		kind += " · " + in.Agent
@@ -116,8 +116,8 @@ func (m model) standing(w *writer, in *control.Inspection) {
 	if in.Way != "" {
 		w.text("→ ", in.Way)
 	}
-	if control.Known(in.Used) != nil {
-		w.text("", control.UsageText(in.Used, in.Budget))
+	if runs.Known(in.Used) != nil {
+		w.text("", runs.UsageText(in.Used, in.Budget))
 	}
 }
 
@@ -140,7 +140,7 @@ func (m model) question(w *writer, q *question.Question) {
 // shownTries is the number of attempts that the details show.
 const shownTries = 5
 
-func (m model) tries(w *writer, in *control.Inspection) {
+func (m model) tries(w *writer, in *runs.Inspection) {
 	if len(in.Tries) == 0 {
 		return
 	}
@@ -204,7 +204,7 @@ func (m model) checks(w *writer, all []run.Check) {
 }
 
 // changes are a node's commits and which files they touch.
-func (m model) changes(w *writer, in *control.Inspection) {
+func (m model) changes(w *writer, in *runs.Inspection) {
 	if m.work == nil || len(m.work.Commits) == 0 && len(m.work.Stat) == 0 {
 		return
 	}
@@ -230,8 +230,8 @@ func (m model) stat(line string) string {
 }
 
 // beside names what a node waits for and what waits for it.
-func (m model) beside(w *writer, in *control.Inspection) {
-	list := func(how string, nodes []control.Beside) {
+func (m model) beside(w *writer, in *runs.Inspection) {
+	list := func(how string, nodes []runs.Beside) {
 		if len(nodes) == 0 {
 			return
 		}
@@ -255,7 +255,7 @@ func (m model) beside(w *writer, in *control.Inspection) {
 // shownRefusals is the number of refused orders that the details show, newest first.
 const shownRefusals = 5
 
-func (m model) refusedOnes(w *writer, all []control.Refusal) {
+func (m model) refusedOnes(w *writer, all []runs.Refusal) {
 	if len(all) == 0 {
 		return
 	}

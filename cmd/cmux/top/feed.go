@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )
@@ -20,7 +20,7 @@ func (p *program) follow(ctx context.Context) error {
 	seed, last := maphash.MakeSeed(), uint64(0)
 	for r := p.Run; ; {
 		var newer *run.Run
-		err := control.Follow(ctx, r, p.Project.Now, func(v *run.View) bool {
+		err := runs.Follow(ctx, r, p.Project.Now, func(v *run.View) bool {
 			if !p.Stays {
 				if newer = p.newer(ctx, r); newer != nil {
 					return false
@@ -41,10 +41,10 @@ func (p *program) follow(ctx context.Context) error {
 
 // newer is the newest run of r's session, where that is not r.
 func (p *program) newer(ctx context.Context, r *run.Run) *run.Run {
-	if newest, err := p.Project.IsNewest(r); err != nil || newest {
+	if newest, err := p.Project.Runs().IsNewest(r); err != nil || newest {
 		return nil
 	}
-	newer, err := p.Project.Latest(ctx)
+	newer, err := p.Project.Runs().Latest(ctx)
 	if err != nil {
 		return nil // it is being made
 	}

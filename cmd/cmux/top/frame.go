@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/dag"
 )
@@ -87,7 +87,7 @@ func (m model) frame() []string {
 // head is two lines about the run.
 func (m model) head() []string {
 	v := m.view
-	t := control.Count(v)
+	t := runs.Count(v)
 	left := m.looks.head.Render(v.Run.Plan.Graph.Session) + " " + m.runStyle(string(v.RunState))
 	if !v.StartedAt.IsZero() {
 		if v.EndedAt.IsZero() {
@@ -96,7 +96,7 @@ func (m model) head() []string {
 			left += "  took " + age(v.EndedAt.Sub(v.StartedAt))
 		}
 	}
-	if need := control.NeedPerson(v); len(need) > 0 {
+	if need := runs.NeedPerson(v); len(need) > 0 {
 		text := fmt.Sprintf("%d need you", len(need))
 		if len(need) == 1 {
 			text = v.Nodes[need[0]].Spec.Name + " needs you"
@@ -113,7 +113,7 @@ func (m model) head() []string {
 	if t.Skipped > 0 {
 		right += fmt.Sprintf(", %d skipped", t.Skipped)
 	}
-	if control.Known(v.Used) != nil {
+	if runs.Known(v.Used) != nil {
 		right += ", " + say.Short(v.Used.Counted()) + " tokens"
 	}
 	return []string{ends(left, right, m.width), m.progress(t)}
@@ -125,7 +125,7 @@ func (m model) runStyle(state string) string {
 }
 
 // progress is how much of the run is done, as a line.
-func (m model) progress(t control.Tally) string {
+func (m model) progress(t runs.Tally) string {
 	all := max(1, len(m.view.Nodes))
 	share := func(n int) int { return n * m.width / all }
 	done := share(t.Done + t.Skipped)
@@ -154,7 +154,7 @@ func (m model) drawRow(r row, width int) string {
 	}
 	if r.node < 0 {
 		text := cursor + "run"
-		if n := len(control.Notices(m.view)); n > 0 {
+		if n := len(runs.Notices(m.view)); n > 0 {
 			text = ends(text, say.Count(n, "notice"), width)
 		}
 		return m.mark(chosen, fit(text, width))
@@ -273,7 +273,7 @@ func (m model) keys() string {
 	}
 	var fits []string
 	if i := m.node(); i >= 0 {
-		fits = control.Inspect(m.view, i).Orders
+		fits = runs.Inspect(m.view, i).Orders
 	}
 	var parts []string
 	show := func(b *key) {
@@ -293,7 +293,7 @@ func (m model) keys() string {
 		switch {
 		case b.name != "" && (m.selected != "" || len(b.run) == 0):
 		case b.keys[0] == "u" && !m.view.ConfigChanged:
-		case b.keys[0] == "n" && len(control.NeedPerson(m.view)) == 0:
+		case b.keys[0] == "n" && len(runs.NeedPerson(m.view)) == 0:
 		case b.keys[0] == "q" && m.stays:
 		default:
 			show(b)

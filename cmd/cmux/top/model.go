@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -301,7 +302,7 @@ func (m model) pick(name string) (model, []effect) {
 
 // next selects the next node that needs a person.
 func (m model) next() (model, []effect) {
-	need := control.NeedPerson(m.view)
+	need := runs.NeedPerson(m.view)
 	if len(need) == 0 {
 		m.said, m.bad = "No node needs you.", false
 		return m, nil

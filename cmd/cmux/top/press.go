@@ -7,7 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 )
 
 // press takes keys. Those that come together, as from who types fast, are one
@@ -206,8 +206,8 @@ func (m model) refused() (model, []effect) {
 
 // refusals are the orders that the selected node, or any, was refused and that
 // the person can confirm.
-func (m model) refusals() []control.Refusal {
-	return slices.DeleteFunc(control.Refusals(m.view), func(r control.Refusal) bool {
+func (m model) refusals() []runs.Refusal {
+	return slices.DeleteFunc(runs.Refusals(m.view), func(r runs.Refusal) bool {
 		return m.selected != "" && r.Node != m.selected || len(r.Words) == 0 || slices.ContainsFunc(m.given, r.At.Equal)
 	})
 }
@@ -243,7 +243,7 @@ func (m model) option(digit string) (model, []effect) {
 	if i < 0 {
 		return m, nil
 	}
-	q := control.Inspect(m.view, i).Question
+	q := runs.Inspect(m.view, i).Question
 	if q == nil || len(q.Parts[0].Options) < int(digit[0]-'0') {
 		m.said = "There is no option " + digit + " here."
 		return m, nil
@@ -253,7 +253,7 @@ func (m model) option(digit string) (model, []effect) {
 
 // answer begins to answer the selected node.
 func (m model) answer(text string) (model, []effect) {
-	in := control.Inspect(m.view, m.node())
+	in := runs.Inspect(m.view, m.node())
 	if q := in.Question; q != nil && q.InPane {
 		m.said = "Only keys pressed in its pane answer this: enter (cmux agents attach " + m.selected + ")."
 		return m, nil
@@ -271,7 +271,7 @@ func (m model) answer(text string) (model, []effect) {
 // parts is how many answers the selected node wants.
 func (m model) parts() int {
 	if i := m.node(); i >= 0 {
-		if q := control.Inspect(m.view, i).Question; q != nil {
+		if q := runs.Inspect(m.view, i).Question; q != nil {
 			return len(q.Parts)
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"time"
 
-	"cmux/agents/control/project"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -224,7 +224,7 @@ func (p *program) fetch(e effect, r *run.Run, looks *styles) tea.Cmd {
 	return func() tea.Msg {
 		var out, errs bytes.Buffer
 		bound := &bounded{w: &out, left: most}
-		if err := p.Project.Diff(p.ctx, control.Diff{Node: e.node, Output: bound, Errors: &errs}); err != nil {
+		if err := p.Project.Runs().Diff(p.ctx, runs.Diff{Node: e.node, Output: bound, Errors: &errs}); err != nil {
 			return result(e.order, errs.String(), err)
 		}
 		pg := diffPage(title, flat(harmless.Text(out.String())), looks)

@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ type Collision struct {
 	At          time.Time `json:"at"`    // of what is known
 }
 
-func collisions(v *run.View) []Collision {
+func Collisions(v *run.View) []Collision {
 	all := make([]Collision, len(v.Collisions))
 	for i, c := range v.Collisions {
 		list := func(files []string) []string { return append([]string{}, files...) }

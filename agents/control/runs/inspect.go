@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func Inspect(v *run.View, i int) *Inspection {
 	in := &Inspection{
 		Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch, Dir: n.Spec.Dir,
 		Label: n.Status.Label, Reason: n.Status.Reason, Way: runview.WayOut(v, i),
-		After: besides(v, g.Deps(i)), Before: besides(v, g.Dependents(i)),
+		After: Besides(v, g.Deps(i)), Before: Besides(v, g.Dependents(i)),
 		Used: n.Used, Budget: n.Spec.Budget, Orders: fitting(v, i),
 	}
 	if in.Role == dag.RoleGate {
@@ -71,7 +71,7 @@ func Inspect(v *run.View, i int) *Inspection {
 		in.Since = v.Since(i)
 	}
 	if runview.Asks(n) && n.Spec.Role != dag.RoleGate && !runview.Left(n) {
-		q := asked(n)
+		q := Asked(n)
 		in.Question = &q
 	}
 	for k := range n.Attempts {
@@ -94,8 +94,8 @@ func Inspect(v *run.View, i int) *Inspection {
 	return in
 }
 
-// asked is what the agent of n asks.
-func asked(n *run.NodeView) question.Question {
+// Asked is what the agent of n asks.
+func Asked(n *run.NodeView) question.Question {
 	q := question.New(n.Status.Reason)
 	if a := n.Attempt(); a != nil && a.Asks != nil && !a.Over() {
 		q = *a.Asks
@@ -104,7 +104,7 @@ func asked(n *run.NodeView) question.Question {
 	return q
 }
 
-func besides(v *run.View, nodes []int) []Beside {
+func Besides(v *run.View, nodes []int) []Beside {
 	all := make([]Beside, len(nodes))
 	for k, j := range nodes {
 		n := &v.Nodes[j]
@@ -125,13 +125,13 @@ func fitting(v *run.View, i int) (names []string) {
 		fits bool
 	}{
 		{"approve", gate && !runview.Succeeded(n)},
-		{"answer", runview.Asks(n) && !gate && !runview.Left(n) && !asked(n).InPane},
+		{"answer", runview.Asks(n) && !gate && !runview.Left(n) && !Asked(n).InPane},
 		{"release", runview.TakenOver(n)},
 		{"retry", !gate && (runview.Left(n) || again == nil)},
 		{"attach", !gate && len(n.Attempts) > 0},
 		{"logs", len(n.Attempts) > 0},
 		{"diff", n.Spec.HasBranch() && len(n.Attempts) > 0},
-		{"answer", !runview.Asks(n) && !gate && live(n) == nil},
+		{"answer", !runview.Asks(n) && !gate && Live(n) == nil},
 		{"override", !gate && !runview.Succeeded(n)},
 		{"stop", !v.State.Settled(i) || n.Fact.Live()},
 	} {
@@ -142,8 +142,8 @@ func fitting(v *run.View, i int) (names []string) {
 	return names
 }
 
-// live refuses what only a running node can be asked.
-func live(n *run.NodeView) error {
+// Live refuses what only a running node can be asked.
+func Live(n *run.NodeView) error {
 	if !n.Fact.Live() {
 		return fmt.Errorf("%s is not running (%s)", n.Spec.Name, n.Status.Label)
 	}

@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"cmux/dag"
 )
 
-// latestView is the run that is meant, as it stands.
-func (p *Project) latestView(ctx context.Context) (*run.View, error) {
+// LatestView is the run that is meant, as it stands.
+func (p *Runs) LatestView(ctx context.Context) (*run.View, error) {
 	r, err := p.Latest(ctx)
 	if err != nil {
 		return nil, err
@@ -23,14 +23,14 @@ func (p *Project) latestView(ctx context.Context) (*run.View, error) {
 
 // Named is the run with an id, or the one that is meant where that is empty. A part of the
 // id that no other run's has, from its beginning or its end, will do.
-func (p *Project) Named(ctx context.Context, id string) (*run.Run, error) {
-	return p.namedFor(ctx, id, "")
+func (p *Runs) Named(ctx context.Context, id string) (*run.Run, error) {
+	return p.NamedFor(ctx, id, "")
 }
 
-// namedFor is Named for what is asked of a node, as meant is Latest.
-func (p *Project) namedFor(ctx context.Context, id, node string) (*run.Run, error) {
+// NamedFor is Named for what is asked of a node, as meant is Latest.
+func (p *Runs) NamedFor(ctx context.Context, id, node string) (*run.Run, error) {
 	if id == "" {
-		return p.meant(ctx, node)
+		return p.Meant(ctx, node)
 	}
 	ids, err := run.List(p.Root)
 	if err != nil {
@@ -54,18 +54,18 @@ func (p *Project) namedFor(ctx context.Context, id, node string) (*run.Run, erro
 	return nil, project.Usage("cmux agents list", "%q may be any of %s", id, say.List(fits, 5))
 }
 
-// node is the run that is meant, as it stands, and the index of the named node.
-func (p *Project) node(ctx context.Context, name string) (*run.View, int, error) {
-	r, err := p.meant(ctx, name)
+// Node is the run that is meant, as it stands, and the index of the named node.
+func (p *Runs) Node(ctx context.Context, name string) (*run.View, int, error) {
+	r, err := p.Meant(ctx, name)
 	if err != nil {
 		return nil, 0, err
 	}
-	return p.nodeOf(ctx, r, name)
+	return p.NodeOf(ctx, r, name)
 }
 
-// nodeOf is a run as it stands, and the index of the named node.
-func (p *Project) nodeOf(ctx context.Context, r *run.Run, name string) (*run.View, int, error) {
-	i, err := index(r, name)
+// NodeOf is a run as it stands, and the index of the named node.
+func (p *Runs) NodeOf(ctx context.Context, r *run.Run, name string) (*run.View, int, error) {
+	i, err := Index(r, name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -73,8 +73,8 @@ func (p *Project) nodeOf(ctx context.Context, r *run.Run, name string) (*run.Vie
 	return v, i, err
 }
 
-// index is the index of the named node in r's graph.
-func index(r *run.Run, name string) (int, error) {
+// Index is the index of the named node in r's graph.
+func Index(r *run.Run, name string) (int, error) {
 	g := r.Plan.Graph
 	if i := g.Index(name); i >= 0 {
 		return i, nil
@@ -87,8 +87,8 @@ func index(r *run.Run, name string) (int, error) {
 	return 0, err
 }
 
-// hadNode is the id of the newest run that has a node of that name; empty: none has.
-func (p *Project) hadNode(name string) string {
+// HadNode is the id of the newest run that has a node of that name; empty: none has.
+func (p *Runs) HadNode(name string) string {
 	ids, _ := run.List(p.Root)
 	for _, id := range slices.Backward(ids) {
 		if r, err := run.Open(p.Root, id); err == nil && r.Plan.Graph.Index(name) >= 0 {
@@ -100,10 +100,10 @@ func (p *Project) hadNode(name string) string {
 
 // hasNode reports whether a run has a node, or the nodes of a matrix, of a name.
 func hasNode(r *run.Run, name string) bool {
-	return r.Plan.Graph.Index(name) >= 0 || hasMatrix(r.Plan.Graph, name)
+	return r.Plan.Graph.Index(name) >= 0 || HasMatrix(r.Plan.Graph, name)
 }
 
-func hasMatrix(g *dag.Graph, name string) bool {
+func HasMatrix(g *dag.Graph, name string) bool {
 	return slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Matrix != nil && n.Matrix.Name == name })
 }
 

@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"cmux/agents/control/runview"
-
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -26,18 +25,18 @@ const (
 	ReviewNothing  ReviewState = "nothing to review" // it changed nothing
 )
 
-// branchStanding is how one node's work stands, and whether a merge takes it.
-type branchStanding struct {
+// BranchStanding is how one node's work stands, and whether a merge takes it.
+type BranchStanding struct {
 	State   ReviewState // empty: the node is not done, or leaves no branch
 	Why     string      // a merge leaves it out; empty: it takes it
 	builtOn []string    // nodes whose work is in its branch
-	heldBy  []string    // of these: a merge does not take them, so it does not take this one
+	HeldBy  []string    // of these: a merge does not take them, so it does not take this one
 	start   string      // the commit that its work began at
-	tip     string      // what its branch holds now; empty: there is none
+	Tip     string      // what its branch holds now; empty: there is none
 }
 
-// standings are how the nodes of v stand, by node.
-func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.View) []branchStanding {
+// Standings are how the nodes of v stand, by node.
+func (p *Runs) Standings(ctx context.Context, repo *worktree.Repo, v *run.View) []BranchStanding {
 	return stand(v, func(i int) (start, tip string) {
 		n := &v.Nodes[i]
 		tip, err := repo.TipNow(ctx, n.Spec.Branch)
@@ -47,7 +46,7 @@ func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.Vie
 				tip = n.Tip // the branch is gone; what the node left may still be merged
 			}
 		}
-		if start = p.startCommit(ctx, v.Run.Plan.Root, n.Attempts, tip); start == "" {
+		if start = p.StartCommit(ctx, v.Run.Plan.Root, n.Attempts, tip); start == "" {
 			start = v.Run.Plan.Base
 		}
 		return start, tip
@@ -56,9 +55,9 @@ func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.Vie
 
 // stand works out how the nodes of v stand. at says of a node with a branch where
 // its work began and what the branch holds now.
-func stand(v *run.View, at func(i int) (start, tip string)) []branchStanding {
+func stand(v *run.View, at func(i int) (start, tip string)) []BranchStanding {
 	g := v.Run.Plan.Graph
-	all := make([]branchStanding, g.Len())
+	all := make([]BranchStanding, g.Len())
 	for _, i := range g.Order() {
 		n, s := &v.Nodes[i], &all[i]
 		if !runview.Succeeded(n) {
@@ -73,17 +72,17 @@ func stand(v *run.View, at func(i int) (start, tip string)) []branchStanding {
 			} else { // what it stands for
 				s.builtOn = append(s.builtOn, all[d].builtOn...)
 			}
-			s.heldBy = append(s.heldBy, all[d].heldBy...)
+			s.HeldBy = append(s.HeldBy, all[d].HeldBy...)
 			if all[d].held(g) {
-				s.heldBy = append(s.heldBy, v.Nodes[d].Spec.Name)
+				s.HeldBy = append(s.HeldBy, v.Nodes[d].Spec.Name)
 			}
 		}
 		slices.Sort(s.builtOn)
-		slices.Sort(s.heldBy)
-		s.builtOn, s.heldBy = slices.Compact(s.builtOn), slices.Compact(s.heldBy)
+		slices.Sort(s.HeldBy)
+		s.builtOn, s.HeldBy = slices.Compact(s.builtOn), slices.Compact(s.HeldBy)
 		if n.Spec.HasBranch() {
-			s.start, s.tip = at(i)
-			s.State = reviewState(v, i, s.start, s.tip)
+			s.start, s.Tip = at(i)
+			s.State = reviewState(v, i, s.start, s.Tip)
 			s.Why = s.why(g, n)
 		}
 	}
@@ -110,7 +109,7 @@ func reviewState(v *run.View, i int, start, tip string) ReviewState {
 }
 
 // held reports whether the node's own work is not to be merged.
-func (s *branchStanding) held(g *dag.Graph) bool {
+func (s *BranchStanding) held(g *dag.Graph) bool {
 	switch s.State {
 	case ReviewDropped, ReviewSentBack:
 		return true
@@ -121,15 +120,15 @@ func (s *branchStanding) held(g *dag.Graph) bool {
 }
 
 // why says why a merge leaves the node out; empty: it takes it.
-func (s *branchStanding) why(g *dag.Graph, n *run.NodeView) string {
+func (s *BranchStanding) why(g *dag.Graph, n *run.NodeView) string {
 	name := n.Spec.Name
 	switch {
-	case !s.held(g) && len(s.heldBy) == 0:
+	case !s.held(g) && len(s.HeldBy) == 0:
 		return ""
 	case !s.held(g):
-		return fmt.Sprintf("it is built on %s, which is left out", s.heldBy[0])
+		return fmt.Sprintf("it is built on %s, which is left out", s.HeldBy[0])
 	case s.State == ReviewMoved:
-		return fmt.Sprintf("it was approved at %.12s and is at %.12s now: cmux agents review %s", n.Review.Commit, s.tip, name)
+		return fmt.Sprintf("it was approved at %.12s and is at %.12s now: cmux agents review %s", n.Review.Commit, s.Tip, name)
 	case s.State == ReviewOpen:
 		return fmt.Sprintf("nobody has approved it: cmux agents review %s", name)
 	}

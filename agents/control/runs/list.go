@@ -1,14 +1,12 @@
-package control
+package runs
 
 import (
 	"context"
 	"slices"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -32,7 +30,7 @@ type PastRun struct {
 
 // Runs is the project's runs, newest first, and what is damaged among them: one
 // damaged folder does not hide the others.
-func (p *Project) Runs(ctx context.Context) (all []PastRun, damaged []error, err error) {
+func (p *Runs) List(ctx context.Context) (all []PastRun, damaged []error, err error) {
 	ids, err := run.List(p.Root)
 	if err != nil {
 		return nil, nil, err
@@ -50,13 +48,13 @@ func (p *Project) Runs(ctx context.Context) (all []PastRun, damaged []error, err
 }
 
 // RunIDs are the ids of the project's runs, newest first.
-func (p *Project) RunIDs() ([]string, error) {
+func (p *Runs) RunIDs() ([]string, error) {
 	ids, err := run.List(p.Root)
 	slices.Reverse(ids)
 	return ids, err
 }
 
-func (p *Project) pastRun(ctx context.Context, id string) (PastRun, error) {
+func (p *Runs) pastRun(ctx context.Context, id string) (PastRun, error) {
 	r, err := run.Open(p.Root, id)
 	if err != nil {
 		return PastRun{}, err
@@ -65,10 +63,10 @@ func (p *Project) pastRun(ctx context.Context, id string) (PastRun, error) {
 	if err != nil {
 		return PastRun{}, err
 	}
-	return pastRunOf(v), nil
+	return PastRunOf(v), nil
 }
 
-func pastRunOf(v *run.View) PastRun {
+func PastRunOf(v *run.View) PastRun {
 	plan := v.Run.Plan
 	one := PastRun{ID: plan.ID, State: v.RunState, Session: plan.Graph.Session, Config: plan.Config, Base: plan.Base,
 		Nodes: len(v.Nodes), StartedAt: project.Moment(v.StartedAt), EndedAt: project.Moment(v.EndedAt), Used: Known(v.Used), Headless: plan.Headless}
@@ -85,7 +83,7 @@ func pastRunOf(v *run.View) PastRun {
 }
 
 // Nodes names the nodes of a run that fit; id is as for Named.
-func (p *Project) Nodes(ctx context.Context, id string, fits func(*dag.Node) bool) ([]string, error) {
+func (p *Runs) Nodes(ctx context.Context, id string, fits func(*dag.Node) bool) ([]string, error) {
 	r, err := p.Named(ctx, id)
 	if err != nil {
 		return nil, err

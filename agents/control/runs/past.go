@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 
 // ViewOf is a run as it stands; id is as for Named. Past says that a newer one
 // has taken its place: nothing goes on with it.
-func (p *Project) ViewOf(ctx context.Context, id string) (v *run.View, past bool, err error) {
+func (p *Runs) ViewOf(ctx context.Context, id string) (v *run.View, past bool, err error) {
 	r, err := p.Named(ctx, id)
 	if err != nil {
 		return nil, false, err
 	}
 	if id != "" {
-		if past, err = p.past(ctx, r); err != nil {
+		if past, err = p.Past(ctx, r); err != nil {
 			return nil, false, err
 		}
 	}
@@ -24,7 +24,7 @@ func (p *Project) ViewOf(ctx context.Context, id string) (v *run.View, past bool
 	return v, past, err
 }
 
-func (p *Project) past(_ context.Context, r *run.Run) (bool, error) {
+func (p *Runs) Past(_ context.Context, r *run.Run) (bool, error) {
 	newest, err := p.IsNewest(r)
 	return !newest, err
 }

@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"regexp"
@@ -22,7 +22,7 @@ var orders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`c
 
 // InSession is a text for people in which the commands that mean a run name the
 // session, where without it another run could be meant.
-func (p *Project) InSession(text, session string) string {
+func (p *Runs) InSession(text, session string) string {
 	if owners, err := run.Owners(p.Root); err != nil || len(owners) < 2 {
 		return text
 	}

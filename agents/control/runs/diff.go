@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -24,8 +24,8 @@ type Diff struct {
 
 // Diff writes what a node has committed, and what stands uncommitted and
 // untracked in its worktree beside it.
-func (p *Project) Diff(ctx context.Context, o Diff) error {
-	v, i, err := p.node(ctx, o.Node)
+func (p *Runs) Diff(ctx context.Context, o Diff) error {
+	v, i, err := p.Node(ctx, o.Node)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ const (
 )
 
 // nodeWork is the work of node i. The context it returns is for git in that run.
-func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (context.Context, *files.Span, error) {
+func (p *Runs) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (context.Context, *files.Span, error) {
 	n, root := &v.Nodes[i], v.Run.Plan.Root
 	if !n.Spec.HasBranch() {
 		return ctx, nil, fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
@@ -60,7 +60,7 @@ func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd)
 		return ctx, nil, fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)
 	}
 	if repo, err := worktree.Open(ctx, root); err == nil {
-		ctx = git.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
+		ctx = git.WithConfig(ctx, p.Settings(ctx, v.Run, repo)...)
 	}
 	w := &files.Span{By: p.Caller, Dir: root}
 	tip, tipErr := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
@@ -73,7 +73,7 @@ func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd)
 			return ctx, nil, fmt.Errorf("%s of the past run %s left no commit", n.Spec.Name, v.Run.Plan.ID)
 		}
 	}
-	if w.Start = p.startCommit(ctx, root, n.Attempts, w.Tip); w.Start == "" {
+	if w.Start = p.StartCommit(ctx, root, n.Attempts, w.Tip); w.Start == "" {
 		return ctx, nil, fmt.Errorf("%s: its start commit is not recorded", n.Spec.Name)
 	}
 	if end == workNow && w.Stands(a.Place.Tree) {
@@ -85,9 +85,9 @@ func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd)
 	return ctx, w, nil
 }
 
-// startCommit is the commit that the node's work began at: the first attempt's,
+// StartCommit is the commit that the node's work began at: the first attempt's,
 // unless the branch was begun anew since.
-func (p *Project) startCommit(ctx context.Context, root string, attempts []run.Attempt, tip string) string {
+func (p *Runs) StartCommit(ctx context.Context, root string, attempts []run.Attempt, tip string) string {
 	for i := range attempts {
 		c := attempts[i].Place.Commit
 		if c == "" {
@@ -105,7 +105,7 @@ func (p *Project) startCommit(ctx context.Context, root string, attempts []run.A
 
 // show runs git diff, without a pager and without
 // programs of the repository's.
-func (p *Project) show(ctx context.Context, o Diff, dir string, env []string, args ...string) error {
+func (p *Runs) show(ctx context.Context, o Diff, dir string, env []string, args ...string) error {
 	options := []string{"diff", "--no-ext-diff", "--no-textconv"}
 	if o.Colour {
 		options = append(options, "--color=always")
@@ -121,7 +121,7 @@ func (p *Project) show(ctx context.Context, o Diff, dir string, env []string, ar
 
 // NodeChanges are the files that a node of a run has changed; committed leaves out
 // what is not. Of a past run they are what the node left.
-func (p *Project) NodeChanges(ctx context.Context, id, node string, committed bool) (*files.Changes, error) {
+func (p *Runs) NodeChanges(ctx context.Context, id, node string, committed bool) (*files.Changes, error) {
 	ctx, w, err := p.namedWork(ctx, id, node, committed)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (p *Project) NodeChanges(ctx context.Context, id, node string, committed bo
 
 // NodeFile is a file of a node's changes; was is its path at the start, where that
 // was another.
-func (p *Project) NodeFile(ctx context.Context, id, node, path, was string, committed bool) (*files.FilePair, error) {
+func (p *Runs) NodeFile(ctx context.Context, id, node, path, was string, committed bool) (*files.FilePair, error) {
 	ctx, w, err := p.namedWork(ctx, id, node, committed)
 	if err != nil {
 		return nil, err
@@ -139,16 +139,16 @@ func (p *Project) NodeFile(ctx context.Context, id, node, path, was string, comm
 	return w.File(ctx, path, was)
 }
 
-func (p *Project) namedWork(ctx context.Context, id, node string, committed bool) (context.Context, *files.Span, error) {
+func (p *Runs) namedWork(ctx context.Context, id, node string, committed bool) (context.Context, *files.Span, error) {
 	r, err := p.Named(ctx, id)
 	if err != nil {
 		return ctx, nil, err
 	}
-	past, err := p.past(ctx, r)
+	past, err := p.Past(ctx, r)
 	if err != nil {
 		return ctx, nil, err
 	}
-	v, i, err := p.nodeOf(ctx, r, node)
+	v, i, err := p.NodeOf(ctx, r, node)
 	if err != nil {
 		return ctx, nil, err
 	}

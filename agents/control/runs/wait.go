@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -7,10 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -28,15 +26,15 @@ type Wait struct {
 
 // Wait waits. Without an error, what was waited for is done; with an
 // ErrUnfinished it ended otherwise.
-func (p *Project) Wait(ctx context.Context, o Wait) error {
-	r, err := p.meant(ctx, o.Node)
+func (p *Runs) Wait(ctx context.Context, o Wait) error {
+	r, err := p.Meant(ctx, o.Node)
 	if err != nil {
 		return err
 	}
 	node := -1
 	needed := r.Plan.Graph.Order()
 	if o.Node != "" {
-		if node, err = index(r, o.Node); err != nil {
+		if node, err = Index(r, o.Node); err != nil {
 			return err
 		}
 		if needed, err = r.Plan.Graph.Upstream(node); err != nil {
@@ -60,7 +58,7 @@ func (p *Project) Wait(ctx context.Context, o Wait) error {
 			orphaned = 0
 		}
 		var more bool
-		if outcome, more = waited(v, node, orphaned > 2); !more {
+		if outcome, more = Waited(v, node, orphaned > 2); !more {
 			return false
 		}
 		wants := wanted(v, needed)
@@ -81,10 +79,10 @@ func (p *Project) Wait(ctx context.Context, o Wait) error {
 	return outcome
 }
 
-// waited judges a view: whether there is more to wait for, and how it came out.
+// Waited judges a view: whether there is more to wait for, and how it came out.
 // node is -1 for the whole run. orphaned says that the run has had no runner for
 // longer than one needs to come back.
-func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
+func Waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 	if node >= 0 {
 		n := &v.Nodes[node]
 		if v.State.Settled(node) {

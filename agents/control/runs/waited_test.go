@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func TestWaited(t *testing.T) {
 		{"a done run whose runner stays", &leaving, -1, false, false, 0},
 		{"a failed run", failed, -1, false, false, 3},
 	} {
-		err, more := waited(c.v, c.node, c.orphaned)
+		err, more := Waited(c.v, c.node, c.orphaned)
 		if more != c.more || !more && code(err) != c.code {
 			t.Errorf("%s: %v, more %v; want exit code %d, more %v", c.what, err, more, c.code, c.more)
 		}

@@ -1,11 +1,10 @@
-package control
+package runs
 
 import (
 	"fmt"
 	"strings"
 
 	"cmux/agents/control/runview"
-
 	"cmux/agents/platform/notice"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -122,7 +121,7 @@ const (
 // mistyped a name waits for a node that nobody has told anything.
 func stray(v *run.View, file string) string {
 	text := fmt.Sprintf("%s/signals/%s belongs to no node and does not count", signals.Folder, say.Line(file))
-	i := strayFor(v.Run.Plan.Graph, file)
+	i := StrayFor(v.Run.Plan.Graph, file)
 	if i < 0 {
 		return text
 	}
@@ -138,9 +137,9 @@ func stray(v *run.View, file string) string {
 	return text + fmt.Sprintf(" (did you mean %s?%s)", n.Spec.Name, order)
 }
 
-// strayFor is the index of the node that a file among the markers was probably
+// StrayFor is the index of the node that a file among the markers was probably
 // meant for, or -1.
-func strayFor(g *dag.Graph, file string) int {
+func StrayFor(g *dag.Graph, file string) int {
 	name, suffixed := strings.CutSuffix(file, signals.Suffix)
 	if !suffixed && g.Index(name) >= 0 {
 		return g.Index(name)

@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"cmux/worktree/common"
 )
 
-// settings are the settings that cmux's own git reads as they were when the run
+// Settings are the settings that cmux's own git reads as they were when the run
 // began, as far as they name programs. Where that is not known they hold.
-func (p *Project) settings(ctx context.Context, r *run.Run, repo *worktree.Repo) []string {
+func (p *Runs) Settings(ctx context.Context, r *run.Run, repo *worktree.Repo) []string {
 	_, changes, err := r.Drift(ctx, repo)
 	if err != nil {
 		p.Tell("warning: " + err.Error())

@@ -1,6 +1,9 @@
-package control
+package runs
 
 import (
+	"flag"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,27 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 )
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// golden compares got with a file below testdata, or rewrites it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update rewrites it)\ngot:\n%s\nwant:\n%s", path, got, want)
+	}
+}
 
 func TestNotices(t *testing.T) {
 	v := runtest.Everything(t)

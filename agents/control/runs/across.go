@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"cmp"
@@ -36,7 +36,7 @@ type liveBranch struct {
 // meant, of all unfinished ones where none is, and of tasks. id is that of
 // the one that is meant. Nodes of other runs are called SESSION:NAME, tasks by
 // their ids.
-func (p *Project) Collisions(ctx context.Context) (id string, all []Collision, err error) {
+func (p *Runs) Collisions(ctx context.Context) (id string, all []Collision, err error) {
 	open, err := p.Several(ctx)
 	if err != nil {
 		return "", nil, err
@@ -67,7 +67,7 @@ func (p *Project) Collisions(ctx context.Context) (id string, all []Collision, e
 		if err := see(r); err != nil {
 			return "", nil, err
 		}
-		id, all = r.Plan.ID, collisions(views[0])
+		id, all = r.Plan.ID, Collisions(views[0])
 		others, err := p.others(r)
 		if err != nil {
 			return "", nil, err
@@ -79,7 +79,7 @@ func (p *Project) Collisions(ctx context.Context) (id string, all []Collision, e
 		}
 	} else {
 		for _, v := range views {
-			for _, c := range collisions(v) {
+			for _, c := range Collisions(v) {
 				c.A, c.B = v.Run.Plan.Session+":"+c.A, v.Run.Plan.Session+":"+c.B
 				all = append(all, c)
 			}
@@ -91,7 +91,7 @@ func (p *Project) Collisions(ctx context.Context) (id string, all []Collision, e
 }
 
 // others are the unfinished runs beside r.
-func (p *Project) others(r *run.Run) (runs []*run.Run, err error) {
+func (p *Runs) others(r *run.Run) (runs []*run.Run, err error) {
 	owners, err := run.Owners(p.Root)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (p *Project) others(r *run.Run) (runs []*run.Run, err error) {
 
 // across are the collisions between the branches of different unfinished runs and
 // tasks.
-func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, error) {
+func (p *Runs) across(ctx context.Context, views []*run.View) ([]Collision, error) {
 	repo, err := worktree.Open(ctx, p.Root)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, e
 
 // liveBranches are the branches that have commits of their own: of nodes that
 // began and did not fail, and of tasks that are not merged.
-func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views []*run.View) (all []liveBranch, err error) {
+func (p *Runs) liveBranches(ctx context.Context, repo *worktree.Repo, views []*run.View) (all []liveBranch, err error) {
 	more := false
 	defer func() {
 		if more {

@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 )
@@ -23,11 +22,11 @@ type candidate struct {
 // Latest is the run that a command means: that of Session; else the one in whose
 // worktree, or attempt, the caller stands; else the only one that has not ended.
 // Of several the caller chooses, and where all have ended it is the newest.
-func (p *Project) Latest(ctx context.Context) (*run.Run, error) { return p.meant(ctx, "") }
+func (p *Runs) Latest(ctx context.Context) (*run.Run, error) { return p.Meant(ctx, "") }
 
-// meant is Latest for an order to a node, whose name decides between runs: no two
+// Meant is Latest for an order to a node, whose name decides between runs: no two
 // unfinished ones have it.
-func (p *Project) meant(ctx context.Context, node string) (*run.Run, error) {
+func (p *Runs) Meant(ctx context.Context, node string) (*run.Run, error) {
 	owners, err := run.Owners(p.Root)
 	switch {
 	case err != nil:
@@ -66,7 +65,7 @@ func unended(all []candidate) []candidate {
 }
 
 // candidates opens the newest runs of the sessions, oldest first.
-func (p *Project) candidates(owners []run.Owner) ([]candidate, error) {
+func (p *Runs) candidates(owners []run.Owner) ([]candidate, error) {
 	all := make([]candidate, 0, len(owners))
 	for _, o := range owners {
 		r, err := run.Open(p.Root, o.ID)
@@ -83,7 +82,7 @@ func (p *Project) candidates(owners []run.Owner) ([]candidate, error) {
 }
 
 // ofSession is the newest run of the session that was asked for.
-func (p *Project) ofSession(owners []run.Owner) (*run.Run, error) {
+func (p *Runs) ofSession(owners []run.Owner) (*run.Run, error) {
 	var sessions []string
 	for _, o := range owners {
 		if o.Session == p.Session {
@@ -100,7 +99,7 @@ func (p *Project) ofSession(owners []run.Owner) (*run.Run, error) {
 
 // standsIn is the run that the caller works for, or in one of whose worktrees
 // they are; nil: in none.
-func (p *Project) standsIn(all []candidate) *candidate {
+func (p *Runs) standsIn(all []candidate) *candidate {
 	attempt, _, _ := strings.Cut(p.Getenv("CMUX_ATTEMPT"), "/")
 	dirs := []string{p.Dir}
 	if real, err := filepath.EvalSymlinks(p.Dir); err == nil && real != p.Dir {
@@ -129,7 +128,7 @@ func (p *Project) standsIn(all []candidate) *candidate {
 }
 
 // choose asks which of several runs is meant, or says how to say so.
-func (p *Project) choose(ctx context.Context, open []candidate) (*run.Run, error) {
+func (p *Runs) choose(ctx context.Context, open []candidate) (*run.Run, error) {
 	choices := make([]project.Choice, len(open))
 	for i, c := range open {
 		v, err := c.run.View(ctx, p.Now())
@@ -159,7 +158,7 @@ func (p *Project) choose(ctx context.Context, open []candidate) (*run.Run, error
 
 // Several are the project's unfinished runs, newest first, where the caller
 // means none of them in particular.
-func (p *Project) Several(ctx context.Context) (runs []*run.Run, err error) {
+func (p *Runs) Several(ctx context.Context) (runs []*run.Run, err error) {
 	owners, err := run.Owners(p.Root)
 	if err != nil || len(owners) < 2 || p.Session != "" {
 		return nil, err
@@ -174,8 +173,8 @@ func (p *Project) Several(ctx context.Context) (runs []*run.Run, err error) {
 	return runs, ctx.Err()
 }
 
-// newest is the newest run of a session; nil: it has none.
-func (p *Project) newest(session string) (*run.Run, error) {
+// Newest is the newest run of a session; nil: it has none.
+func (p *Runs) Newest(session string) (*run.Run, error) {
 	owners, err := run.Owners(p.Root)
 	if err != nil {
 		return nil, err
@@ -190,13 +189,13 @@ func (p *Project) newest(session string) (*run.Run, error) {
 
 // IsNewest reports whether r is the newest run of its session: commands go on
 // with no other.
-func (p *Project) IsNewest(r *run.Run) (bool, error) {
+func (p *Runs) IsNewest(r *run.Run) (bool, error) {
 	own, err := r.Owner()
 	return own != nil, err
 }
 
 // Sessions are the project's sessions that have a run.
-func (p *Project) Sessions() (names []string, err error) {
+func (p *Runs) Sessions() (names []string, err error) {
 	owners, err := run.Owners(p.Root)
 	for _, o := range owners {
 		names = append(names, o.Session)

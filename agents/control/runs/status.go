@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // View is the run that is meant as it stands, from records, markers and locks alone:
 // no runner is needed and none is disturbed.
-func (p *Project) View(ctx context.Context) (*run.View, error) {
+func (p *Runs) View(ctx context.Context) (*run.View, error) {
 	r, err := p.Latest(ctx)
 	if err != nil {
 		return nil, err
@@ -153,14 +153,14 @@ func NewReport(v *run.View) Report {
 		Incidents: make([]IncidentReport, len(v.Incidents)),
 		Nodes:     make([]NodeReport, len(v.Nodes)),
 
-		Collisions: collisions(v), Limits: limitReports(v),
+		Collisions: Collisions(v), Limits: limitReports(v),
 	}
 	for i, rec := range v.Incidents {
 		s.Incidents[i] = IncidentReport{rec.Node, rec.Attempt, rec.How, rec.Detail, rec.At}
 	}
 	for _, file := range v.Strays {
 		one := StrayReport{File: file}
-		if i := strayFor(v.Run.Plan.Graph, file); i >= 0 {
+		if i := StrayFor(v.Run.Plan.Graph, file); i >= 0 {
 			one.Node = v.Nodes[i].Spec.Name
 		}
 		s.Strays = append(s.Strays, one)
@@ -184,7 +184,7 @@ func NewReport(v *run.View) Report {
 			r.Review = &Decided{d.Verdict, d.Commit, d.Comment, d.At}
 		}
 		if runview.Asks(n) && n.Spec.Role != dag.RoleGate && !runview.Left(n) {
-			q := asked(n)
+			q := Asked(n)
 			r.Question = &q
 		}
 		s.Nodes[i] = r

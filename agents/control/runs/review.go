@@ -1,4 +1,4 @@
-package control
+package runs
 
 import (
 	"context"
@@ -65,8 +65,8 @@ type DeliveredFile struct {
 
 // Deliveries are the finished nodes of the run that left work behind, in graph
 // order, with what a person decided about each.
-func (p *Project) Deliveries(ctx context.Context) ([]Delivery, error) {
-	v, err := p.latestView(ctx)
+func (p *Runs) Deliveries(ctx context.Context) ([]Delivery, error) {
+	v, err := p.LatestView(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (p *Project) Deliveries(ctx context.Context) ([]Delivery, error) {
 		return nil, err
 	}
 	all := []Delivery{}
-	standings := p.standings(ctx, repo, v)
+	standings := p.Standings(ctx, repo, v)
 	for _, i := range v.Run.Plan.Graph.Order() {
 		if standings[i].State == "" {
 			continue
@@ -90,23 +90,23 @@ func (p *Project) Deliveries(ctx context.Context) ([]Delivery, error) {
 }
 
 // Delivery is what one node did.
-func (p *Project) Delivery(ctx context.Context, node string) (*Delivery, error) {
-	v, i, err := p.node(ctx, node)
+func (p *Runs) Delivery(ctx context.Context, node string) (*Delivery, error) {
+	v, i, err := p.Node(ctx, node)
 	if err != nil {
 		return nil, err
 	}
-	if err := reviewable(&v.Nodes[i]); err != nil {
+	if err := Reviewable(&v.Nodes[i]); err != nil {
 		return nil, err
 	}
 	repo, err := worktree.Open(ctx, v.Run.Plan.Root)
 	if err != nil {
 		return nil, err
 	}
-	return p.delivery(ctx, repo, v, i, p.standings(ctx, repo, v)[i])
+	return p.delivery(ctx, repo, v, i, p.Standings(ctx, repo, v)[i])
 }
 
-// reviewable refuses a node that left no work to look at.
-func reviewable(n *run.NodeView) error {
+// Reviewable refuses a node that left no work to look at.
+func Reviewable(n *run.NodeView) error {
 	name := n.Spec.Name
 	switch {
 	case !n.Spec.HasBranch():
@@ -120,10 +120,10 @@ func reviewable(n *run.NodeView) error {
 }
 
 // delivery tells what node i did.
-func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s branchStanding) (*Delivery, error) {
+func (p *Runs) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s BranchStanding) (*Delivery, error) {
 	n := &v.Nodes[i]
 	w := &Delivery{Node: n.Spec.Name, Reads: n.Spec.UsesModel(), Label: n.Status.Label.String(), Branch: n.Spec.Branch, State: s.State, Why: s.Why,
-		Start: s.start, Commit: s.tip, Attempts: n.Fact.Attempts,
+		Start: s.start, Commit: s.Tip, Attempts: n.Fact.Attempts,
 		Commits: []DeliveredCommit{}, Checks: []DeliveredCheck{}, Files: []DeliveredFile{}, BuiltOn: s.builtOn}
 	if r := n.Review; r != nil {
 		w.Decision = &Decided{r.Verdict, r.Commit, r.Comment, r.At}
@@ -134,17 +134,17 @@ func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View
 			w.Checks = append(w.Checks, DeliveredCheck{c.Command, c.Exit == 0 && !c.TimedOut, time.Duration(c.Took)})
 		}
 	}
-	if s.start == "" || s.tip == "" || s.start == s.tip {
+	if s.start == "" || s.Tip == "" || s.start == s.Tip {
 		return w, nil
 	}
-	commits, err := repo.Commits(ctx, s.start, s.tip)
+	commits, err := repo.Commits(ctx, s.start, s.Tip)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range commits {
 		w.Commits = append(w.Commits, DeliveredCommit{c.ID, c.Subject})
 	}
-	files, err := repo.FileStats(ctx, s.start, s.tip)
+	files, err := repo.FileStats(ctx, s.start, s.Tip)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View
 
 // DeliveryDiff writes the patch of a work, or of one file of it: what the decision
 // is about, and nothing that is not committed.
-func (p *Project) DeliveryDiff(ctx context.Context, w *Delivery, file string, o Diff) error {
+func (p *Runs) DeliveryDiff(ctx context.Context, w *Delivery, file string, o Diff) error {
 	args := []string{"--end-of-options", w.Start, w.Commit, "--"}
 	if file != "" {
 		args = append(args, ":(top,literal)"+file)
