@@ -2,11 +2,8 @@ package control
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
-	"cmux/agents/control/runs"
-	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
 )
 
@@ -25,28 +22,4 @@ func TestUndo(t *testing.T) {
 	}
 	err = StillRunning(s.run, errors.New("it does not end"))
 	refused(t, err, "interrupted: run "+s.run.Plan.ID+" is running: it does not end", "cmux agents stop, which ends it, or cmux agents attach")
-}
-
-func TestCameOut(t *testing.T) {
-	v := runtest.Everything(t)
-	for _, c := range []struct {
-		state     dag.RunState
-		brokenOff bool
-		text, try string
-	}{
-		{dag.RunDone, true, "", ""},
-		{dag.RunFailed, false, runs.ErrUnfinished.Error(), ""},
-		{dag.RunStopped, false, "the run is stopped", "cmux agents resume"},
-		{dag.RunStopped, true, "web, slow, flaky did not end within 30s of being told to", "cmux agents stop"},
-	} {
-		err := cameOut(v, c.state, c.brokenOff)
-		refused(t, err, c.text, c.try)
-		if c.brokenOff && err != nil && !errors.Is(err, ErrInterrupted) {
-			t.Errorf("%v is no interrupt", err)
-		}
-	}
-	over := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]")
-	if err := cameOut(over, dag.RunStopped, true); !errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "interrupted") {
-		t.Error(err)
-	}
 }

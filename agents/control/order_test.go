@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 const chain = `
@@ -129,12 +130,16 @@ func TestOrderThatIsNotAwaited(t *testing.T) {
 	s.record(started("api"))
 	s.hold()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	v, err := s.Runs().LatestView(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.order(ctx, v, run.Request{Op: run.OpOverride, Node: "api"}); !errors.Is(err, context.Canceled) {
+	w := signals.Watch(t.Context(), s.run.Requests())
+	defer w.Close()
+	go func() {
+		for range w.C {
+			if qs, err := s.run.Pending(); err != nil || len(qs) > 0 {
+				cancel()
+			}
+		}
+	}()
+	if _, err := s.Override(ctx, Decision{Node: "api"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if got := s.pending(); got != "override api" {
@@ -214,14 +219,23 @@ func TestStop(t *testing.T) {
 }
 
 // What the runner of a headless run refuses, whoever carried it is told.
+// asked are the ids of the requests that wait for a runner, in their order.
+func (s *scratch) asked() (ids []string) {
+	s.t.Helper()
+	qs, err := s.run.Pending()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, q := range qs {
+		ids = append(ids, q.ID)
+	}
+	return ids
+}
+
 func TestRefusedHeadless(t *testing.T) {
 	s := worked(t)
 	s.Start = true
-	v, err := s.Runs().LatestView(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken, err := s.order(t.Context(), v, run.Request{Op: run.OpRetry, Node: "a"})
+	taken, err := s.Retry(t.Context(), Retry{Node: "a"})
 	if err != nil || taken.Done || taken.Launch == nil {
 		t.Fatalf("%+v, %v", taken, err)
 	}
@@ -232,7 +246,8 @@ func TestRefusedHeadless(t *testing.T) {
 	if err := taken.Refused(); err != nil {
 		t.Error(err)
 	}
-	s.record(run.Record{Type: run.Requested, Request: taken.id, Node: "a", Detail: "a is held"})
+	ids := s.asked()
+	s.record(run.Record{Type: run.Requested, Request: ids[0], Node: "a", Detail: "a is held"})
 	refused(t, taken.Refused(), "a is held", "")
 }
 
@@ -241,18 +256,15 @@ func TestRefusedHeadless(t *testing.T) {
 func TestOrderBesideAStart(t *testing.T) {
 	s := worked(t)
 	s.Start = true
-	v, err := s.Runs().LatestView(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var orders []Taken
+	var orders []*Retried
 	for range 2 {
-		taken, err := s.order(t.Context(), v, run.Request{Op: run.OpRetry, Node: "a"})
+		taken, err := s.Retry(t.Context(), Retry{Node: "a"})
 		if err != nil || taken.Launch == nil {
 			t.Fatalf("%+v, %v", taken, err)
 		}
 		orders = append(orders, taken)
 	}
+	ids := s.asked()
 	lock, err := s.run.TryLock()
 	if err != nil {
 		t.Fatal(err)
@@ -266,10 +278,10 @@ func TestOrderBesideAStart(t *testing.T) {
 	for i := range orders {
 		go func() { settled <- orders[i].Settled(t.Context()) }()
 	}
-	s.record(run.Record{Type: run.Requested, Request: orders[0].id, Node: "a"})
+	s.record(run.Record{Type: run.Requested, Request: ids[0], Node: "a"})
 	if err := <-settled; err != nil {
 		t.Errorf("carried out: %v", err)
 	}
-	s.record(run.Record{Type: run.Requested, Request: orders[1].id, Node: "a", Detail: "a is held"})
+	s.record(run.Record{Type: run.Requested, Request: ids[1], Node: "a", Detail: "a is held"})
 	refused(t, <-settled, "a is held", "")
 }
