@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"github.com/coder/websocket"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
+	"cmux/agents/control/project"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/seal/sealtest"
 	"cmux/server/live"
@@ -49,7 +49,7 @@ func upWith(t *testing.T, root string, o Options) (place endpoint.Place, end fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Project, o.Log = p, control.RunnerLogger(file)
+	o.Project, o.Log = p, commands.RunnerLogger(file)
 	go func() { ended <- Serve(ctx, o) }()
 	end = func() {
 		cancel()

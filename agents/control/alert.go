@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/records/alert"
 )

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/attempt"
@@ -24,11 +25,11 @@ func TestUnclearAnswer(t *testing.T) {
 	r.Question = &q
 	s.record(r)
 	for _, text := range []string{"ok go", "3"} {
-		_, err := s.Answer(t.Context(), Answer{Node: "api", Text: text})
+		_, err := s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: text})
 		refused(t, err, strconv.Quote(text)+" is neither a yes nor a no: nothing was sent", "cmux agents answer api yes, or cmux agents answer api 'no, and why'")
 	}
 	for _, text := range []string{"yes", "no, and why"} {
-		if got, err := s.Answer(t.Context(), Answer{Node: "api", Text: text}); err != nil || !got.Asked {
+		if got, err := s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: text}); err != nil || !got.Asked {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
@@ -37,7 +38,7 @@ func TestUnclearAnswer(t *testing.T) {
 		{"answered", "answered"},
 		{"waits: a slot", "not read yet: a slot"},
 	} {
-		var a Answered
+		var a commands.Answered
 		a.Outcome, a.Why = attempt.ParseOutcome(c.outcome)
 		if got := a.Word(); got != c.word {
 			t.Errorf("%q is told as %q", c.outcome, got)
@@ -47,15 +48,15 @@ func TestUnclearAnswer(t *testing.T) {
 
 func TestQuestionAndAnswer(t *testing.T) {
 	s := begun(t, chain)
-	_, err := s.Question(t.Context(), "look")
+	_, err := s.Commands().Question(t.Context(), "look")
 	refused(t, err, "look is a gate", "cmux agents approve look")
-	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "x"})
+	_, err = s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: "x"})
 	refused(t, err, "api is not running (ready)", "")
 
 	s.record(started("api"))
-	_, err = s.Question(t.Context(), "api")
+	_, err = s.Commands().Question(t.Context(), "api")
 	refused(t, err, "api asks nothing (running)", "cmux agents answer api TEXT, which tells it something all the same")
-	if got, err := s.Answer(t.Context(), Answer{Node: "api", Text: "mind the gap"}); err != nil || got.Asked {
+	if got, err := s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: "mind the gap"}); err != nil || got.Asked {
 		t.Errorf("%+v, %v", got, err)
 	}
 
@@ -67,34 +68,34 @@ func TestQuestionAndAnswer(t *testing.T) {
 	if v, err := s.Runs().View(t.Context()); err != nil || !reflect.DeepEqual(withoutID(t, runs.NewReport(v).Nodes[0].Question), &q1) {
 		t.Errorf("status tells of %+v, %v", runs.NewReport(v).Nodes[0].Question, err)
 	}
-	q, err := s.Question(t.Context(), "api")
-	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Question: question.New("Which one?", "Red", "Blue"), Age: 4 * time.Second}); err != nil || q.ID == "" || !reflect.DeepEqual(withoutID(t, &q.Question), &want.Question) || q.Node != want.Node || q.Text != want.Text || q.Age != want.Age {
+	q, err := s.Commands().Question(t.Context(), "api")
+	if want := (&commands.Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Question: question.New("Which one?", "Red", "Blue"), Age: 4 * time.Second}); err != nil || q.ID == "" || !reflect.DeepEqual(withoutID(t, &q.Question), &want.Question) || q.Node != want.Node || q.Text != want.Text || q.Age != want.Age {
 		t.Errorf("%+v, %v; want %+v", q, err, want)
 	}
 	none, first := "", q.ID
-	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "2", Question: &none})
+	_, err = s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: "2", Question: &none})
 	refused(t, err, "api asks something else by now: nothing was sent to it, read what it asks first", "")
-	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "3"})
+	_, err = s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: "3"})
 	refused(t, err, "there is no option 3: the question has 2 options", "")
-	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: " "})
+	_, err = s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: " "})
 	refused(t, err, "the answer is empty", "")
-	if got, err := s.Answer(t.Context(), Answer{Node: "api", Text: "2"}); err != nil || !got.Asked {
+	if got, err := s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: "2"}); err != nil || !got.Asked {
 		t.Errorf("%+v, %v", got, err)
 	}
 
 	before := needIDs(t, s)
 	s.clock(time.Second)
 	s.record(r) // the same words once more
-	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "2", Question: &first})
+	_, err = s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: "2", Question: &first})
 	refused(t, err, "api asks something else by now: nothing was sent to it, read what it asks first", "")
 	if after := needIDs(t, s); len(after) != 1 || slices.Equal(before, after) {
 		t.Errorf("the need of another question is the same one: %q, %q", before, after)
 	}
-	q, err = s.Question(t.Context(), "api")
+	q, err = s.Commands().Question(t.Context(), "api")
 	if err != nil || q.ID == first {
 		t.Fatalf("another question has the same id: %+v, %v", q, err)
 	}
-	if got, err := s.Answer(t.Context(), Answer{Node: "api", Text: "2", Question: &q.ID}); err != nil || !got.Asked {
+	if got, err := s.Commands().Answer(t.Context(), commands.Answer{Node: "api", Text: "2", Question: &q.ID}); err != nil || !got.Asked {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got := s.pending(); got != "answer api, answer api, answer api" {

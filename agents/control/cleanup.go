@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/proc"
@@ -64,7 +65,7 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 		return nil, &project.Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
 	}
 	c := &Cleanup{view: v, Open: runview.AtWork(v)}
-	if c.Finally = unrun(v); len(c.Finally) > 0 {
+	if c.Finally = commands.Unrun(v); len(c.Finally) > 0 {
 		c.Try = p.Runs().InSession("cmux agents resume", r.Plan.Graph.Session)
 	}
 	if c.repo, err = worktree.Open(ctx, r.Plan.Root); err != nil {

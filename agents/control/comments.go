@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/task"
@@ -40,12 +41,12 @@ const (
 
 // Commented is what has become of Comments.
 type Commented struct {
-	How  string    `json:"how"`  // told, sent back, task
-	Text string    `json:"text"` // as the agent reads it
-	Node *Judged   `json:"node"` // sent back
-	Sent *Sent     `json:"sent"` // told, by message
-	Task *TaskView `json:"task"` // task
-	Note string    `json:"note,omitempty"`
+	How  string           `json:"how"`  // told, sent back, task
+	Text string           `json:"text"` // as the agent reads it
+	Node *commands.Judged `json:"node"` // sent back
+	Sent *Sent            `json:"sent"` // told, by message
+	Task *TaskView        `json:"task"` // task
+	Note string           `json:"note,omitempty"`
 }
 
 const (
@@ -122,12 +123,12 @@ func (p *Project) CommentNode(ctx context.Context, node string, c Comments) (*Co
 		if !n.Spec.UsesModel() {
 			return nil, fmt.Errorf("%s is not an agent that can read a comment", node)
 		}
-		told, err := p.Answer(ctx, Answer{Node: node, Text: text})
+		told, err := p.Commands().Answer(ctx, commands.Answer{Node: node, Text: text})
 		out.Note = told.Note
 		return out, err
 	}
 	out.How = CommentsSentBack
-	out.Node, err = p.Judge(ctx, Judgement{Node: node, Verdict: run.VerdictSentBack, Comment: text, Downstream: c.Downstream})
+	out.Node, err = p.Commands().Judge(ctx, commands.Judgement{Node: node, Verdict: run.VerdictSentBack, Comment: text, Downstream: c.Downstream})
 	return out, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/configfile"
 	"cmux/agents/control/files"
 	"cmux/agents/control/project"
@@ -51,3 +52,8 @@ func (p *Project) Files() *files.Files { return &files.Files{Project: &p.Project
 
 // Runs opens the runs of the project.
 func (p *Project) Runs() *runs.Runs { return &runs.Runs{Project: &p.Project} }
+
+// Commands opens the commands to the runs of the project.
+func (p *Project) Commands() *commands.Commands {
+	return &commands.Commands{Project: &p.Project, Runs: p.Runs(), Configurations: p.Configurations()}
+}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/runs/run"
@@ -172,7 +173,7 @@ func (p *Project) startServer(o OnDemand) (ended chan error, err error) {
 
 // startHere starts a run in this process, where no monitor could: the caller is a
 // person's server that was started on demand.
-func (p *Project) startHere(ctx context.Context, o Start) (*standing.RunMade, error) {
+func (p *Project) startHere(ctx context.Context, o commands.Start) (*standing.RunMade, error) {
 	if p.Program == nil {
 		return nil, errors.New("no run can be started here")
 	}
@@ -181,18 +182,18 @@ func (p *Project) startHere(ctx context.Context, o Start) (*standing.RunMade, er
 		return nil, fmt.Errorf("the path of this program: %w", err)
 	}
 	o.Socket = p.Getenv("CMUX_TMUX_SOCKET")
-	s, err := p.PlanStart(ctx, o)
+	s, err := p.Commands().PlanStart(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	if s.Unchanged != nil {
 		return &standing.RunMade{Said: fmt.Sprint(s.Unchanged)}, nil
 	}
-	l := Launch{Resumed: s.Unfinished != nil, Repo: s.Repo()}
+	l := commands.Launch{Resumed: s.Unfinished != nil, Repo: s.Repo()}
 	if l.Run, _, err = s.Create(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.Launch(context.WithoutCancel(ctx), l); err != nil {
+	if err := p.Commands().Launch(context.WithoutCancel(ctx), l); err != nil {
 		return nil, fmt.Errorf("run %s was made, but has not started: %w", l.Run.Plan.ID, err)
 	}
 	said := "Run %s has started in session %s."

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
-
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -26,11 +26,11 @@ type GraphText struct {
 
 // GraphCheck is what a configuration of agents would be.
 type GraphCheck struct {
-	Session  string       `json:"session"`
-	Nodes    []Planned    `json:"nodes"` // in graph order; none where there are faults
-	Waves    []Wave       `json:"waves"` // in which order they would start
-	Faults   []GraphFault `json:"faults"`
-	Warnings []GraphFault `json:"warnings"`
+	Session  string             `json:"session"`
+	Nodes    []commands.Planned `json:"nodes"` // in graph order; none where there are faults
+	Waves    []commands.Wave    `json:"waves"` // in which order they would start
+	Faults   []GraphFault       `json:"faults"`
+	Warnings []GraphFault       `json:"warnings"`
 }
 
 // GraphFault is a place of a configuration and what is wrong there.
@@ -58,7 +58,7 @@ func (p *Project) GraphText() (*GraphText, error) {
 // CheckGraph says what a text would be as the configuration of agents.
 func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
 	g, warned, err := p.parseGraph(text)
-	c := &GraphCheck{Nodes: []Planned{}, Waves: []Wave{}, Faults: []GraphFault{}, Warnings: []GraphFault{}}
+	c := &GraphCheck{Nodes: []commands.Planned{}, Waves: []commands.Wave{}, Faults: []GraphFault{}, Warnings: []GraphFault{}}
 	for _, w := range warned {
 		c.Warnings = append(c.Warnings, GraphFault(w))
 	}
@@ -74,9 +74,9 @@ func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
 	}
 	c.Session = g.Session
 	for _, i := range g.Order() {
-		c.Nodes = append(c.Nodes, planned(&g.Nodes[i], ""))
+		c.Nodes = append(c.Nodes, commands.PlannedAs(&g.Nodes[i], ""))
 	}
-	c.Waves = append(c.Waves, waves(g, nil)...)
+	c.Waves = append(c.Waves, commands.Waves(g, nil)...)
 	return c, nil
 }
 

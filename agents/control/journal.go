@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/records/journal"
 )
 

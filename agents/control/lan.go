@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/platform/endpoint"
 )
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -22,7 +23,7 @@ const chain = `
 
 func TestNoRun(t *testing.T) {
 	s := newScratch(t, "")
-	_, err := s.Stop(t.Context())
+	_, err := s.Commands().Stop(t.Context())
 	if !errors.Is(err, run.ErrNone) {
 		t.Error(err)
 	}
@@ -34,7 +35,7 @@ func TestNoRun(t *testing.T) {
 func TestNodeThatIsNotThere(t *testing.T) {
 	s := begun(t, chain)
 	for name, try := range map[string]string{"apy": "api instead of apy", "lo": "look instead of lo", "zzz": ""} {
-		_, err := s.Cancel(t.Context(), name)
+		_, err := s.Commands().Cancel(t.Context(), name)
 		refused(t, err, "run "+s.run.Plan.ID+` has no node "`+name+`": it has api, web, look`, try)
 		if !errors.Is(err, project.ErrUsage) {
 			t.Errorf("%v is no error of usage", err)
@@ -45,21 +46,21 @@ func TestNodeThatIsNotThere(t *testing.T) {
 func TestRetry(t *testing.T) {
 	s := begun(t, chain)
 	s.record(started("api"))
-	_, err := s.Retry(t.Context(), Retry{Node: "api"})
+	_, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "api"})
 	refused(t, err, "api is still running: cmux agents stop api first", "")
 	s.record(ended("api", dag.Failed, dag.ReasonExit), run.Record{Type: run.Blocked, Node: "web", Cause: "api"})
-	_, err = s.Retry(t.Context(), Retry{Node: "web"})
+	_, err = s.Commands().Retry(t.Context(), commands.Retry{Node: "web"})
 	refused(t, err, "web is blocked by api: cmux agents retry api", "")
-	_, err = s.Retry(t.Context(), Retry{Node: "look"}) // by web, which a retry would not help
+	_, err = s.Commands().Retry(t.Context(), commands.Retry{Node: "look"}) // by web, which a retry would not help
 	refused(t, err, "look is blocked by api: cmux agents retry api", "")
 
-	res, err := s.Retry(t.Context(), Retry{Node: "api"})
+	res, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Retried{Taken: Taken{Note: "no runner: this takes effect at cmux agents resume"},
-		Again: []Was{{Node: "api", Label: dag.EndLabel(dag.Failed, dag.ReasonExit, 1)}},
-		Unblocked: []Was{{Node: "web", Label: dag.Label{State: dag.NodeBlocked, By: "api", Reason: dag.ReasonFailed}},
+	want := &commands.Retried{Taken: commands.Taken{Note: "no runner: this takes effect at cmux agents resume"},
+		Again: []commands.Was{{Node: "api", Label: dag.EndLabel(dag.Failed, dag.ReasonExit, 1)}},
+		Unblocked: []commands.Was{{Node: "web", Label: dag.Label{State: dag.NodeBlocked, By: "api", Reason: dag.ReasonFailed}},
 			{Node: "look", Label: dag.Label{State: dag.NodeBlocked, By: "web", Reason: dag.ReasonBlocked}}}}
 	if !reflect.DeepEqual(res, want) {
 		t.Errorf("%+v, want %+v", res, want)
@@ -79,16 +80,16 @@ func TestRetryOfWhatWouldBeBlocked(t *testing.T) {
 	over := ended("api", dag.Failed, dag.ReasonExit)
 	over.Attempt = 2
 	s.record(again, over)
-	_, err := s.Retry(t.Context(), Retry{Node: "web"})
+	_, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "web"})
 	refused(t, err, "web would be blocked by api, which has not succeeded since: cmux agents retry api first", "")
 	if got := s.pending(); got != "" {
 		t.Errorf("left for the runner: %s", got)
 	}
-	if _, err := s.Override(t.Context(), Decision{Node: "api"}); err != nil {
+	if _, err := s.Commands().Override(t.Context(), commands.Decision{Node: "api"}); err != nil {
 		t.Fatal(err)
 	}
 	s.record(run.Record{Type: run.Overridden, Node: "api", How: run.HowOverride})
-	if res, err := s.Retry(t.Context(), Retry{Node: "web"}); err != nil || len(res.Again) != 1 {
+	if res, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "web"}); err != nil || len(res.Again) != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -100,14 +101,14 @@ func TestRetryOfWhatWaits(t *testing.T) {
 	left := asking("api", "it ended without a report")
 	left.How = run.HowLeft
 	s.record(started("api"), left)
-	if _, err := s.Retry(t.Context(), Retry{Node: "api", Fresh: true}); err == nil || !strings.Contains(err.Error(), "cmux agents stop api first") {
+	if _, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "api", Fresh: true}); err == nil || !strings.Contains(err.Error(), "cmux agents stop api first") {
 		t.Error(err)
 	}
-	res, err := s.Retry(t.Context(), Retry{Node: "api"})
+	res, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Again) > 0 || !reflect.DeepEqual(res.GoesOn, []Was{{Node: "api", Label: dag.Label{State: dag.NodeNeedsInput, Detail: "it ended without a report"}}}) {
+	if len(res.Again) > 0 || !reflect.DeepEqual(res.GoesOn, []commands.Was{{Node: "api", Label: dag.Label{State: dag.NodeNeedsInput, Detail: "it ended without a report"}}}) {
 		t.Errorf("%+v", res)
 	}
 }
@@ -116,11 +117,11 @@ func TestOrderToALiveRunner(t *testing.T) {
 	s := begun(t, chain)
 	s.record(started("api"))
 	s.hold("", "api is not running")
-	got, err := s.Override(t.Context(), Decision{Node: "api"})
-	if err != nil || got != (Taken{Done: true}) {
+	got, err := s.Commands().Override(t.Context(), commands.Decision{Node: "api"})
+	if err != nil || got != (commands.Taken{Done: true}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_, err = s.Release(t.Context(), Decision{Node: "api"})
+	_, err = s.Commands().Release(t.Context(), commands.Decision{Node: "api"})
 	refused(t, err, "api is not running", "")
 }
 
@@ -139,7 +140,7 @@ func TestOrderThatIsNotAwaited(t *testing.T) {
 			}
 		}
 	}()
-	if _, err := s.Override(ctx, Decision{Node: "api"}); !errors.Is(err, context.Canceled) {
+	if _, err := s.Commands().Override(ctx, commands.Decision{Node: "api"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if got := s.pending(); got != "override api" {
@@ -149,21 +150,21 @@ func TestOrderThatIsNotAwaited(t *testing.T) {
 
 func TestApprove(t *testing.T) {
 	s := begun(t, chain)
-	_, err := s.Approve(t.Context(), Decision{Node: "api"})
+	_, err := s.Commands().Approve(t.Context(), commands.Decision{Node: "api"})
 	refused(t, err, "api is a review, no gate", "cmux agents override api, which calls it done")
 	s.record(started("api"), ended("api", dag.Done, ""))
-	_, err = s.Approve(t.Context(), Decision{Node: "api"})
+	_, err = s.Commands().Approve(t.Context(), commands.Decision{Node: "api"})
 	refused(t, err, "api is a review, no gate, and done already", "")
-	_, err = s.Override(t.Context(), Decision{Node: "api"})
+	_, err = s.Commands().Override(t.Context(), commands.Decision{Node: "api"})
 	refused(t, err, "api is done already", "")
-	if _, err := s.Approve(t.Context(), Decision{Node: "look"}); err != nil {
+	if _, err := s.Commands().Approve(t.Context(), commands.Decision{Node: "look"}); err != nil {
 		t.Error(err)
 	}
 	if got := s.pending(); got != "approve look" {
 		t.Errorf("left for the runner: %s", got)
 	}
 	s.record(run.Record{Type: run.Overridden, Node: "look", How: run.HowApproved})
-	_, err = s.Approve(t.Context(), Decision{Node: "look"})
+	_, err = s.Commands().Approve(t.Context(), commands.Decision{Node: "look"})
 	refused(t, err, "look is done already", "")
 }
 
@@ -171,14 +172,14 @@ func TestApprove(t *testing.T) {
 // person.
 func TestApproveWithACode(t *testing.T) {
 	s := begun(t, "  - {name: api, task: 'true'}\n  - {name: look, role: gate, approve: code, depends_on: [api]}\n  - {name: end, task: 'true', depends_on: [look]}\n")
-	for _, order := range []func(context.Context, Decision) (Taken, error){s.Approve, s.Override} {
-		_, err := order(t.Context(), Decision{Node: "look"})
+	for _, order := range []func(context.Context, commands.Decision) (commands.Taken, error){s.Commands().Approve, s.Commands().Override} {
+		_, err := order(t.Context(), commands.Decision{Node: "look"})
 		if _, try := project.Explain(err); !strings.HasSuffix(try, " look, in a terminal that no agent can type in: no pane of cmux's tmux server") {
 			t.Errorf("%v; try %q", err, try)
 		}
 		no := errors.New("that is not the code")
-		var seen *Opening
-		_, err = order(t.Context(), Decision{Node: "look", Prove: func(_ context.Context, o *Opening) error { seen = o; return no }})
+		var seen *commands.Opening
+		_, err = order(t.Context(), commands.Decision{Node: "look", Prove: func(_ context.Context, o *commands.Opening) error { seen = o; return no }})
 		if err != no {
 			t.Error(err)
 		}
@@ -189,7 +190,7 @@ func TestApproveWithACode(t *testing.T) {
 	if got := s.pending(); got != "" {
 		t.Errorf("left for the runner: %s", got)
 	}
-	if _, err := s.Approve(t.Context(), Decision{Node: "look", Prove: func(context.Context, *Opening) error { return nil }}); err != nil {
+	if _, err := s.Commands().Approve(t.Context(), commands.Decision{Node: "look", Prove: func(context.Context, *commands.Opening) error { return nil }}); err != nil {
 		t.Error(err)
 	}
 	if qs, err := s.run.Pending(); err != nil || len(qs) != 1 || !qs[0].Coded {
@@ -199,22 +200,22 @@ func TestApproveWithACode(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	s := begun(t, chain)
-	got, err := s.Cancel(t.Context(), "api")
+	got, err := s.Commands().Cancel(t.Context(), "api")
 	if err != nil || got.Done || got.Note == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	s.record(started("api"), ended("api", dag.Done, ""))
-	_, err = s.Cancel(t.Context(), "api")
+	_, err = s.Commands().Cancel(t.Context(), "api")
 	refused(t, err, "api has ended already (done)", "")
 }
 
 func TestStop(t *testing.T) {
 	s := begun(t, chain)
-	got, err := s.Stop(t.Context())
-	if err != nil || !reflect.DeepEqual(got, &RunStopped{Run: s.run.Plan.ID, Try: "cmux agents resume"}) {
+	got, err := s.Commands().Stop(t.Context())
+	if err != nil || !reflect.DeepEqual(got, &commands.RunStopped{Run: s.run.Plan.ID, Try: "cmux agents resume"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_, err = s.Stop(t.Context())
+	_, err = s.Commands().Stop(t.Context())
 	refused(t, err, "run "+s.run.Plan.ID+" is not running (stopped)", "")
 }
 
@@ -235,7 +236,7 @@ func (s *scratch) asked() (ids []string) {
 func TestRefusedHeadless(t *testing.T) {
 	s := worked(t)
 	s.Start = true
-	taken, err := s.Retry(t.Context(), Retry{Node: "a"})
+	taken, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "a"})
 	if err != nil || taken.Done || taken.Launch == nil {
 		t.Fatalf("%+v, %v", taken, err)
 	}
@@ -256,9 +257,9 @@ func TestRefusedHeadless(t *testing.T) {
 func TestOrderBesideAStart(t *testing.T) {
 	s := worked(t)
 	s.Start = true
-	var orders []*Retried
+	var orders []*commands.Retried
 	for range 2 {
-		taken, err := s.Retry(t.Context(), Retry{Node: "a"})
+		taken, err := s.Commands().Retry(t.Context(), commands.Retry{Node: "a"})
 		if err != nil || taken.Launch == nil {
 			t.Fatalf("%+v, %v", taken, err)
 		}
@@ -270,8 +271,8 @@ func TestOrderBesideAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	_, err = s.Carry(t.Context(), Carry{Launch: *orders[0].Launch, Live: io.Discard, Tell: func(string) {}})
-	if !Overtaken(err) {
+	_, err = s.Commands().Carry(t.Context(), commands.Carry{Launch: *orders[0].Launch, Live: io.Discard, Tell: func(string) {}})
+	if !commands.Overtaken(err) {
 		t.Fatalf("beside the other runner: %v", err)
 	}
 	settled := make(chan error, 2)

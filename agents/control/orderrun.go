@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"
 	"cmux/agents/runs/run"
@@ -35,7 +35,7 @@ func (p *Project) carried(from *origin.Attempt, o Order) bool {
 // OrderRun has the monitor start a run, in the organization's environment and not
 // in the caller's. Where no organization runs, a person's server starts it itself. What becomes of the run is told to the caller by message, where
 // that is a standing agent; a person sees it.
-func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, error) {
+func (p *Project) OrderRun(ctx context.Context, o commands.Start) (*standing.RunMade, error) {
 	if o.Headless {
 		return nil, project.Usage("cmux agents start --yes", "--headless is for a run that ends with the command: the monitor starts yours in tmux")
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
@@ -362,12 +363,12 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	file, err := RunnerLog(r)
+	file, err := commands.RunnerLog(r)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	logger := RunnerLogger(file)
+	logger := commands.RunnerLogger(file)
 	repo, err := worktree.Open(ctx, r.Plan.Root)
 	if err != nil {
 		return err

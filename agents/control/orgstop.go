@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/runview"
-
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/run"
@@ -72,7 +71,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 	defer cancel()
 	w := signals.Watch(ctx, org.Run.Dir)
 	defer w.Close()
-	gone := time.NewTicker(vigil)
+	gone := time.NewTicker(commands.Vigil)
 	defer gone.Stop()
 	for absent := 0; ; {
 		if err := org.Look(); err != nil {
@@ -90,7 +89,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 			if absent++; org.Run.RunnerLives() {
 				absent = 0
 			}
-			if absent < vigils {
+			if absent < commands.Vigils {
 				continue
 			}
 			absent = 0
@@ -122,7 +121,7 @@ func awaitMonitor(ctx context.Context, org *standing.Org) error {
 		return err
 	}
 	if err := proc.AwaitExit(ctx, holder.PID); err != nil { // it is waited for all the same
-		t := time.NewTicker(vigil)
+		t := time.NewTicker(commands.Vigil)
 		defer t.Stop()
 		for org.Run.RunnerLives() {
 			select {
@@ -153,7 +152,7 @@ func (p *Project) endRuns(ctx context.Context, s *StoppedOrg, too bool) error {
 		switch {
 		case !runview.UnderWay(v):
 		case too:
-			if err := End(ctx, v, p.Now); err != nil {
+			if err := commands.End(ctx, v, p.Now); err != nil {
 				return err
 			}
 			s.Runs = append(s.Runs, o.Session)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )

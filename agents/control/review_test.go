@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -23,14 +24,14 @@ func TestJudgeOfWhatMoved(t *testing.T) {
 	s.write(filepath.Join(tree, "more"), "m")
 	s.gitIn(tree, "add", "more")
 	s.gitIn(tree, "commit", "-q", "-m", "more")
-	_, err = s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved, Commit: w.Commit})
+	_, err = s.Commands().Judge(t.Context(), commands.Judgement{Node: "a", Verdict: run.VerdictApproved, Commit: w.Commit})
 	now := s.gitIn(s.Root, "rev-parse", "scratch/a")
 	refused(t, err, "scratch/a has moved since you looked at it: "+w.Commit[:12]+" -> "+now[:12], "cmux agents review a")
 	w, err = s.Runs().Delivery(t.Context(), "a")
 	if err != nil || w.Commit != now || len(w.Commits) != 2 || w.Decision != nil {
 		t.Fatalf("%+v, %v", w, err)
 	}
-	if res, err := s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved, Commit: w.Commit}); err != nil || res.Commit != now {
+	if res, err := s.Commands().Judge(t.Context(), commands.Judgement{Node: "a", Verdict: run.VerdictApproved, Commit: w.Commit}); err != nil || res.Commit != now {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	// What was approved is what is merged, though the node had left less.
@@ -49,7 +50,7 @@ func TestJudgeOfWhatIsSentBack(t *testing.T) {
 	if _, err := s.run.Ask(run.Request{Op: run.OpRetry, Node: "b", Text: "more"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Judge(t.Context(), Judgement{Node: "b", Verdict: run.VerdictApproved})
+	_, err := s.Commands().Judge(t.Context(), commands.Judgement{Node: "b", Verdict: run.VerdictApproved})
 	refused(t, err, "b is sent back and waits for a runner", "cmux agents resume")
 	var told []string
 	q := quiet(Merge{})
@@ -61,7 +62,7 @@ func TestJudgeOfWhatIsSentBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.carry(dag.RunDone)
-	if _, err := s.Judge(t.Context(), Judgement{Node: "b", Verdict: run.VerdictApproved}); err != nil {
+	if _, err := s.Commands().Judge(t.Context(), commands.Judgement{Node: "b", Verdict: run.VerdictApproved}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -82,7 +83,7 @@ func TestReviewWithoutABranch(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].State != runs.ReviewOpen || len(all[0].Files) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if _, err := s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved}); err != nil {
+	if _, err := s.Commands().Judge(t.Context(), commands.Judgement{Node: "a", Verdict: run.VerdictApproved}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Merge(t.Context(), quiet(Merge{})); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
@@ -200,7 +201,7 @@ func (p *Project) Compare(ctx context.Context, a, b string) (*Compared, error) {
 		if j := gb.Index(n.Name); j >= 0 {
 			var err error
 			n.B = figure(views[1], j, p.Now())
-			if n.Changed, err = changedKeys(&ga.Nodes[i], &gb.Nodes[j], "line", "file"); err != nil {
+			if n.Changed, err = commands.ChangedKeys(&ga.Nodes[i], &gb.Nodes[j], "line", "file"); err != nil {
 				return nil, fmt.Errorf("%s: %w", n.Name, err)
 			}
 		}

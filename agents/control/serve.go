@@ -13,10 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/runs/origin"

@@ -3,6 +3,7 @@ package control
 import (
 	"testing"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -21,7 +22,7 @@ func TestStopOfAKilledRunner(t *testing.T) {
 	defer w.Close()
 	stopped := make(chan error, 1)
 	go func() {
-		_, err := s.Stop(t.Context())
+		_, err := s.Commands().Stop(t.Context())
 		stopped <- err
 	}()
 	for s.pending() != "stop" {
@@ -72,24 +73,24 @@ func TestResumeAfterAnOrderToStop(t *testing.T) {
 		}
 	}
 	leave()
-	v, err := s.Resumable(t.Context())
+	v, err := s.Commands().Resumable(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Resume(v); err != nil {
+	if err := s.Commands().Resume(v); err != nil {
 		t.Fatal(err)
 	}
 	wait("stop web")
 
 	leave()
 	s.Start = true
-	if taken, err := s.Override(t.Context(), Decision{Node: "api"}); err != nil || taken.Launch == nil {
+	if taken, err := s.Commands().Override(t.Context(), commands.Decision{Node: "api"}); err != nil || taken.Launch == nil {
 		t.Fatalf("%+v, %v", taken, err)
 	}
 	wait("stop web, override api")
 
 	leave()
-	plan, err := s.PlanStart(t.Context(), Start{Headless: true, Binary: "/bin/true"})
+	plan, err := s.Commands().PlanStart(t.Context(), commands.Start{Headless: true, Binary: "/bin/true"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
@@ -110,7 +111,7 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 		if err != nil {
 			return err
 		}
-		_, err = of.Release(ctx, Decision{Node: s.Name})
+		_, err = of.Commands().Release(ctx, commands.Decision{Node: s.Name})
 		return err
 	}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
@@ -188,28 +189,28 @@ func TestShared(t *testing.T) {
 	s.gitIn(s.Root, "config", "core.pager", "evil")
 	var notes []string
 	s.Note = func(line string) { notes = append(notes, line) }
-	got, err := s.Shared(t.Context(), "")
+	got, err := s.Commands().Shared(t.Context(), "")
 	if err != nil || len(got.Changes) != 1 || got.Run != s.run.Plan.ID {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if _, err := s.PlanCleanup(t.Context()); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "core.pager") {
 		t.Errorf("%v, notes %q", err, notes)
 	}
-	done, err := s.RestoreShared(t.Context(), got)
+	done, err := s.Commands().RestoreShared(t.Context(), got)
 	if err != nil || len(done.Changes) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if got, err = s.Shared(t.Context(), ""); err != nil || len(got.Changes) != 0 {
+	if got, err = s.Commands().Shared(t.Context(), ""); err != nil || len(got.Changes) != 0 {
 		t.Errorf("put back: %+v, %v", got, err)
 	}
-	if got, err = s.Shared(t.Context(), done.Kept); err != nil || len(got.Changes) != 1 {
+	if got, err = s.Commands().Shared(t.Context(), done.Kept); err != nil || len(got.Changes) != 1 {
 		t.Errorf("beside what was kept: %+v, %v", got, err)
 	}
 	s.gitIn(s.Root, "config", "core.pager", "mine")
-	if err := s.AcceptShared(t.Context()); err != nil {
+	if err := s.Commands().AcceptShared(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = s.Shared(t.Context(), ""); err != nil || len(got.Changes) != 0 {
+	if got, err = s.Commands().Shared(t.Context(), ""); err != nil || len(got.Changes) != 0 {
 		t.Errorf("accepted: %+v, %v", got, err)
 	}
 }
@@ -217,16 +218,16 @@ func TestShared(t *testing.T) {
 func TestResume(t *testing.T) {
 	s := begun(t, chain)
 	s.record(started("api"), ended("api", dag.Done, ""))
-	if _, err := s.Resumable(t.Context()); err != nil {
+	if _, err := s.Commands().Resumable(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for _, n := range []string{"web", "look"} {
 		s.record(started(n), ended(n, dag.Done, ""))
 	}
 	s.record(run.Record{Type: run.RunEnded, How: string(dag.RunDone)})
-	_, err := s.Resumable(t.Context())
+	_, err := s.Commands().Resumable(t.Context())
 	refused(t, err, "run "+s.run.Plan.ID+" has ended (done): there is nothing to resume", "cmux agents retry NAME, or cmux agents start")
-	if _, err := s.Updatable(t.Context()); err != nil {
+	if _, err := s.Commands().Updatable(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -234,13 +235,13 @@ func TestResume(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	s := begun(t, chain)
 	s.record(started("api"), ended("api", dag.Done, ""))
-	plan := func() (*Update, error) {
+	plan := func() (*commands.Update, error) {
 		t.Helper()
-		v, err := s.Updatable(t.Context())
+		v, err := s.Commands().Updatable(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.PlanUpdate(t.Context(), v)
+		return s.Commands().PlanUpdate(t.Context(), v)
 	}
 	if u, err := plan(); err != nil || len(u.Changes) != 0 {
 		t.Errorf("unchanged: %+v, %v", u, err)
@@ -254,12 +255,12 @@ agents:
   - {name: new, task: "true"}
 `)
 	u, err := plan()
-	want := []Change{{"(run)", "max_parallel", "at once"}, {"api", "task", "stays done"}, {"web", "task", "at its next attempt"},
-		{"new", "new", "starts when it is ready"}, {"look", "removed", "is left out; its branch and worktree stay"}}
+	want := []commands.Change{{Name: "(run)", What: "max_parallel", Then: "at once"}, {Name: "api", What: "task", Then: "stays done"}, {Name: "web", What: "task", Then: "at its next attempt"},
+		{Name: "new", What: "new", Then: "starts when it is ready"}, {Name: "look", What: "removed", Then: "is left out; its branch and worktree stay"}}
 	if err != nil || !reflect.DeepEqual(u.Changes, want) {
 		t.Fatalf("%+v, %v; want %+v", u.Changes, err, want)
 	}
-	if taken, err := s.Update(t.Context(), u); err != nil || taken.Done {
+	if taken, err := s.Commands().Update(t.Context(), u); err != nil || taken.Done {
 		t.Fatal(taken, err)
 	}
 	if got := s.pending(); got != "update" {
@@ -285,17 +286,17 @@ agents:
   - {name: go, role: gate, depends_on: [c]}
   - {name: d, task: "true", depends_on: [go]}
 `)
-	plan := func(o Start) *Starting {
+	plan := func(o commands.Start) *commands.Starting {
 		t.Helper()
 		o.Headless, o.Binary = true, "/bin/true"
-		got, err := s.PlanStart(t.Context(), o)
+		got, err := s.Commands().PlanStart(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	got := plan(Start{Dry: true})
-	if want := []Wave{{Start: []string{"a", "b"}}, {Start: []string{"c"}}, {Approve: []string{"go"}}, {Start: []string{"d"}}}; !reflect.DeepEqual(got.Waves(), want) {
+	got := plan(commands.Start{Dry: true})
+	if want := []commands.Wave{{Start: []string{"a", "b"}}, {Start: []string{"c"}}, {Approve: []string{"go"}}, {Start: []string{"d"}}}; !reflect.DeepEqual(got.Waves(), want) {
 		t.Errorf("%v, want %v", got.Waves(), want)
 	}
 	if lines := got.Remarks; len(lines) > 0 {
@@ -305,18 +306,18 @@ agents:
 		t.Fatal(err)
 	}
 	// What is not finished is gone on with, which a dry start does not.
-	if again := plan(Start{}); again.Unfinished == nil {
+	if again := plan(commands.Start{}); again.Unfinished == nil {
 		t.Error("another run would be started")
 	}
-	_, err := s.PlanStart(t.Context(), Start{Headless: true, Dry: true})
+	_, err := s.Commands().PlanStart(t.Context(), commands.Start{Headless: true, Dry: true})
 	if _, try := project.Explain(err); try != "cmux agents status, or --new with --dry-run" {
 		t.Errorf("%v, try %q", err, try)
 	}
 	// What lies there by hand counts, and is said.
 	s.write(filepath.Join(s.Root, ".cmux", "signals", "a.done"), "")
 	s.write(filepath.Join(s.Root, ".cmux", "signals", "b.done"), "1\n")
-	got = plan(Start{Dry: true, New: true})
-	if want := []Wave{{Blocked: []string{"c", "go", "d"}}}; !reflect.DeepEqual(got.Waves(), want) {
+	got = plan(commands.Start{Dry: true, New: true})
+	if want := []commands.Wave{{Blocked: []string{"c", "go", "d"}}}; !reflect.DeepEqual(got.Waves(), want) {
 		t.Errorf("%v, want %v", got.Waves(), want)
 	}
 	if want := "note: a starts as done (override): .cmux/signals/a.done was put there by hand"; len(got.Remarks) != 2 || got.Remarks[0] != want {
@@ -329,10 +330,10 @@ func TestStartWithoutAConfiguration(t *testing.T) {
 	if err := os.Rename(s.Configurations().Config(""), filepath.Join(s.Root, "flow.yml")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.PlanStart(t.Context(), Start{Headless: true})
+	_, err := s.Commands().PlanStart(t.Context(), commands.Start{Headless: true})
 	refused(t, err, "there is no "+s.Configurations().Config(""), "cmux agents init")
 	s.write(s.Configurations().Config(""), "")
-	_, err = s.PlanStart(t.Context(), Start{Headless: true, Config: "flwo.yml"})
+	_, err = s.Commands().PlanStart(t.Context(), commands.Start{Headless: true, Config: "flwo.yml"})
 	refused(t, err, "there is no "+filepath.Join(s.Root, "flwo.yml")+` (did you mean "flow.yml"?)`, "the same with --config flow.yml")
 }
 
@@ -341,32 +342,32 @@ func TestLinked(t *testing.T) {
 	s := newScratch(t, "session: scratch\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
 	tree := filepath.Join(filepath.Dir(s.Root), "tree")
 	s.gitIn(s.Root, "worktree", "add", "-q", "-b", "feature", tree)
-	planned := func(dir string, o Start) *Starting {
+	planned := func(dir string, o commands.Start) *commands.Starting {
 		t.Helper()
 		p, err := Open(t.Context(), project.Caller{Dir: dir, Env: s.Env, Now: s.Now, Kinds: s.Kinds})
 		if err != nil || p.Root != s.Root {
 			t.Fatal(p, err)
 		}
 		o.Headless = true
-		got, err := p.PlanStart(t.Context(), o)
+		got, err := p.Commands().PlanStart(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	if got := planned(tree, Start{}); got.Linked != tree || got.Branch != "feature" || got.Config != s.Configurations().Config("") {
+	if got := planned(tree, commands.Start{}); got.Linked != tree || got.Branch != "feature" || got.Config != s.Configurations().Config("") {
 		t.Errorf("the main worktree's configuration: %+v", got)
 	}
 	s.gitIn(tree, "commit", "-q", "--allow-empty", "-m", "more")
 	s.write(filepath.Join(tree, ".cmux-agents.yml"), "session: other\nagents:\n  - {name: b, agent: command, task: 'true'}\n")
 	head := s.gitIn(tree, "rev-parse", "HEAD")
-	if got := planned(tree, Start{}); got.Commit != head || got.Session != "other" || got.Config != ".cmux-agents.yml" {
+	if got := planned(tree, commands.Start{}); got.Commit != head || got.Session != "other" || got.Config != ".cmux-agents.yml" {
 		t.Errorf("%+v", got)
 	}
-	if got := planned(tree, Start{Base: "HEAD~1"}); got.Commit != s.gitIn(tree, "rev-parse", "HEAD~1") {
+	if got := planned(tree, commands.Start{Base: "HEAD~1"}); got.Commit != s.gitIn(tree, "rev-parse", "HEAD~1") {
 		t.Errorf("%+v", got)
 	}
-	if got := planned(s.Root, Start{}); got.Linked != "" || got.Commit == head || got.Session != "scratch" {
+	if got := planned(s.Root, commands.Start{}); got.Linked != "" || got.Commit == head || got.Session != "scratch" {
 		t.Errorf("in the main worktree: %+v", got)
 	}
 }

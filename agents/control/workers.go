@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -210,30 +211,30 @@ func (p *Project) ReleaseWorker(ctx context.Context, name string) error {
 
 // AnswerWorker answers the question of an agent, or tells it something; a.Node is its
 // name.
-func (p *Project) AnswerWorker(ctx context.Context, a Answer) (Answered, error) {
+func (p *Project) AnswerWorker(ctx context.Context, a commands.Answer) (commands.Answered, error) {
 	if strings.TrimSpace(a.Text) == "" {
-		return Answered{}, project.Usage("", "the answer is empty")
+		return commands.Answered{}, project.Usage("", "the answer is empty")
 	}
 	_, agent, err := p.StandingAgent(a.Node)
 	if err != nil {
-		return Answered{}, err
+		return commands.Answered{}, err
 	}
 	if a.Question != nil && *a.Question != agent.Asked {
-		return Answered{}, run.AsksElse(a.Node)
+		return commands.Answered{}, run.AsksElse(a.Node)
 	}
 	if agent.Question != nil {
-		if err := offered(*agent.Question, a.Text, "cmux workers answer "+a.Node); err != nil {
-			return Answered{}, err
+		if err := commands.Offered(*agent.Question, a.Text, "cmux workers answer "+a.Node); err != nil {
+			return commands.Answered{}, err
 		}
 	}
 	reply, err := p.askLife(ctx, a.Node, attempt.Message{Op: attempt.OpAnswer, Text: a.Text, ToOpen: a.Question != nil && *a.Question != ""})
 	if err != nil {
-		return Answered{}, err
+		return commands.Answered{}, err
 	}
 	if agent.Asked == "" {
 		p.noteBlocked(agent.Name)
 	}
-	return Answered{Taken{Done: true, Outcome: reply.Fate, Why: reply.Text}, agent.Asked != ""}, nil
+	return commands.Answered{Taken: commands.Taken{Done: true, Outcome: reply.Fate, Why: reply.Text}, Asked: agent.Asked != ""}, nil
 }
 
 // noteBlocked says how the blocked tasks of an agent go on: whoever tells the agent

@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
+	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 )
 
 type answerOptions struct {
 	*IO
 	Project projectFunc
-	control.Answer
+	commands.Answer
 	launch  launchFunc
 	NoStart bool
 	Ask     bool // show the question first, and ask for the text
@@ -53,7 +52,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 		return err
 	}
 	if o.Ask {
-		q, err := p.Question(ctx, o.Node)
+		q, err := p.Commands().Question(ctx, o.Node)
 		if err != nil {
 			return err
 		}
@@ -62,7 +61,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 		}
 	}
 	p.Start = !o.NoStart
-	res, err := p.Answer(ctx, o.Answer)
+	res, err := p.Commands().Answer(ctx, o.Answer)
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 }
 
 // put shows a person what an agent asks and returns what they answer.
-func (o *answerOptions) put(ctx context.Context, q *control.Question) (string, error) {
+func (o *answerOptions) put(ctx context.Context, q *commands.Question) (string, error) {
 	if _, err := fmt.Fprintf(o.Out, "%s asks, since %s:\n\n%s\n\n", q.Node, say.Span(q.Age), say.Lines(q.Text)); err != nil {
 		return "", err
 	}

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"syscall"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 )
 
 type attachOptions struct {

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 )
 

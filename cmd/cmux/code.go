@@ -10,15 +10,14 @@ import (
 	"math/big"
 	"strings"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
-
-	"cmux/agents/control"
 	"cmux/agents/runs/origin"
 )
 
 // typeCode shows a code in the terminal of the person who opens a gate, there
 // and nowhere else, and has it typed there. Without an error, it was.
-func typeCode(ctx context.Context, g *control.Opening) error {
+func typeCode(ctx context.Context, g *commands.Opening) error {
 	tty, err := origin.Terminal()
 	switch {
 	case errors.Is(err, origin.ErrNoTerminal), errors.Is(err, origin.ErrPrograms):

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
 )
 
 type decideOptions struct {
@@ -18,12 +18,12 @@ type decideOptions struct {
 	launch  launchFunc
 	NoStart bool
 
-	decide func(*control.Project, context.Context, control.Decision) (control.Taken, error)
+	decide func(*commands.Commands, context.Context, commands.Decision) (commands.Taken, error)
 	said   string // the result, as printed
 }
 
 func newApproveCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
-	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Approve, said: "approved"}, runF)
+	cmd := newDecideCmd(d, &decideOptions{decide: (*commands.Commands).Approve, said: "approved"}, runF)
 	cmd.Use, cmd.Short = "approve NAME", "Approve a gate"
 	cmd.Long = "Approve a gate: the nodes that depend on it may start. `touch\n.cmux/signals/NAME.done` does the same, unless the gate has `approve: code`. Only this\ncommand opens such a gate, in your own terminal: it shows a code there and asks you\nto type it."
 	cmd.Example = "  cmux agents approve release"
@@ -32,7 +32,7 @@ func newApproveCmd(d *Deps, runF func(context.Context, *decideOptions) error) *c
 }
 
 func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
-	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Override, said: "done by override"}, runF)
+	cmd := newDecideCmd(d, &decideOptions{decide: (*commands.Commands).Override, said: "done by override"}, runF)
 	cmd.Use, cmd.Short = "override NAME", "Make a node done, whatever its own result is"
 	cmd.Long = "Make a node done, whatever its own result is. Its dependents may start, from its\nbranch as it is now. An agent that is still running keeps running. `touch\n.cmux/signals/NAME.done` does the same. A gate with `approve: code` asks for a code,\nas approve does, and no marker opens it."
 	cmd.Example = "  cmux agents override api"
@@ -40,7 +40,7 @@ func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *
 }
 
 func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
-	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Release, said: "released"}, runF)
+	cmd := newDecideCmd(d, &decideOptions{decide: (*commands.Commands).Release, said: "released"}, runF)
 	cmd.Use, cmd.Short = "release NAME", "Give an agent back that you took over, or end a limit early"
 	cmd.Long = "Give back an agent that you took over by typing to it. cmux then checks and reminds\nit again. If NAME is limited, its account is tried now and not when the limit ends, in\nall your runs. One node of each run goes first."
 	cmd.Example = "  cmux agents release api"
@@ -70,15 +70,15 @@ func noStart(cmd *cobra.Command, to *bool) {
 // goOn runs a headless run to its end if one of the orders needs a runner, and
 // returns why that runner refused an order. If another runner was started
 // first, goOn waits until that runner has carried out the orders.
-func (f launchFunc) goOn(ctx context.Context, orders ...control.Taken) error {
+func (f launchFunc) goOn(ctx context.Context, orders ...commands.Taken) error {
 	if len(orders) == 0 || orders[len(orders)-1].Launch == nil {
 		return nil
 	}
 	err := f(ctx, *orders[len(orders)-1].Launch, true)
-	if errors.Is(err, control.ErrInterrupted) {
+	if errors.Is(err, commands.ErrInterrupted) {
 		return err
 	}
-	if control.Overtaken(err) { // the run has got a runner meanwhile, such as that of its start
+	if commands.Overtaken(err) { // the run has got a runner meanwhile, such as that of its start
 		err = nil
 		for i := range orders {
 			if orders[i].Launch != nil {
@@ -102,7 +102,7 @@ func runDecide(ctx context.Context, o *decideOptions) error {
 		return err
 	}
 	p.Start = !o.NoStart
-	t, err := o.decide(p, ctx, control.Decision{Node: o.Node, Prove: typeCode})
+	t, err := o.decide(p.Commands(), ctx, commands.Decision{Node: o.Node, Prove: typeCode})
 	if err != nil {
 		return err
 	}
@@ -113,14 +113,14 @@ func runDecide(ctx context.Context, o *decideOptions) error {
 }
 
 // note says why an order has not been carried out yet.
-func (s *IO) note(t control.Taken) {
+func (s *IO) note(t commands.Taken) {
 	if t.Note != "" {
 		fmt.Fprintln(s.Err, t.Note)
 	}
 }
 
 // tellTaken says what an order came to, or that it waits.
-func (s *IO) tellTaken(node, said string, t control.Taken) error {
+func (s *IO) tellTaken(node, said string, t commands.Taken) error {
 	s.note(t)
 	if !t.Done {
 		said = "waits to be " + said

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds/agent"
@@ -35,7 +35,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 			if !o.Spare {
 				o.Node = args[0]
 			}
-			o.Orphaned = func(ctx context.Context) error { return control.Revive(ctx, o.RunDir) }
+			o.Orphaned = func(ctx context.Context) error { return commands.Revive(ctx, o.RunDir) }
 			if code := wrapper.Main(cmd.Context(), o); code != 0 {
 				return silent{exitStatus(code)}
 			}
@@ -66,15 +66,15 @@ func newRunCmd(d *Deps) *cobra.Command {
 				return err
 			}
 			d.Env = os.Environ() // what this process shows is for the person who started the run
-			logFile, err := control.RunnerLog(r)
+			logFile, err := commands.RunnerLog(r)
 			if err != nil {
 				return err
 			}
 			defer logFile.Close()
-			logger := control.RunnerLogger(logFile)
+			logger := commands.RunnerLogger(logFile)
 			hide := d.accompany(cmd.Context(), r, logger)
 			o := runner.Options{How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger, Stay: true}
-			state, err := control.Carried(cmd.Context(), r, o)
+			state, err := commands.Carried(cmd.Context(), r, o)
 			hide()
 			if err != nil {
 				logger.Error("the runner failed", "err", err)

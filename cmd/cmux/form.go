@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/huh"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/dag"
 )
 
@@ -54,7 +55,7 @@ func (o *initOptions) askForm(ctx context.Context, p *control.Project, path stri
 func (o *initOptions) form(ctx context.Context, groups ...*huh.Group) error {
 	err := huh.NewForm(groups...).WithInput(o.In).WithOutput(raw(o.Err)).RunWithContext(ctx)
 	if errors.Is(err, huh.ErrUserAborted) {
-		return control.ErrInterrupted
+		return commands.ErrInterrupted
 	}
 	return err
 }

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/project"
 	"cmux/dag"
 )
 

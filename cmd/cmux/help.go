@@ -38,7 +38,7 @@ func addHelp(root *cobra.Command, s *IO) {
 	root.SetHelpCommand(newHelpCmd(s, nil))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for c := range commands(root) {
+	for c := range below(root) {
 		switch {
 		case !isHelp(c):
 		case c.Name() == "completion":

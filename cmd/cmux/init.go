@@ -11,12 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/charmbracelet/huh"
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/say"
 	"cmux/dag"

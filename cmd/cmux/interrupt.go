@@ -6,27 +6,27 @@ import (
 	"os/exec"
 	"syscall"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
 )
 
 // interruption returns the error to print for a command that a signal ended:
 // "interrupted", and any other error that the command found. It drops the place
 // where the command noticed the signal.
 func interruption(ctx context.Context, err error) error {
-	if err == nil || errors.Is(err, control.ErrInterrupted) || !signalled(ctx) {
+	if err == nil || errors.Is(err, commands.ErrInterrupted) || !signalled(ctx) {
 		return err
 	}
 	found, met := without(err)
 	if !met {
 		return err
 	}
-	return errors.Join(append([]error{control.ErrInterrupted}, found...)...)
+	return errors.Join(append([]error{commands.ErrInterrupted}, found...)...)
 }
 
 // byInterrupt reports whether err is no more than that a signal asked the
 // command to end, and nobody has said yet what that left.
 func byInterrupt(ctx context.Context, err error) bool {
-	if err == nil || errors.Is(err, control.ErrInterrupted) || !signalled(ctx) {
+	if err == nil || errors.Is(err, commands.ErrInterrupted) || !signalled(ctx) {
 		return false
 	}
 	found, met := without(err)
@@ -35,7 +35,7 @@ func byInterrupt(ctx context.Context, err error) bool {
 
 // signalled reports whether a signal asked the command of this context to end.
 func signalled(ctx context.Context) bool {
-	return ctx.Err() != nil && errors.Is(context.Cause(ctx), control.ErrInterrupted)
+	return ctx.Err() != nil && errors.Is(context.Cause(ctx), commands.ErrInterrupted)
 }
 
 // without takes from err what follows from an interrupt, and reports whether

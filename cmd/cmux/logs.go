@@ -4,11 +4,10 @@ import (
 	"context"
 	"io"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/records/event"
 )
 

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds"
@@ -57,7 +58,7 @@ type exit struct {
 // docs/commands.md repeats it for scripts.
 var exits = []exit{
 	{130, "interrupted", func(err error) bool {
-		return errors.Is(err, control.ErrInterrupted) || errors.Is(err, context.Canceled)
+		return errors.Is(err, commands.ErrInterrupted) || errors.Is(err, context.Canceled)
 	}},
 	{2, "wrong usage or an error in the configuration", func(err error) bool {
 		var faults dag.Faults
@@ -130,7 +131,7 @@ func untilSignal(ctx context.Context) context.Context {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, syscall.SIGQUIT)
 		signal.Stop(ch)
-		cancel(control.ErrInterrupted)
+		cancel(commands.ErrInterrupted)
 		<-again
 		os.Exit(128 + int(syscall.SIGQUIT))
 	}()

@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds"
@@ -244,7 +244,7 @@ func TestExitCodes(t *testing.T) {
 		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
 		{"a node not done", silent{runs.ErrUnfinished}, 3},
 		{"interrupted", context.Canceled, 130},
-		{"interrupted and wrong usage", errors.Join(project.Usage("", "x"), control.ErrInterrupted), 130},
+		{"interrupted and wrong usage", errors.Join(project.Usage("", "x"), commands.ErrInterrupted), 130},
 		{"a command's own code", silent{exitStatus(75)}, 75},
 	} {
 		if got := exitCode(c.err); got != c.want {
@@ -256,7 +256,7 @@ func TestExitCodes(t *testing.T) {
 // What a signal ended is told as that alone, besides what was found before.
 func TestInterruption(t *testing.T) {
 	gone, cancel := context.WithCancelCause(t.Context())
-	cancel(control.ErrInterrupted)
+	cancel(commands.ErrInterrupted)
 	killed := exec.Command("sh", "-c", "kill -INT $$").Run()
 	late := fmt.Errorf("the runner is not there (see log): %w", context.Canceled)
 	found := errors.New("worktree api is broken")
@@ -272,7 +272,7 @@ func TestInterruption(t *testing.T) {
 		{"a program that ^C reached as well", gone, fmt.Errorf("git config: %w", killed), "cmux: interrupted\n"},
 		{"what was found before", gone, errors.Join(found, context.Canceled), "cmux: interrupted\ncmux: worktree api is broken\n"},
 		{"something else", gone, found, "cmux: worktree api is broken\n"},
-		{"said already", gone, control.ErrNothing, "cmux: interrupted: nothing was started\n"},
+		{"said already", gone, commands.ErrNothing, "cmux: interrupted: nothing was started\n"},
 		{"no signal", t.Context(), fmt.Errorf("git config: %w", killed), "cmux: git config: signal: interrupt\n"},
 		{"nothing", gone, nil, ""},
 	} {

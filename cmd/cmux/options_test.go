@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/runs"
 )
 
@@ -40,13 +41,13 @@ func flags[O, W any](t *testing.T, newCmd func(*Deps, func(context.Context, *O) 
 }
 
 func TestOrderOptions(t *testing.T) {
-	flags(t, newRetryCmd, func(o *retryOptions) control.Retry { return o.Retry }, map[string]control.Retry{
+	flags(t, newRetryCmd, func(o *retryOptions) commands.Retry { return o.Retry }, map[string]commands.Retry{
 		"api":                      {Node: "api"},
 		"--fresh api --downstream": {Node: "api", Downstream: true, Fresh: true},
 	})
 	flags(t, newAnswerCmd, func(o *answerOptions) answerOptions { return answerOptions{Answer: o.Answer, Ask: o.Ask} }, map[string]answerOptions{
-		"api":         {Answer: control.Answer{Node: "api"}, Ask: true},
-		"api the 2nd": {Answer: control.Answer{Node: "api", Text: "the 2nd"}},
+		"api":         {Answer: commands.Answer{Node: "api"}, Ask: true},
+		"api the 2nd": {Answer: commands.Answer{Node: "api", Text: "the 2nd"}},
 	})
 	flags(t, newStopCmd, func(o *stopOptions) string { return o.Node }, map[string]string{"": "", "api": "api"})
 	for _, c := range []func(*Deps, func(context.Context, *decideOptions) error) *cobra.Command{newApproveCmd, newOverrideCmd, newReleaseCmd} {
@@ -122,9 +123,9 @@ func TestStartOptions(t *testing.T) {
 	}, map[string]startOptions{
 		"":                     {},
 		"-y --detach":          {Yes: true, Detach: true},
-		"--dry-run --headless": {Start: control.Start{Dry: true, Headless: true}},
-		"--config f --base b":  {Start: control.Start{Config: "f", Base: "b"}},
-		"--new --fresh":        {Start: control.Start{New: true, Fresh: true}},
+		"--dry-run --headless": {Start: commands.Start{Dry: true, Headless: true}},
+		"--config f --base b":  {Start: commands.Start{Config: "f", Base: "b"}},
+		"--new --fresh":        {Start: commands.Start{New: true, Fresh: true}},
 	})
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"cmux/agents/control/runview"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
+	"cmux/agents/control/runview"
 )
 
 type resumeOptions struct {
@@ -73,25 +73,25 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 			return err
 		}
 	}
-	v, err := p.Resumable(ctx)
+	v, err := p.Commands().Resumable(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.Resume(v); err != nil {
+	if err := p.Commands().Resume(v); err != nil {
 		return err
 	}
-	return o.launch(ctx, control.Launch{Run: v.Run, Resumed: true}, o.Detach)
+	return o.launch(ctx, commands.Launch{Run: v.Run, Resumed: true}, o.Detach)
 }
 
 // update shows what the configuration on disk would change in a run, asks, and
 // applies the change. took is false if the caller still has to resume the run:
 // nothing has changed, the run is not over, and it has no runner.
 func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bool, err error) {
-	v, err := p.Updatable(ctx)
+	v, err := p.Commands().Updatable(ctx)
 	if err != nil {
 		return false, err
 	}
-	u, err := p.PlanUpdate(ctx, v)
+	u, err := p.Commands().PlanUpdate(ctx, v)
 	if err != nil {
 		return false, err
 	}
@@ -114,7 +114,7 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 		return false, err
 	}
 	p.Start = !o.NoStart
-	t, err := p.Update(ctx, u)
+	t, err := p.Commands().Update(ctx, u)
 	if err != nil {
 		return false, err
 	}

@@ -6,17 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
+	"cmux/agents/control/project"
 )
 
 type retryOptions struct {
 	*IO
 	Project projectFunc
-	control.Retry
+	commands.Retry
 	launch  launchFunc
 	NoStart bool
 	Failed  bool // all that have failed
@@ -70,12 +69,12 @@ func runRetry(ctx context.Context, o *retryOptions) error {
 		return err
 	}
 	p.Start = !o.NoStart
-	retry := p.RetryNamed
+	retry := p.Commands().RetryNamed
 	if o.Failed {
-		retry = p.RetryFailed
+		retry = p.Commands().RetryFailed
 	}
 	all, err := retry(ctx, o.Retry)
-	var orders []control.Taken
+	var orders []commands.Taken
 	for _, res := range all {
 		orders = append(orders, res.Taken)
 		if terr := o.tell(res); terr != nil {
@@ -89,7 +88,7 @@ func runRetry(ctx context.Context, o *retryOptions) error {
 }
 
 // tell says what a retry came to.
-func (o *retryOptions) tell(res *control.Retried) error {
+func (o *retryOptions) tell(res *commands.Retried) error {
 	o.note(res.Taken)
 	var b strings.Builder
 	for _, n := range res.GoesOn {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
@@ -94,7 +95,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		return err
 	}
 	if verdict != "" {
-		return o.judge(ctx, p, control.Judgement{Node: o.Name, Verdict: verdict, Comment: comment, Downstream: o.Downstream})
+		return o.judge(ctx, p, commands.Judgement{Node: o.Name, Verdict: verdict, Comment: comment, Downstream: o.Downstream})
 	}
 	if o.Name != "" {
 		w, err := p.Runs().Delivery(ctx, o.Name)
@@ -136,7 +137,7 @@ func (o *reviewOptions) walk(ctx context.Context, p *control.Project, all []runs
 	p = withoutNotes(p) // the terminal is the walk's
 	said, err := reviewing.Show(ctx, reviewing.Options{
 		Project: p, Deliveries: all, In: o.In, Out: raw(o.Out), Color: o.color(),
-		Judge: func(ctx context.Context, j control.Judgement) (string, error) {
+		Judge: func(ctx context.Context, j commands.Judgement) (string, error) {
 			var b bytes.Buffer
 			inner := *o
 			inner.IO = &IO{Out: &b, Err: &b, Env: o.Env}
@@ -164,8 +165,8 @@ func (o *reviewOptions) verdict() (v run.Verdict, comment string) {
 }
 
 // judge gives a decision and prints its result.
-func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j control.Judgement) error {
-	res, err := p.Judge(ctx, j)
+func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j commands.Judgement) error {
+	res, err := p.Commands().Judge(ctx, j)
 	if err != nil {
 		return err
 	}

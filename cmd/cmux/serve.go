@@ -10,11 +10,11 @@ import (
 	"runtime"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
+	"cmux/agents/control/project"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -62,7 +62,7 @@ func newServeCmd(d *Deps) *cobra.Command {
 				return err
 			}
 			dashboard, _ := web.Files() // nil where it was built without
-			return server.Serve(ctx, server.Options{Project: p, Port: port, Idle: idle, Dashboard: dashboard, Log: control.RunnerLogger(d.Err)})
+			return server.Serve(ctx, server.Options{Project: p, Port: port, Idle: idle, Dashboard: dashboard, Log: commands.RunnerLogger(d.Err)})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "run", "", "folder of the organization")

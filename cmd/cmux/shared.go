@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
+	"cmux/agents/control/project"
 )
 
 type sharedOptions struct {
@@ -52,13 +52,13 @@ func runShared(ctx context.Context, o *sharedOptions) error {
 		return err
 	}
 	if o.Accept {
-		if err := p.AcceptShared(ctx); err != nil {
+		if err := p.Commands().AcceptShared(ctx); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintln(o.Out, "Taken as it is.")
 		return err
 	}
-	s, err := p.Shared(ctx, o.From)
+	s, err := p.Commands().Shared(ctx, o.From)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func runShared(ctx context.Context, o *sharedOptions) error {
 	return o.show(s)
 }
 
-func (o *sharedOptions) show(s *control.Shared) error {
+func (o *sharedOptions) show(s *commands.Shared) error {
 	type line struct {
 		What string `json:"what"`
 		Old  string `json:"old"`
@@ -93,12 +93,12 @@ func (o *sharedOptions) show(s *control.Shared) error {
 	return err
 }
 
-func (o *sharedOptions) restore(ctx context.Context, p *control.Project, s *control.Shared) error {
+func (o *sharedOptions) restore(ctx context.Context, p *control.Project, s *commands.Shared) error {
 	if len(s.Changes) == 0 {
 		_, err := fmt.Fprintln(o.Out, "There is nothing to restore.")
 		return err
 	}
-	done, err := p.RestoreShared(ctx, s)
+	done, err := p.Commands().RestoreShared(ctx, s)
 	if done == nil {
 		return err
 	}

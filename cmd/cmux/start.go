@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/configfile"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
@@ -25,7 +26,7 @@ type startOptions struct {
 	*IO
 	Project projectFunc
 	launch  launchFunc
-	control.Start
+	commands.Start
 	Yes, Detach bool
 }
 
@@ -94,7 +95,7 @@ func runStart(ctx context.Context, o *startOptions) error {
 	l, err := o.prepare(ctx)
 	switch {
 	case byInterrupt(ctx, err):
-		return control.ErrNothing
+		return commands.ErrNothing
 	case err != nil || l.Run == nil:
 		return err
 	}
@@ -123,7 +124,7 @@ func (o *startOptions) order(ctx context.Context, p *control.Project, err error)
 // prepare makes the run that start is to start, or takes up the unfinished one.
 // There is none after a dry run. Once the run is there a signal no longer ends
 // it with an error: what then becomes of it is for launch to say.
-func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error) {
+func (o *startOptions) prepare(ctx context.Context) (l commands.Launch, err error) {
 	p, err := o.Project(ctx)
 	if err != nil {
 		return l, err
@@ -132,7 +133,7 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 		return l, fmt.Errorf("the path of this program: %w", err)
 	}
 	o.Socket = o.Getenv("CMUX_TMUX_SOCKET")
-	s, err := p.PlanStart(ctx, o.Start)
+	s, err := p.Commands().PlanStart(ctx, o.Start)
 	if err != nil {
 		return l, err
 	}
@@ -172,15 +173,15 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 }
 
 // launchFunc gives a run its runner.
-type launchFunc func(ctx context.Context, l control.Launch, detach bool) error
+type launchFunc func(ctx context.Context, l commands.Launch, detach bool) error
 
 // launch gives a run its runner, and shows it until the person leaves or, headless,
 // to its end.
-func (d *Deps) launch(ctx context.Context, l control.Launch, detach bool) error {
+func (d *Deps) launch(ctx context.Context, l commands.Launch, detach bool) error {
 	r := l.Run
 	p := &control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}
 	undo := func() error {
-		return p.Undo(ctx, l, func(line string) { fmt.Fprintln(d.Err, line) })
+		return p.Commands().Undo(ctx, l, func(line string) { fmt.Fprintln(d.Err, line) })
 	}
 	if r.Plan.Headless {
 		err := d.headless(ctx, p, l)
@@ -189,7 +190,7 @@ func (d *Deps) launch(ctx context.Context, l control.Launch, detach bool) error 
 		}
 		return err
 	}
-	err := p.Launch(ctx, l)
+	err := p.Commands().Launch(ctx, l)
 	if ctx.Err() != nil {
 		return undo()
 	}
@@ -202,14 +203,14 @@ func (d *Deps) launch(ctx context.Context, l control.Launch, detach bool) error 
 	}
 	err = d.show(ctx, p, control.Session(r))
 	if byInterrupt(ctx, err) {
-		err = control.StillRunning(r, nil)
+		err = commands.StillRunning(r, nil)
 	}
 	return err
 }
 
 // headless carries a run in this process to its end. A reader of its output
 // who goes away ends it as a signal does: nobody sees the agents any more.
-func (d *Deps) headless(ctx context.Context, p *control.Project, l control.Launch) error {
+func (d *Deps) headless(ctx context.Context, p *control.Project, l commands.Launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer catchPipe()()
@@ -217,7 +218,7 @@ func (d *Deps) headless(ctx context.Context, p *control.Project, l control.Launc
 	fmt.Fprintf(d.Err, "Run %s, headless.\n", l.Run.Plan.ID)
 	live := newPrefixed(stdout, l.Run.Plan.Graph)
 	told := narrate(stderr)
-	v, err := p.Carry(ctx, control.Carry{Launch: l, Live: live, Tell: told.tell})
+	v, err := p.Commands().Carry(ctx, commands.Carry{Launch: l, Live: live, Tell: told.tell})
 	live.flush()
 	told.close()
 	if v == nil {
@@ -266,9 +267,9 @@ var launchColumns = []column{
 }
 
 // launchTable says what a start would start. It is pure.
-func launchTable(s *control.Starting, width int, color bool) string {
+func launchTable(s *commands.Starting, width int, color bool) string {
 	columns := launchColumns
-	dirs := slices.ContainsFunc(s.Nodes, func(n control.Planned) bool { return n.Dir != "" })
+	dirs := slices.ContainsFunc(s.Nodes, func(n commands.Planned) bool { return n.Dir != "" })
 	if dirs {
 		columns = append(slices.Clip(columns), column{head: "DIR", give: 4, least: 8})
 	}
@@ -329,7 +330,7 @@ func launchTable(s *control.Starting, width int, color bool) string {
 }
 
 // schedule says in which order the nodes would start.
-func schedule(s *control.Starting) string {
+func schedule(s *commands.Starting) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Order of the nodes if each succeeds and takes equally long (at most %d at a time):\n", s.Parallel)
 	for i, wave := range s.Waves() {

@@ -39,7 +39,7 @@ func runStop(ctx context.Context, o *stopOptions) error {
 		return err
 	}
 	if o.Node == "" {
-		res, err := p.Stop(ctx)
+		res, err := p.Commands().Stop(ctx)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func runStop(ctx context.Context, o *stopOptions) error {
 		_, err = fmt.Fprint(o.Out, said)
 		return err
 	}
-	c, err := p.Cancel(ctx, o.Node)
+	c, err := p.Commands().Cancel(ctx, o.Node)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // their own notions and no way out.
 func ownUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(wrongOption)
-	for c := range commands(cmd) {
+	for c := range below(cmd) {
 		if c.HasSubCommands() && c.Run == nil && c.RunE == nil {
 			c.Args = func(c *cobra.Command, args []string) error {
 				if len(args) == 0 {
@@ -42,8 +42,8 @@ func ownUsage(cmd *cobra.Command) {
 	}
 }
 
-// commands are cmd and all below it.
-func commands(cmd *cobra.Command) func(yield func(*cobra.Command) bool) {
+// below are cmd and all commands below it.
+func below(cmd *cobra.Command) func(yield func(*cobra.Command) bool) {
 	return func(yield func(*cobra.Command) bool) { walk(cmd, yield) }
 }
 
@@ -106,7 +106,7 @@ func meant(cmd *cobra.Command, word string) []*cobra.Command {
 // all others.
 func named(cmd *cobra.Command) (here, elsewhere map[string][]*cobra.Command) {
 	here, elsewhere = make(map[string][]*cobra.Command), make(map[string][]*cobra.Command)
-	for c := range commands(cmd.Root()) {
+	for c := range below(cmd.Root()) {
 		if c.Hidden || !c.HasParent() {
 			continue
 		}

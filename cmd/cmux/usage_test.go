@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 )
 
@@ -93,7 +92,7 @@ func TestRootFor(t *testing.T) {
 	}
 	for line, most := range map[string]int{"hook Stop": 2, "agents exec a": 3} {
 		n := 0
-		for range commands(rootFor(&Deps{}, strings.Fields(line))) {
+		for range below(rootFor(&Deps{}, strings.Fields(line))) {
 			n++
 		}
 		if n > most {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 )
 
 func newWorkersCmd(d *Deps) *cobra.Command {
@@ -209,7 +210,7 @@ func runWorkerAnswer(ctx context.Context, o *workerAnswerOptions) error {
 	if err != nil {
 		return err
 	}
-	res, err := p.AnswerWorker(ctx, control.Answer{Node: o.Name, Text: o.Text})
+	res, err := p.AnswerWorker(ctx, commands.Answer{Node: o.Name, Text: o.Text})
 	if err != nil {
 		return err
 	}

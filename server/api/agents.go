@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/server/store"
@@ -143,8 +144,8 @@ func (r *routes) agents() {
 	post(r, group, one+"/answer", "Answer the question of an agent", func(ctx context.Context, i *struct {
 		AgentIn
 		Body answer
-	}) (control.Answered, error) {
-		return p.AnswerWorker(ctx, control.Answer{Node: i.Name, Text: i.Body.Text, Question: i.Body.Question})
+	}) (commands.Answered, error) {
+		return p.AnswerWorker(ctx, commands.Answer{Node: i.Name, Text: i.Body.Text, Question: i.Body.Question})
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
@@ -15,8 +16,8 @@ import (
 
 // runUpdate is the effect of an edited configuration on a run.
 type runUpdate struct {
-	Changes []control.Change `json:"changes"`
-	Sum     string           `json:"sum" doc:"Checksum of the configuration, required to apply the update"`
+	Changes []commands.Change `json:"changes"`
+	Sum     string            `json:"sum" doc:"Of the configuration that says so; an order to update names it"`
 }
 
 // patch is a difference as git writes it.
@@ -61,22 +62,22 @@ func (r *routes) nodes() {
 			Fresh bool   `json:"fresh,omitempty" doc:"Save what is there and begin at the base"`
 		}
 	}) (*standing.RunMade, error) {
-		return p.OrderRun(ctx, control.Start{Base: i.Body.Base, New: i.Body.New, Fresh: i.Body.Fresh})
+		return p.OrderRun(ctx, commands.Start{Base: i.Body.Base, New: i.Body.New, Fresh: i.Body.Fresh})
 	})
 	post(r, group, path+"/plan", "Preview a start without starting anything", func(ctx context.Context, i *struct {
 		Body struct {
 			Base string `json:"base,omitempty"`
 			New  bool   `json:"new,omitempty"`
 		}
-	}) (*control.Starting, error) {
-		return p.PlanStart(ctx, control.Start{Base: i.Body.Base, New: i.Body.New, Dry: true})
+	}) (*commands.Starting, error) {
+		return p.Commands().PlanStart(ctx, commands.Start{Base: i.Body.Base, New: i.Body.New, Dry: true})
 	})
 	post(r, group, one+"/resume", "Resume a run that was stopped or lost its runner", func(ctx context.Context, i *RunIn) (runs.Report, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return runs.Report{}, err
 		}
-		v, err := p.GoOn(ctx)
+		v, err := p.Commands().GoOn(ctx)
 		if err != nil {
 			return runs.Report{}, err
 		}
@@ -87,27 +88,27 @@ func (r *routes) nodes() {
 		if err != nil {
 			return runUpdate{}, err
 		}
-		v, err := p.Updatable(ctx)
+		v, err := p.Commands().Updatable(ctx)
 		if err != nil {
 			return runUpdate{}, err
 		}
-		u, err := p.PlanUpdate(ctx, v)
+		u, err := p.Commands().PlanUpdate(ctx, v)
 		if err != nil {
 			return runUpdate{}, err
 		}
-		return runUpdate{append([]control.Change{}, u.Changes...), u.Sum()}, nil
+		return runUpdate{append([]commands.Change{}, u.Changes...), u.Sum()}, nil
 	})
 	post(r, group, one+"/update", "Apply the edited configuration to a run", func(ctx context.Context, i *struct {
 		RunIn
 		Body struct {
 			Sum string `json:"sum" doc:"Checksum of the configuration whose changes were shown"`
 		}
-	}) (control.Taken, error) {
+	}) (commands.Taken, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
-			return control.Taken{}, err
+			return commands.Taken{}, err
 		}
-		return p.UpdateSeen(ctx, i.Body.Sum)
+		return p.Commands().UpdateSeen(ctx, i.Body.Sum)
 	})
 	get(r, group, one+"/changelog", "Summarize in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
 		said, err := p.Changelog(ctx, control.Changelog{Run: i.ID})
@@ -225,13 +226,13 @@ func (r *routes) reviews() {
 			Comment    string `json:"comment,omitempty" doc:"Sent back: the requested changes"`
 			Downstream bool   `json:"downstream,omitempty" doc:"Sent back: dependents run again too"`
 		}
-	}) (*control.Judged, error) {
+	}) (*commands.Judged, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return nil, err
 		}
 		b := &i.Body
-		return p.Judge(ctx, control.Judgement{Node: i.Node, Verdict: run.Verdict(b.Verdict), Commit: b.Commit, Comment: b.Comment, Downstream: b.Downstream})
+		return p.Commands().Judge(ctx, commands.Judgement{Node: i.Node, Verdict: run.Verdict(b.Verdict), Commit: b.Commit, Comment: b.Comment, Downstream: b.Downstream})
 	})
 	post(r, group, one+"/merge", "Start a merge of a run's branches, in order, with checks after each", func(ctx context.Context, i *struct {
 		RunIn

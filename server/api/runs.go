@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/runs"
 )
 
@@ -52,34 +53,34 @@ func (r *routes) runs() {
 		err = p.Log(ctx, control.Log{Run: found.Plan.ID, Node: i.Node, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
 		return text{b.String()}, err
 	})
-	post(r, group, one+"/stop", "Stop a run: its agents are ended, and it can be resumed", func(ctx context.Context, i *RunIn) (*control.RunStopped, error) {
+	post(r, group, one+"/stop", "Stop a run: its agents are ended, and it can be resumed", func(ctx context.Context, i *RunIn) (*commands.RunStopped, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return nil, err
 		}
-		return p.Stop(ctx)
+		return p.Commands().Stop(ctx)
 	})
-	order(r, one+"/nodes/{node}/approve", "Open a gate", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
-		return p.Approve(ctx, control.Decision{Node: node})
+	order(r, one+"/nodes/{node}/approve", "Open a gate", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
+		return p.Commands().Approve(ctx, commands.Decision{Node: node})
 	})
-	order(r, one+"/nodes/{node}/override", "Override a node: it counts as done, whatever its own result", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
-		return p.Override(ctx, control.Decision{Node: node})
+	order(r, one+"/nodes/{node}/override", "Call a node done, whatever it says itself", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
+		return p.Commands().Override(ctx, commands.Decision{Node: node})
 	})
-	order(r, one+"/nodes/{node}/release", "Release a node's agent from a takeover", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
-		return p.Release(ctx, control.Decision{Node: node})
+	order(r, one+"/nodes/{node}/release", "Give a node's agent back that was taken over", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
+		return p.Commands().Release(ctx, commands.Decision{Node: node})
 	})
-	order(r, one+"/nodes/{node}/stop", "Cancel a node", func(ctx context.Context, p *control.Project, node string) (control.Cancelled, error) {
-		return p.Cancel(ctx, node)
+	order(r, one+"/nodes/{node}/stop", "Cancel a node", func(ctx context.Context, p *control.Project, node string) (commands.Cancelled, error) {
+		return p.Commands().Cancel(ctx, node)
 	})
 	post(r, group, one+"/nodes/{node}/answer", "Answer the question of a node's agent, or send it a text", func(ctx context.Context, i *struct {
 		NodeIn
 		Body answer
-	}) (control.Answered, error) {
+	}) (commands.Answered, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
-			return control.Answered{}, err
+			return commands.Answered{}, err
 		}
-		return p.Answer(ctx, control.Answer{Node: i.Node, Text: i.Body.Text, Question: i.Body.Question})
+		return p.Commands().Answer(ctx, commands.Answer{Node: i.Node, Text: i.Body.Text, Question: i.Body.Question})
 	})
 	post(r, group, one+"/nodes/{node}/retry", "Retry a node, and the nodes that it blocked", func(ctx context.Context, i *struct {
 		NodeIn
@@ -87,12 +88,12 @@ func (r *routes) runs() {
 			Downstream bool `json:"downstream,omitempty" doc:"Also dependents that succeeded"`
 			Fresh      bool `json:"fresh,omitempty" doc:"Save its work and start from the base"`
 		}
-	}) (*control.Retried, error) {
+	}) (*commands.Retried, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return nil, err
 		}
-		return p.Retry(ctx, control.Retry{Node: i.Node, Downstream: i.Body.Downstream, Fresh: i.Body.Fresh})
+		return p.Commands().Retry(ctx, commands.Retry{Node: i.Node, Downstream: i.Body.Downstream, Fresh: i.Body.Fresh})
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/bubbles/textarea"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
@@ -30,7 +30,7 @@ type effect struct {
 	kind      kind
 	of        runs.Delivery
 	file      string
-	judgement control.Judgement
+	judgement commands.Judgement
 }
 
 // patch is the diff of one file.
@@ -42,7 +42,7 @@ type patch struct {
 
 // judged is the result of a decision.
 type judged struct {
-	judgement control.Judgement
+	judgement commands.Judgement
 	said      string
 	err       error
 }
@@ -145,7 +145,7 @@ func (m model) press(key tea.KeyMsg) (model, effect) {
 			return m, effect{}
 		}
 		m.busy, m.note = true, "…"
-		return m, effect{kind: judge, judgement: control.Judgement{Node: m.now().Node, Verdict: v, Commit: m.now().Commit}}
+		return m, effect{kind: judge, judgement: commands.Judgement{Node: m.now().Node, Verdict: v, Commit: m.now().Commit}}
 	}
 	switch key.String() {
 	case "q", "esc", "ctrl+c":
@@ -197,7 +197,7 @@ func (m model) write(key tea.KeyMsg) (model, effect) {
 			return m, effect{}
 		}
 		m.comment, m.busy, m.note = nil, true, "…"
-		return m, effect{kind: judge, judgement: control.Judgement{Node: m.now().Node, Verdict: run.VerdictSentBack, Comment: text}}
+		return m, effect{kind: judge, judgement: commands.Judgement{Node: m.now().Node, Verdict: run.VerdictSentBack, Comment: text}}
 	}
 	c, _ := m.comment.Update(key)
 	m.comment = &c

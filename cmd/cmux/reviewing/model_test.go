@@ -9,7 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
-	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
@@ -69,17 +69,17 @@ func TestDecisions(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		keys []string
-		want control.Judgement
+		want commands.Judgement
 	}{
-		{"approve", []string{"a"}, control.Judgement{Node: "api", Verdict: run.VerdictApproved, Commit: commit}},
-		{"drop", []string{"d"}, control.Judgement{Node: "api", Verdict: run.VerdictDropped, Commit: commit}},
-		{"from a file", []string{"right", "a"}, control.Judgement{Node: "api", Verdict: run.VerdictApproved, Commit: commit}},
-		{"another node", []string{"n", "d"}, control.Judgement{Node: "web", Verdict: run.VerdictDropped, Commit: commit}},
-		{"there and back", []string{"n", "p", "d"}, control.Judgement{Node: "api", Verdict: run.VerdictDropped, Commit: commit}},
-		{"send back", []string{"s", "use tabs", "enter"}, control.Judgement{Node: "api", Verdict: run.VerdictSentBack, Comment: "use tabs"}},
-		{"send back, in lines", []string{"s", "one", "ctrl+j", "two", "enter"}, control.Judgement{Node: "api", Verdict: run.VerdictSentBack, Comment: "one\ntwo"}},
-		{"a comment of letters that are keys", []string{"s", "q", "a", "enter"}, control.Judgement{Node: "api", Verdict: run.VerdictSentBack, Comment: "qa"}},
-		{"a comment given up", []string{"s", "no", "esc", "a"}, control.Judgement{Node: "api", Verdict: run.VerdictApproved, Commit: commit}},
+		{"approve", []string{"a"}, commands.Judgement{Node: "api", Verdict: run.VerdictApproved, Commit: commit}},
+		{"drop", []string{"d"}, commands.Judgement{Node: "api", Verdict: run.VerdictDropped, Commit: commit}},
+		{"from a file", []string{"right", "a"}, commands.Judgement{Node: "api", Verdict: run.VerdictApproved, Commit: commit}},
+		{"another node", []string{"n", "d"}, commands.Judgement{Node: "web", Verdict: run.VerdictDropped, Commit: commit}},
+		{"there and back", []string{"n", "p", "d"}, commands.Judgement{Node: "api", Verdict: run.VerdictDropped, Commit: commit}},
+		{"send back", []string{"s", "use tabs", "enter"}, commands.Judgement{Node: "api", Verdict: run.VerdictSentBack, Comment: "use tabs"}},
+		{"send back, in lines", []string{"s", "one", "ctrl+j", "two", "enter"}, commands.Judgement{Node: "api", Verdict: run.VerdictSentBack, Comment: "one\ntwo"}},
+		{"a comment of letters that are keys", []string{"s", "q", "a", "enter"}, commands.Judgement{Node: "api", Verdict: run.VerdictSentBack, Comment: "qa"}},
+		{"a comment given up", []string{"s", "no", "esc", "a"}, commands.Judgement{Node: "api", Verdict: run.VerdictApproved, Commit: commit}},
 	} {
 		s := open(t, 80, 24).keys(c.keys...)
 		if s.last.kind != judge || s.last.judgement != c.want {

@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 )
@@ -23,7 +24,7 @@ type Options struct {
 	Color      bool
 
 	// Judge gives a decision and returns its result as text for people.
-	Judge func(context.Context, control.Judgement) (said string, err error)
+	Judge func(context.Context, commands.Judgement) (said string, err error)
 }
 
 // Show walks until nothing is left to decide, the person leaves or ctx ends. It

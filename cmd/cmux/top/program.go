@@ -240,7 +240,7 @@ func (p *program) fetch(e effect, r *run.Run, looks *styles) tea.Cmd {
 // it is in the plan.
 func (p *program) compare(e effect, v *run.View) tea.Cmd {
 	return func() tea.Msg {
-		u, err := p.Project.PlanUpdate(p.ctx, v)
+		u, err := p.Project.Commands().PlanUpdate(p.ctx, v)
 		if err != nil {
 			return result(e.order, "", err)
 		}

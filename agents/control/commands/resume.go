@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 )
 
 // Resumable is the run that is meant, if it can go on as it is.
-func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
-	r, err := p.Runs().Latest(ctx)
+func (p *Commands) Resumable(ctx context.Context) (*run.View, error) {
+	r, err := p.Runs.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 // Resume freezes the environment of the caller with a run, for the next runner. It
 // notes how this environment differs from the one before. It withdraws an order to
 // stop that no runner has carried out.
-func (p *Project) Resume(v *run.View) error {
+func (p *Commands) Resume(v *run.View) error {
 	if frozen, err := v.Run.Env(); err == nil {
 		if differ := differing(frozen, p.Env); len(differ) > 0 {
 			p.Tell(fmt.Sprintf("The nodes get the environment of this shell. It differs from that of the run's start in %s.", say.List(differ, 8)))
@@ -68,7 +68,7 @@ func (p *Project) Resume(v *run.View) error {
 // GoOn resumes the run that is meant with a runner in tmux. The run keeps the
 // environment of its start while there is one: the caller is a server, which may
 // have come from another shell.
-func (p *Project) GoOn(ctx context.Context) (*run.View, error) {
+func (p *Commands) GoOn(ctx context.Context) (*run.View, error) {
 	v, err := p.Resumable(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (p *Project) GoOn(ctx context.Context) (*run.View, error) {
 }
 
 // Updatable is the run that is meant, live or not.
-func (p *Project) Updatable(ctx context.Context) (*run.View, error) { return p.Runs().LatestView(ctx) }
+func (p *Commands) Updatable(ctx context.Context) (*run.View, error) { return p.Runs.LatestView(ctx) }
 
 // Update is what the configuration on disk would change in a run.
 type Update struct {
@@ -110,13 +110,13 @@ type Change struct {
 }
 
 // PlanUpdate compares the plan of a run with the configuration on disk.
-func (p *Project) PlanUpdate(ctx context.Context, v *run.View) (*Update, error) {
+func (p *Commands) PlanUpdate(ctx context.Context, v *run.View) (*Update, error) {
 	path := v.Run.Plan.Config
 	src, err := run.ReadConfig(path)
 	switch {
 	case !errors.Is(err, os.ErrNotExist):
-	case path == p.Configurations().Config(""):
-		return nil, p.Configurations().NoConfig(ctx, path)
+	case path == p.Configurations.Config(""):
+		return nil, p.Configurations.NoConfig(ctx, path)
 	default: // it was named to start, and has no other name here
 		return nil, project.Usage("", "there is no %s", path)
 	}
@@ -139,7 +139,7 @@ func (u *Update) Sum() string { return run.Sum(u.src) }
 
 // UpdateSeen has the runner take the configuration on disk in, as long as it is the
 // one that a person was shown, by its sum.
-func (p *Project) UpdateSeen(ctx context.Context, sum string) (Taken, error) {
+func (p *Commands) UpdateSeen(ctx context.Context, sum string) (Taken, error) {
 	v, err := p.Updatable(ctx)
 	if err != nil {
 		return Taken{}, err
@@ -159,7 +159,7 @@ func (u *Update) Draw(w io.Writer) error { return u.graph.Draw(w, "text") }
 
 // Update has the runner take in what u shows, and gives the run one where it has
 // none.
-func (p *Project) Update(ctx context.Context, u *Update) (Taken, error) {
+func (p *Commands) Update(ctx context.Context, u *Update) (Taken, error) {
 	v, err := u.run.View(ctx, p.Now())
 	if err != nil {
 		return Taken{}, err
@@ -178,7 +178,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 		errs = append(errs, &project.Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
 			Try: runview.SessionWay(v)})
 	}
-	what, err := changedKeys(old, g, "nodes", "session", "included")
+	what, err := ChangedKeys(old, g, "nodes", "session", "included")
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 			all = append(all, Change{n.Name, "new", "starts when it is ready"})
 			continue
 		}
-		what, err := changedKeys(&old.Nodes[j], n, "line", "file")
+		what, err := ChangedKeys(&old.Nodes[j], n, "line", "file")
 		if err != nil {
 			return nil, err
 		}
@@ -222,8 +222,8 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 	return all, errors.Join(errs...)
 }
 
-// changedKeys names the keys in which the JSON forms of a and b differ.
-func changedKeys(a, b any, except ...string) (string, error) {
+// ChangedKeys names the keys in which the JSON forms of a and b differ.
+func ChangedKeys(a, b any, except ...string) (string, error) {
 	fields := func(v any) (map[string]json.RawMessage, error) {
 		m := make(map[string]json.RawMessage)
 		j, err := json.Marshal(v)

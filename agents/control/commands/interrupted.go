@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var ErrNothing = project.Tag(errors.New("interrupted: nothing was started"), Err
 // ending what it began. Nobody has seen this run start, so none is left at work
 // unseen. A run that was there before and was not gone on with stays as it was.
 // tell is told what is waited for.
-func (p *Project) Undo(ctx context.Context, l Launch, tell func(string)) error {
+func (p *Commands) Undo(ctx context.Context, l Launch, tell func(string)) error {
 	ctx = context.WithoutCancel(ctx)
 	r, now := l.Run, p.Now
 	v, err := r.View(ctx, now())

@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -32,11 +32,11 @@ type Judged struct {
 
 // Judge records what a person decides about a node's work. What is sent back
 // goes on in its conversation.
-func (p *Project) Judge(ctx context.Context, j Judgement) (*Judged, error) {
+func (p *Commands) Judge(ctx context.Context, j Judgement) (*Judged, error) {
 	if j.Verdict == run.VerdictSentBack {
 		return p.sendBack(ctx, j)
 	}
-	v, i, err := p.Runs().Node(ctx, j.Node)
+	v, i, err := p.Runs.Node(ctx, j.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (p *Project) Judge(ctx context.Context, j Judgement) (*Judged, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := p.Runs().Standings(ctx, repo, v)[i]
+	s := p.Runs.Standings(ctx, repo, v)[i]
 	switch {
 	case s.Tip == "":
 		return nil, fmt.Errorf("%s has no branch %s any more", j.Node, v.Nodes[i].Spec.Branch)
@@ -72,8 +72,8 @@ func (p *Project) Judge(ctx context.Context, j Judgement) (*Judged, error) {
 }
 
 // sendBack has a node go on, as a comment says.
-func (p *Project) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
-	v, i, err := p.Runs().Node(ctx, j.Node)
+func (p *Commands) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
+	v, i, err := p.Runs.Node(ctx, j.Node)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -26,8 +26,8 @@ type Question struct {
 }
 
 // Question is what the agent of a node asks now.
-func (p *Project) Question(ctx context.Context, node string) (*Question, error) {
-	v, i, err := p.Runs().Node(ctx, node)
+func (p *Commands) Question(ctx context.Context, node string) (*Question, error) {
+	v, i, err := p.Runs.Node(ctx, node)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (a *Answered) Word() string {
 }
 
 // Answer answers the agent of a node, or tells it something.
-func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
-	v, i, err := p.Runs().Node(ctx, a.Node)
+func (p *Commands) Answer(ctx context.Context, a Answer) (Answered, error) {
+	v, i, err := p.Runs.Node(ctx, a.Node)
 	if err != nil {
 		return Answered{}, err
 	}
@@ -109,7 +109,7 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	}
 	isAsked := runview.Asks(n)
 	if isAsked {
-		if err := offered(runs.Asked(n), a.Text, "cmux agents answer "+a.Node); err != nil {
+		if err := Offered(runs.Asked(n), a.Text, "cmux agents answer "+a.Node); err != nil {
 			return Answered{}, err
 		}
 	}
@@ -117,9 +117,9 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	return Answered{t, isAsked}, err
 }
 
-// offered refuses an answer that q does not offer, and one that may be a yes or a no.
+// Offered refuses an answer that q does not offer, and one that may be a yes or a no.
 // command gives an answer.
-func offered(q question.Question, answer, command string) error {
+func Offered(q question.Question, answer, command string) error {
 	if q.Unclear(answer) {
 		return project.Usage(command+" yes, or "+command+" 'no, and why'", "%q is neither a yes nor a no: nothing was sent", answer)
 	}

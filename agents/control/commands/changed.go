@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -26,8 +26,8 @@ func (e *Ended) String() string {
 
 // unchanged is the last run of the same configuration that ended well, where it
 // had the base and the graph that l has; nil: there is something to start.
-func (p *Project) unchanged(ctx context.Context, l *runner.Launch) (*Ended, error) {
-	ids, err := p.Runs().RunIDs()
+func (p *Commands) unchanged(ctx context.Context, l *runner.Launch) (*Ended, error) {
+	ids, err := p.Runs.RunIDs()
 	if err != nil {
 		return nil, err
 	}

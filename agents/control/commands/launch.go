@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (l Launch) how() string {
 }
 
 // Launch starts the runner in tmux, where it goes on by itself.
-func (p *Project) Launch(ctx context.Context, l Launch) error {
+func (p *Commands) Launch(ctx context.Context, l Launch) error {
 	_, err := runner.StartInTmux(ctx, l.Run, l.how())
 	return err
 }
@@ -46,7 +46,7 @@ type Carry struct {
 // Carry returns the run as it stood when its runner left, and what it came to:
 // nil when it is done, ErrUnfinished when a node is not. Without a view it could
 // not be carried. When ctx ends it ends its agents and leaves.
-func (p *Project) Carry(ctx context.Context, c Carry) (*run.View, error) {
+func (p *Commands) Carry(ctx context.Context, c Carry) (*run.View, error) {
 	logFile, err := RunnerLog(c.Run)
 	if err != nil {
 		return nil, err

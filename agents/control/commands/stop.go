@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type Cancelled struct {
 }
 
 // Cancel ends the agent of a node, which then counts as failed.
-func (p *Project) Cancel(ctx context.Context, node string) (Cancelled, error) {
-	v, i, err := p.Runs().Node(ctx, node)
+func (p *Commands) Cancel(ctx context.Context, node string) (Cancelled, error) {
+	v, i, err := p.Runs.Node(ctx, node)
 	if err != nil {
 		return Cancelled{}, err
 	}
@@ -63,8 +63,8 @@ type RunStopped struct {
 }
 
 // Stop ends the agents of the run and waits until its runner is gone.
-func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
-	v, err := p.Runs().LatestView(ctx)
+func (p *Commands) Stop(ctx context.Context) (*RunStopped, error) {
+	v, err := p.Runs.LatestView(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +82,12 @@ func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
 	if err := End(ctx, v, p.Now); err != nil {
 		return nil, err
 	}
-	return &RunStopped{Run: id, Finally: unrun(v), Try: p.Runs().InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil
+	return &RunStopped{Run: id, Finally: Unrun(v), Try: p.Runs.InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil
 }
 
-// unrun names the nodes under finally: that no attempt has begun and that have not
+// Unrun names the nodes under finally: that no attempt has begun and that have not
 // ended.
-func unrun(v *run.View) (names []string) {
+func Unrun(v *run.View) (names []string) {
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		if n.Spec.Finally && n.Fact.Attempts == 0 && n.Fact.Phase != dag.Ended {
@@ -98,7 +98,7 @@ func unrun(v *run.View) (names []string) {
 }
 
 // endOpen ends agents that are still open in a run that has ended.
-func (p *Project) endOpen(ctx context.Context, v *run.View, at []string) (ended []string, err error) {
+func (p *Commands) endOpen(ctx context.Context, v *run.View, at []string) (ended []string, err error) {
 	if v.Holder == nil {
 		return runner.Cancel(ctx, v.Run, "")
 	}

@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -66,8 +66,8 @@ type Moved struct {
 }
 
 // Retry runs a node again that has ended or was lost.
-func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
-	v, i, err := p.Runs().Node(ctx, q.Node)
+func (p *Commands) Retry(ctx context.Context, q Retry) (*Retried, error) {
+	v, i, err := p.Runs.Node(ctx, q.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ type own struct {
 }
 
 // own compares a node of the plan with the configuration on disk.
-func (p *Project) own(v *run.View, node string) (own, error) {
+func (p *Commands) own(v *run.View, node string) (own, error) {
 	src, err := run.ReadConfig(v.Run.Plan.Config)
 	var g *dag.Graph
 	if err == nil {
@@ -162,10 +162,10 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 	}
 	i := old.Index(node)
 	var o own
-	if o.takes, err = changedKeys(&old.Nodes[i], &with.Nodes[i], "line", "file"); err != nil {
+	if o.takes, err = ChangedKeys(&old.Nodes[i], &with.Nodes[i], "line", "file"); err != nil {
 		return own{}, err
 	}
-	if o.differs, err = changedKeys(&with.Nodes[i], &g.Nodes[j], "line", "file"); err != nil {
+	if o.differs, err = ChangedKeys(&with.Nodes[i], &g.Nodes[j], "line", "file"); err != nil {
 		return own{}, err
 	}
 	if old.Session != g.Session {
@@ -187,8 +187,8 @@ func (o *own) overBudget(v *run.View) func(int) error {
 
 // RetryNamed is Retry of a node, or of all nodes of a matrix that have failed or
 // were lost too often.
-func (p *Project) RetryNamed(ctx context.Context, q Retry) ([]*Retried, error) {
-	r, err := p.Runs().Meant(ctx, q.Node)
+func (p *Commands) RetryNamed(ctx context.Context, q Retry) ([]*Retried, error) {
+	r, err := p.Runs.Meant(ctx, q.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +207,8 @@ func (p *Project) RetryNamed(ctx context.Context, q Retry) ([]*Retried, error) {
 }
 
 // RetryFailed runs all nodes again that have failed or were lost too often.
-func (p *Project) RetryFailed(ctx context.Context, q Retry) ([]*Retried, error) {
-	v, err := p.Runs().LatestView(ctx)
+func (p *Commands) RetryFailed(ctx context.Context, q Retry) ([]*Retried, error) {
+	v, err := p.Runs.LatestView(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (p *Project) RetryFailed(ctx context.Context, q Retry) ([]*Retried, error) 
 }
 
 // retryFailed is RetryFailed of the nodes of a matrix; empty: of all.
-func (p *Project) retryFailed(ctx context.Context, v *run.View, q Retry, matrix string) ([]*Retried, error) {
+func (p *Commands) retryFailed(ctx context.Context, v *run.View, q Retry, matrix string) ([]*Retried, error) {
 	var names []string
 	for i := range v.Nodes {
 		n := &v.Nodes[i]

@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -84,19 +84,19 @@ func (n *Planned) Waits() string {
 }
 
 // PlanStart reads and checks everything that a start needs.
-func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
-	from, err := p.Configurations().Linked(ctx)
+func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
+	from, err := p.Configurations.Linked(ctx)
 	if err != nil {
 		return nil, err
 	}
 	asked := runner.StartOptions{
-		Root: p.Root, From: from, Config: p.Configurations().Config(o.Config), Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
+		Root: p.Root, From: from, Config: p.Configurations.Config(o.Config), Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
 		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket, By: o.By, Order: o.Order,
 	}
 	l, err := runner.Plan(ctx, asked)
 	var hinted *runner.TryError
-	if _, missing := os.Stat(p.Configurations().Config(o.Config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
-		return nil, p.Configurations().NoConfig(ctx, p.Configurations().Config(o.Config))
+	if _, missing := os.Stat(p.Configurations.Config(o.Config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
+		return nil, p.Configurations.NoConfig(ctx, p.Configurations.Config(o.Config))
 	}
 	if err != nil {
 		return nil, err
@@ -144,8 +144,8 @@ func (o *Start) anew(u *run.Run) (flags []string) {
 }
 
 // lastOne says how to go on with the last run instead, if that did not end well.
-func (p *Project) lastOne(ctx context.Context, o Start, session string) []string {
-	r, err := p.Runs().Newest(session)
+func (p *Commands) lastOne(ctx context.Context, o Start, session string) []string {
+	r, err := p.Runs.Newest(session)
 	if err != nil || r == nil || o.New {
 		return nil // without one, or with one that is not believed, there is nothing to resume
 	}
@@ -153,7 +153,7 @@ func (p *Project) lastOne(ctx context.Context, o Start, session string) []string
 	if err != nil || v.RunState != dag.RunFailed {
 		return nil
 	}
-	return []string{p.Runs().InSession(fmt.Sprintf("note: run %s has failed, and this begins a new run; to continue that one: cmux agents retry --failed", r.Plan.ID), session)}
+	return []string{p.Runs.InSession(fmt.Sprintf("note: run %s has failed, and this begins a new run; to continue that one: cmux agents retry --failed", r.Plan.ID), session)}
 }
 
 func starting(l *runner.Launch) *Starting {
@@ -167,12 +167,12 @@ func starting(l *runner.Launch) *Starting {
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		s.Nodes = append(s.Nodes, planned(n, l.Rows[i].Continues))
+		s.Nodes = append(s.Nodes, PlannedAs(n, l.Rows[i].Continues))
 	}
 	return s
 }
 
-func planned(n *dag.Node, continues string) Planned {
+func PlannedAs(n *dag.Node, continues string) Planned {
 	kind := n.Agent
 	if n.Role == dag.RoleGate {
 		kind = ""
@@ -266,10 +266,10 @@ func (s *Starting) Waves() []Wave {
 			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonByHand})
 		}
 	}
-	return waves(g, presets)
+	return Waves(g, presets)
 }
 
-func waves(g *dag.Graph, presets []dag.Change) (all []Wave) {
+func Waves(g *dag.Graph, presets []dag.Change) (all []Wave) {
 	g = g.Unconditional()
 	state := dag.Rebuild(g, dag.Facts{Nodes: make([]dag.Fact, g.Len())})
 	for effects := state.Step(presets...); len(effects) > 0; {

@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/runview"
-
 	"cmux/agents/control/project"
-
+	"cmux/agents/control/runview"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
@@ -22,8 +20,8 @@ import (
 // A run whose runner is found gone so many times in a row, so far apart, while an
 // order waits for it has none: tmux starts one that died again sooner.
 const (
-	vigil  = 300 * time.Millisecond
-	vigils = 3
+	Vigil  = 300 * time.Millisecond
+	Vigils = 3
 )
 
 // Taken is what has become of an order.
@@ -77,7 +75,7 @@ func (t *Taken) Settled(ctx context.Context) error {
 // order leaves a request for the runner, and gives the run one that has none
 // where the caller wants that. It returns once a runner has carried the request
 // out or refused it; without one the request waits for resume.
-func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken, error) {
+func (p *Commands) order(ctx context.Context, v *run.View, q run.Request) (Taken, error) {
 	r := v.Run
 	h := run.NewHistory(r.Plan.Graph)
 	offset, err := r.Replay(h, 0, nil)
@@ -107,7 +105,7 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 func await(ctx context.Context, r *run.Run, h *run.History, offset int64, id string, goOn func() (*Taken, error)) (Taken, error) {
 	w := signals.Watch(ctx, r.Dir)
 	defer w.Close()
-	deadline, gone := time.NewTimer(project.Patience), time.NewTicker(vigil)
+	deadline, gone := time.NewTimer(project.Patience), time.NewTicker(Vigil)
 	defer deadline.Stop()
 	defer gone.Stop()
 	for absent := 0; ; {
@@ -137,7 +135,7 @@ func await(ctx context.Context, r *run.Run, h *run.History, offset int64, id str
 			if absent++; r.RunnerLives() {
 				absent = 0
 			}
-			if absent == vigils { // it was about to leave when the order was given
+			if absent == Vigils { // it was about to leave when the order was given
 				if t, err := goOn(); err != nil || t != nil {
 					return *t, err
 				}
@@ -153,7 +151,7 @@ func await(ctx context.Context, r *run.Run, h *run.History, offset int64, id str
 
 // goOn gives a run that has no runner one for the order q. What it returns is
 // what becomes of the order without one in tmux; nil: that one answers.
-func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken, error) {
+func (p *Commands) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken, error) {
 	switch {
 	case p.Start && q.Op != run.OpStop: // which is no reason to start anything
 	case runview.Over(v):
@@ -181,7 +179,7 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 // environment makes sure that the run has an environment to continue with, and says
 // how it differs from the caller's. After a run that ended well the environment of
 // its start is deleted, and the caller's takes its place.
-func (p *Project) environment(r *run.Run) error {
+func (p *Commands) environment(r *run.Run) error {
 	frozen, err := r.Env()
 	if err == nil {
 		if differ := differing(frozen, p.Env); len(differ) > 0 {
@@ -197,7 +195,7 @@ func (p *Project) environment(r *run.Run) error {
 
 // tellMissing says what the caller's environment lacks of that of the run's
 // start, which is deleted.
-func (p *Project) tellMissing(r *run.Run) error {
+func (p *Commands) tellMissing(r *run.Run) error {
 	names, err := r.EnvNames()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type Shared struct {
 
 // Shared compares what all worktrees share with what it was when the newest run
 // began or, where from names a file that RestoreShared kept, with what is in it.
-func (p *Project) Shared(ctx context.Context, from string) (*Shared, error) {
+func (p *Commands) Shared(ctx context.Context, from string) (*Shared, error) {
 	s, err := p.shared(ctx)
 	if err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (p *Project) Shared(ctx context.Context, from string) (*Shared, error) {
 	return s, nil
 }
 
-func (p *Project) shared(ctx context.Context) (*Shared, error) {
-	r, err := p.Runs().Latest(ctx)
+func (p *Commands) shared(ctx context.Context) (*Shared, error) {
+	r, err := p.Runs.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (p *Project) shared(ctx context.Context) (*Shared, error) {
 }
 
 // AcceptShared takes what all worktrees share as it is.
-func (p *Project) AcceptShared(ctx context.Context) error {
+func (p *Commands) AcceptShared(ctx context.Context) error {
 	s, err := p.shared(ctx)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ type PutBack struct {
 
 // RestoreShared puts back what has changed; there must be something. What is not
 // put back is named by the error.
-func (p *Project) RestoreShared(ctx context.Context, s *Shared) (*PutBack, error) {
+func (p *Commands) RestoreShared(ctx context.Context, s *Shared) (*PutBack, error) {
 	now, err := s.repo.Shared.Read(ctx, s.repo.Root, false)
 	if err != nil {
 		return nil, err

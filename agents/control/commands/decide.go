@@ -1,4 +1,4 @@
-package control
+package commands
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type Decision struct {
 }
 
 // Approve opens a gate: what waits for it may start.
-func (p *Project) Approve(ctx context.Context, d Decision) (Taken, error) {
+func (p *Commands) Approve(ctx context.Context, d Decision) (Taken, error) {
 	return p.decide(ctx, run.OpApprove, d, func(n *run.NodeView) error {
 		switch {
 		case n.Spec.Role != dag.RoleGate && runview.Succeeded(n):
@@ -38,7 +38,7 @@ func (p *Project) Approve(ctx context.Context, d Decision) (Taken, error) {
 }
 
 // Override calls a node done, whatever it says itself.
-func (p *Project) Override(ctx context.Context, d Decision) (Taken, error) {
+func (p *Commands) Override(ctx context.Context, d Decision) (Taken, error) {
 	return p.decide(ctx, run.OpOverride, d, func(n *run.NodeView) error {
 		if runview.Succeeded(n) {
 			return fmt.Errorf("%s is done already", n.Spec.Name)
@@ -49,7 +49,7 @@ func (p *Project) Override(ctx context.Context, d Decision) (Taken, error) {
 
 // Release gives an agent back that a person took over by typing to it. Of a node
 // that waits for the end of its account's limit it says that one may try now.
-func (p *Project) Release(ctx context.Context, d Decision) (Taken, error) {
+func (p *Commands) Release(ctx context.Context, d Decision) (Taken, error) {
 	return p.decide(ctx, run.OpRelease, d, func(n *run.NodeView) error {
 		if n.Status.Label.State == dag.NodeLimited {
 			return nil
@@ -58,8 +58,8 @@ func (p *Project) Release(ctx context.Context, d Decision) (Taken, error) {
 	})
 }
 
-func (p *Project) decide(ctx context.Context, op run.Op, d Decision, fits func(*run.NodeView) error) (Taken, error) {
-	v, i, err := p.Runs().Node(ctx, d.Node)
+func (p *Commands) decide(ctx context.Context, op run.Op, d Decision, fits func(*run.NodeView) error) (Taken, error) {
+	v, i, err := p.Runs.Node(ctx, d.Node)
 	if err != nil {
 		return Taken{}, err
 	}
