@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/graphs"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/attempt"
@@ -127,7 +128,7 @@ func TestGateAge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range GraphOf(v, s.Now()).Nodes {
+	for _, n := range graphs.GraphOf(v, s.Now()).Nodes {
 		want, is := since[n.Name]
 		if !is {
 			continue

@@ -7,6 +7,8 @@ import (
 	"cmux/agents/control/commands"
 	"cmux/agents/control/configfile"
 	"cmux/agents/control/files"
+	"cmux/agents/control/graphs"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 )
@@ -56,4 +58,14 @@ func (p *Project) Runs() *runs.Runs { return &runs.Runs{Project: &p.Project} }
 // Commands opens the commands to the runs of the project.
 func (p *Project) Commands() *commands.Commands {
 	return &commands.Commands{Project: &p.Project, Runs: p.Runs(), Configurations: p.Configurations()}
+}
+
+// Graphs opens the graphs of configurations and runs.
+func (p *Project) Graphs() *graphs.Graphs {
+	return &graphs.Graphs{Project: &p.Project, Runs: p.Runs(), Configurations: p.Configurations()}
+}
+
+// Merging opens the merge of what runs did.
+func (p *Project) Merging() *merging.Merging {
+	return &merging.Merging{Project: &p.Project, Runs: p.Runs()}
 }

@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/finding"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds/question"
 	"cmux/dag"
@@ -65,15 +66,15 @@ func TestNothingOfTheProcess(t *testing.T) {
 // command line.
 func TestValuesAreJSON(t *testing.T) {
 	for _, v := range []any{
-		&commands.Retry{Node: "a", Downstream: true, Fresh: true}, &commands.Decision{Node: "a"}, &commands.Answer{Node: "a", Text: "1"}, &Verify{Node: "a"},
-		&runs.Wait{Node: "a", Timeout: time.Minute}, &Log{Node: "a", Follow: true}, &runs.Diff{Node: "a", Colour: true}, &Merge{Into: "main", Tips: true},
+		&commands.Retry{Node: "a", Downstream: true, Fresh: true}, &commands.Decision{Node: "a"}, &commands.Answer{Node: "a", Text: "1"}, &merging.Verify{Node: "a"},
+		&runs.Wait{Node: "a", Timeout: time.Minute}, &Log{Node: "a", Follow: true}, &runs.Diff{Node: "a", Colour: true}, &merging.Merge{Into: "main", Tips: true},
 		&Attach{Node: "a", Pane: true}, &Restore{Snapshot: "a", To: "b", Branch: "c"}, &commands.Start{Config: "f", Base: "b", New: true, Dry: true},
 
 		&commands.Taken{Done: true, Note: "n"}, &commands.Answered{Taken: commands.Taken{Done: true}, Asked: true}, &commands.Question{Node: "a", Question: question.New("t", "o")},
 		&commands.Retried{Taken: commands.Taken{Note: "n"}, Again: []commands.Was{{Node: "a", Label: dag.EndLabel(dag.Failed, dag.ReasonExit, 3)}}, Moved: []commands.Moved{{Node: "b", Tip: "c", Detail: "d"}}},
 		&commands.Cancelled{Stays: dag.EndLabel(dag.Override, "", 0)}, &commands.RunStopped{Run: "r", Ended: []string{"a"}, Stays: dag.RunDone},
 		&commands.Opening{Gate: "g", After: []runs.Beside{{Name: "a", Branch: "b", Tip: "c"}}}, &commands.Update{Changes: []commands.Change{{Name: "a", What: "b", Then: "c"}}},
-		&Checked{Command: "c", Failed: "f", Took: time.Second}, &Merged{Target: "main", Merged: []string{"a"}}, &Cleanup{Trees: []Tree{{"p", "b"}}, LeftOut: []string{"x"}},
+		&merging.Checked{Command: "c", Failed: "f", Took: time.Second}, &merging.Merged{Target: "main", Merged: []string{"a"}}, &Cleanup{Trees: []Tree{{"p", "b"}}, LeftOut: []string{"x"}},
 		&Removal{Path: "p", Saved: "s"}, &Offer{Node: "a", Conversation: &Conversation{ID: "c", Dir: "d"}}, &Snapshot{ID: "s"},
 		&Restored{Snapshot: "s", Kept: []Kept{{"a", "b"}}}, &runs.PastRun{ID: "r"}, &runs.Report{Nodes: []runs.NodeReport{}}, &runs.Notice{Text: "t"}, &finding.Finding{What: "w"},
 		&commands.Starting{Nodes: []commands.Planned{{Name: "a"}}, Config: "c", Branch: "b", Linked: "d"}, &commands.Wave{Start: []string{"a"}},

@@ -16,11 +16,11 @@ import (
 func TestWriteGraphThroughLinks(t *testing.T) {
 	p := &Project{Project: project.Project{Caller: project.Caller{Now: time.Now, Person: true}, Root: t.TempDir()}}
 	write := func(text string) error {
-		was, err := p.GraphText()
+		was, err := p.Graphs().GraphText()
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.WriteGraph(t.Context(), text, was.Sum)
+		_, err = p.Graphs().WriteGraph(t.Context(), text, was.Sum)
 		return err
 	}
 	if err := write("one"); err != nil { // there was none

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
-
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
 
-func quiet(q Merge) Merge {
+func quiet(q merging.Merge) merging.Merge {
 	q.Output, q.Begun, q.Tell = io.Discard, func(string) {}, func(string) {}
 	return q
 }
@@ -28,7 +28,7 @@ agents:
 	s.begin(runner.StartOptions{Headless: true})
 	s.carry(dag.RunDone)
 	was := s.gitIn(s.Root, "rev-parse", "main")
-	_, err := s.Merge(t.Context(), quiet(Merge{}))
+	_, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{}))
 	tree := filepath.Join(s.Root, ".cmux", "merge")
 	if _, try := project.Explain(err); try != "git -C "+tree+" merge scratch/b, resolve and commit there, then cmux agents merge --continue; or cmux agents merge --abort" {
 		t.Fatalf("%v, try %q", err, try)
@@ -36,19 +36,19 @@ agents:
 	if now := s.gitIn(s.Root, "rev-parse", "main"); now != was {
 		t.Errorf("main has moved to %s", now)
 	}
-	_, err = s.Merge(t.Context(), quiet(Merge{}))
+	_, err = s.Merging().Merge(t.Context(), quiet(merging.Merge{}))
 	refused(t, err, "a merge into main was begun and has not ended", "cmux agents merge --continue, or --abort")
-	_, err = s.Merge(t.Context(), quiet(Merge{Into: "scratch/a", Continue: true}))
+	_, err = s.Merging().Merge(t.Context(), quiet(merging.Merge{Into: "scratch/a", Continue: true}))
 	refused(t, err, "the merge that was begun is into main", "cmux agents merge --abort")
-	got, err := s.Merge(t.Context(), Merge{Abort: true})
+	got, err := s.Merging().Merge(t.Context(), merging.Merge{Abort: true})
 	if err != nil || !got.Abandoned || got.Target != "main" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err = s.Merge(t.Context(), quiet(Merge{})); err == nil {
+	if _, err = s.Merging().Merge(t.Context(), quiet(merging.Merge{})); err == nil {
 		t.Fatal("what conflicts was merged")
 	}
 	s.gitIn(tree, "-c", "merge.conflictStyle=merge", "merge", "-q", "-X", "theirs", "--no-edit", "scratch/b")
-	got, err = s.Merge(t.Context(), quiet(Merge{Continue: true}))
+	got, err = s.Merging().Merge(t.Context(), quiet(merging.Merge{Continue: true}))
 	if err != nil || got.Commit != s.gitIn(s.Root, "rev-parse", "main") {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -67,7 +67,7 @@ agents:
 `)
 	s.begin(runner.StartOptions{Headless: true})
 	s.carry(dag.RunDone)
-	_, err := s.Merge(t.Context(), quiet(Merge{}))
+	_, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{}))
 	if _, try := project.Explain(err); try != "repair it on scratch/b, then cmux agents merge --continue; or cmux agents merge --abort" {
 		t.Fatalf("%v, try %q", err, try)
 	}
@@ -76,9 +76,9 @@ agents:
 	s.gitIn(tree, "add", ".")
 	s.gitIn(tree, "commit", "-q", "-m", "repaired")
 	var told []string
-	q := quiet(Merge{Continue: true})
+	q := quiet(merging.Merge{Continue: true})
 	q.Tell = func(line string) { told = append(told, line) }
-	if _, err := s.Merge(t.Context(), q); err != nil || len(told) > 0 {
+	if _, err := s.Merging().Merge(t.Context(), q); err != nil || len(told) > 0 {
 		t.Fatalf("%v, told %q", err, told)
 	}
 	if got := s.gitIn(s.Root, "ls-tree", "--name-only", "main"); !strings.Contains(got, "repaired") {
@@ -90,9 +90,9 @@ agents:
 func TestMergeLeavesOut(t *testing.T) {
 	s := begun(t, "  - {name: a, task: 'true', role: build}\n")
 	var told []string
-	q := quiet(Merge{})
+	q := quiet(merging.Merge{})
 	q.Tell = func(line string) { told = append(told, line) }
-	_, err := s.Merge(t.Context(), q)
+	_, err := s.Merging().Merge(t.Context(), q)
 	refused(t, err, "no node of the run is done and has a branch", "cmux agents status")
 	if len(told) != 1 || told[0] != "left out: a (ready)" {
 		t.Errorf("told %q", told)

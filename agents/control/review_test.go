@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -35,7 +36,7 @@ func TestJudgeOfWhatMoved(t *testing.T) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	// What was approved is what is merged, though the node had left less.
-	if _, err := s.Merge(t.Context(), quiet(Merge{})); err != nil {
+	if _, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{})); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.gitIn(s.Root, "show", "main:more"); got != "m" {
@@ -53,9 +54,9 @@ func TestJudgeOfWhatIsSentBack(t *testing.T) {
 	_, err := s.Commands().Judge(t.Context(), commands.Judgement{Node: "b", Verdict: run.VerdictApproved})
 	refused(t, err, "b is sent back and waits for a runner", "cmux agents resume")
 	var told []string
-	q := quiet(Merge{})
+	q := quiet(merging.Merge{})
 	q.Tell = func(line string) { told = append(told, line) }
-	if res, err := s.Merge(t.Context(), q); err != nil || len(res.Contained)+len(res.Merged) != 1 || len(told) != 1 || told[0] != "left out: b (sent back in the review)" {
+	if res, err := s.Merging().Merge(t.Context(), q); err != nil || len(res.Contained)+len(res.Merged) != 1 || len(told) != 1 || told[0] != "left out: b (sent back in the review)" {
 		t.Fatalf("%+v, %v, told %q", res, err, told)
 	}
 	if err := s.run.WriteEnv(s.Env); err != nil { // as a resume does
@@ -86,7 +87,7 @@ func TestReviewWithoutABranch(t *testing.T) {
 	if _, err := s.Commands().Judge(t.Context(), commands.Judgement{Node: "a", Verdict: run.VerdictApproved}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Merge(t.Context(), quiet(Merge{})); err != nil {
+	if _, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{})); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.gitIn(s.Root, "show", "main:a"); got != "1" {

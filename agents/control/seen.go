@@ -253,7 +253,7 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 	step(StepTools, "Nothing keeps cmux from working", len(wrong) == 0, false, strings.Join(wrong, "; "), try)
 	found := kinds.Installed(p.Env)
 	step(StepAgent, "An agent program is installed", len(found) > 0, false, strings.Join(found, ", "), "install Claude Code, Codex or another program, then cmux doctor")
-	graph, err := p.GraphText()
+	graph, err := p.Graphs().GraphText()
 	if err != nil {
 		return nil, err
 	}

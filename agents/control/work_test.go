@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
@@ -77,21 +78,21 @@ func TestLog(t *testing.T) {
 func TestVerify(t *testing.T) {
 	s := worked(t)
 	begun := ""
-	all, err := s.Verify(t.Context(), Verify{Node: "a", Output: io.Discard, Begun: func(c string) { begun = c }})
+	all, err := s.Merging().Verify(t.Context(), merging.Verify{Node: "a", Output: io.Discard, Begun: func(c string) { begun = c }})
 	if err == nil && len(all) == 1 {
 		all[0].Took = 0
 	}
-	if err != nil || !reflect.DeepEqual(all, []Checked{{Command: "test -e a"}}) || begun != "test -e a" {
+	if err != nil || !reflect.DeepEqual(all, []merging.Checked{{Command: "test -e a"}}) || begun != "test -e a" {
 		t.Errorf("%+v, %v; begun %q", all, err, begun)
 	}
 	if err := os.Remove(filepath.Join(s.Root, "..", "scratch-a", "a")); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = s.Verify(t.Context(), Verify{Node: "a", Output: io.Discard}); err != nil || len(all) != 1 || all[0].Failed != "exit status 1" {
+	if all, err = s.Merging().Verify(t.Context(), merging.Verify{Node: "a", Output: io.Discard}); err != nil || len(all) != 1 || all[0].Failed != "exit status 1" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	s.gitIn(s.Root, "worktree", "remove", "--force", "../scratch-a")
-	if _, err := s.Verify(t.Context(), Verify{Node: "a"}); err == nil || !strings.HasPrefix(err.Error(), "the worktree of a is gone: ") {
+	if _, err := s.Merging().Verify(t.Context(), merging.Verify{Node: "a"}); err == nil || !strings.HasPrefix(err.Error(), "the worktree of a is gone: ") {
 		t.Error(err)
 	}
 }
@@ -99,26 +100,26 @@ func TestVerify(t *testing.T) {
 func TestMerge(t *testing.T) {
 	s := worked(t)
 	var told []string
-	q := Merge{Output: io.Discard, Begun: func(branch string) { told = append(told, branch) }, Tell: func(line string) { told = append(told, line) }}
+	q := merging.Merge{Output: io.Discard, Begun: func(branch string) { told = append(told, branch) }, Tell: func(line string) { told = append(told, line) }}
 	wrong := q
 	wrong.Into = "mian"
-	_, err := s.Merge(t.Context(), wrong)
+	_, err := s.Merging().Merge(t.Context(), wrong)
 	refused(t, err, `there is no branch "mian" (did you mean "main"?)`, "cmux agents merge --into main")
 	wrong.Continue = true
-	_, err = s.Merge(t.Context(), wrong)
+	_, err = s.Merging().Merge(t.Context(), wrong)
 	refused(t, err, worktree.ErrNoMerge.Error(), "cmux agents merge")
-	got, err := s.Merge(t.Context(), q)
+	got, err := s.Merging().Merge(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Merged{Target: "main", Merged: []string{"scratch/a", "scratch/b"}, Commit: s.gitIn(s.Root, "rev-parse", "main")}
+	want := &merging.Merged{Target: "main", Merged: []string{"scratch/a", "scratch/b"}, Commit: s.gitIn(s.Root, "rev-parse", "main")}
 	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(told, want.Merged) {
 		t.Errorf("%+v, told %q; want %+v", got, told, want)
 	}
 	if got := s.gitIn(s.Root, "ls-tree", "--name-only", "main"); got != "README\na\nb" {
 		t.Errorf("merged is\n%s", got)
 	}
-	if got, err = s.Merge(t.Context(), q); err != nil || len(got.Merged) > 0 || len(got.Contained) != 2 {
+	if got, err = s.Merging().Merge(t.Context(), q); err != nil || len(got.Merged) > 0 || len(got.Contained) != 2 {
 		t.Errorf("again: %+v, %v", got, err)
 	}
 }
@@ -128,8 +129,8 @@ func TestMergeOfABranchThatMoved(t *testing.T) {
 	s := worked(t)
 	s.gitIn(filepath.Join(s.Root, "..", "scratch-b"), "commit", "-q", "--allow-empty", "-m", "later")
 	var told []string
-	q := Merge{Output: io.Discard, Begun: func(string) {}, Tell: func(line string) { told = append(told, line) }}
-	got, err := s.Merge(t.Context(), q)
+	q := merging.Merge{Output: io.Discard, Begun: func(string) {}, Tell: func(line string) { told = append(told, line) }}
+	got, err := s.Merging().Merge(t.Context(), q)
 	if err != nil || len(got.Merged) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}

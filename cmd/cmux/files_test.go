@@ -35,7 +35,7 @@ var elsewhere = map[string]string{
 	"agents/control/commands/start.go":          "the configuration, which the person named",
 	"agents/control/progress.go":                "the worktree, and git's folder",
 	"agents/control/commands/shared.go":         "what the person named with --from",
-	"agents/control/verify.go":                  "the worktree",
+	"agents/control/merging/verify.go":          "the worktree",
 	"agents/control/configfile/config.go":       "the person's project",
 	"agents/control/prune.go":                   "a run's folder that is given up, by names in it",
 	"agents/control/project/project.go":         "the person's project",

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/merging"
 	"cmux/agents/platform/say"
 )
 
 type mergeOptions struct {
 	*IO
 	Project projectFunc
-	control.Merge
+	merging.Merge
 }
 
 func newMergeCmd(d *Deps, runF func(context.Context, *mergeOptions) error) *cobra.Command {
@@ -55,7 +55,7 @@ func runMerge(ctx context.Context, o *mergeOptions) error {
 	o.Output = o.Err
 	o.Begun = func(branch string) { fmt.Fprintf(o.Err, "── %s ──\n", branch) }
 	o.Tell = func(line string) { fmt.Fprintln(o.Err, line) }
-	res, err := p.Merge(ctx, o.Merge)
+	res, err := p.Merging().Merge(ctx, o.Merge)
 	if err != nil {
 		return err
 	}

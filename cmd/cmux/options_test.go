@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/runs"
 )
 
@@ -72,7 +73,7 @@ func TestWorkOptions(t *testing.T) {
 	flags(t, newDiffCmd, func(o *diffOptions) diffOptions { return diffOptions{Node: o.Node, Raw: o.Raw} }, map[string]diffOptions{
 		"api": {Node: "api"}, "--raw api": {Node: "api", Raw: true},
 	})
-	flags(t, newMergeCmd, func(o *mergeOptions) control.Merge { return o.Merge }, map[string]control.Merge{
+	flags(t, newMergeCmd, func(o *mergeOptions) merging.Merge { return o.Merge }, map[string]merging.Merge{
 		"": {}, "--into main --tips": {Into: "main", Tips: true}, "--continue": {Continue: true}, "--abort": {Abort: true},
 	})
 	if o, err := parsed(newMergeCmd, "--continue --abort"); err == nil || o != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/merging"
 	"cmux/agents/platform/say"
 )
 
@@ -39,11 +39,11 @@ func runVerify(ctx context.Context, o *verifyOptions) error {
 		return err
 	}
 	failed := 0
-	all, err := p.Verify(ctx, control.Verify{
+	all, err := p.Merging().Verify(ctx, merging.Verify{
 		Node:   o.Node,
 		Output: o.Err,
 		Begun:  func(check string) { fmt.Fprintf(o.Err, "── %s ──\n", check) },
-		Ended: func(c *control.Checked) {
+		Ended: func(c *merging.Checked) {
 			word := "passed"
 			if c.Failed != "" {
 				failed++

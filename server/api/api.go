@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"cmux/agents/control"
+	"cmux/agents/control/merging"
 	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 	"cmux/server/store"
@@ -52,9 +53,9 @@ type routes struct {
 
 	kept       keptJobs
 	taskMerge  work[control.MergedTasks]
-	runMerges  works[control.Merged]    // by run
-	checks     works[[]control.Checked] // by run and node
-	recoveries works[control.Recovery]  // by command
+	runMerges  works[merging.Merged]    // by run
+	checks     works[[]merging.Checked] // by run and node
+	recoveries works[control.Recovery]  // by order
 }
 
 // New adds the routes to mux and returns their document.

@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
+	"cmux/agents/control/graphs"
 )
 
 // findings is the result of a search for problems.
@@ -32,26 +33,26 @@ func (r *routes) config() {
 	}) (*control.OrgConfig, error) {
 		return p.ApplyConfig(ctx, i.Body.Changes)
 	})
-	get(r, group, "/api/graph", "Show the configuration of agents as its file has it", func(context.Context, *in) (*control.GraphText, error) {
-		return p.GraphText()
+	get(r, group, "/api/graph", "Show the configuration of agents as its file has it", func(context.Context, *in) (*graphs.GraphText, error) {
+		return p.Graphs().GraphText()
 	})
 	add(r, http.MethodPut, group, "/api/graph", "Write the configuration of agents", func(ctx context.Context, i *struct {
 		Body struct {
 			Text string `json:"text"`
 			Sum  string `json:"sum" doc:"Checksum of the edited text: nothing is written if the file has changed since"`
 		}
-	}) (*control.GraphText, error) {
-		return p.WriteGraph(ctx, i.Body.Text, i.Body.Sum)
+	}) (*graphs.GraphText, error) {
+		return p.Graphs().WriteGraph(ctx, i.Body.Text, i.Body.Sum)
 	})
 	post(r, group, "/api/graph/check", "Check a configuration: show its graph or its faults; nothing is written", func(_ context.Context, i *struct {
 		Body struct {
 			Text string `json:"text"`
 		}
-	}) (*control.GraphCheck, error) {
-		return p.CheckGraph(i.Body.Text)
+	}) (*graphs.GraphCheck, error) {
+		return p.Graphs().CheckGraph(i.Body.Text)
 	})
 	get(r, group, "/api/graph/schema", "Show the JSON Schema of the configuration of agents", func(context.Context, *in) (map[string]any, error) {
-		return object(control.GraphSchema())
+		return object(graphs.GraphSchema())
 	})
 	get(r, "health", "/api/doctor", "Look for problems that keep cmux from working", func(ctx context.Context, _ *in) (findings, error) {
 		f := findings{OK: true, Findings: control.Examine(ctx, p.Caller)}

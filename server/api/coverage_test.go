@@ -16,6 +16,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
+	"cmux/agents/control/graphs"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/run"
@@ -183,7 +184,7 @@ func TestOrdersOfTasks(t *testing.T) {
 // What is edited is checked as it stands, and written over what was read alone.
 func TestGraph(t *testing.T) {
 	w := newWorld(t)
-	var text control.GraphText
+	var text graphs.GraphText
 	w.must("GET", "/api/graph", "", &text)
 	if text.There || text.Text != "" {
 		t.Fatalf("%+v", text)
@@ -195,7 +196,7 @@ func TestGraph(t *testing.T) {
 		}
 		return string(b)
 	}
-	check := func(text string) (c control.GraphCheck) {
+	check := func(text string) (c graphs.GraphCheck) {
 		b, _ := json.Marshal(map[string]string{"text": text})
 		w.must("POST", "/api/graph/check", string(b), &c)
 		return c

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -81,7 +82,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.MergedTask]():     {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
 		reflect.TypeFor[files.FileEntry]():        {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[files.FileText]():         {"kind": words("file", "folder", "link", "other")},
-		reflect.TypeFor[control.QueuedBranch]():   {"outcome": words(control.QueuedMerged, control.QueuedContained, control.QueuedConflict, control.QueuedLeftOut)},
+		reflect.TypeFor[merging.QueuedBranch]():   {"outcome": words(merging.QueuedMerged, merging.QueuedContained, merging.QueuedConflict, merging.QueuedLeftOut)},
 		reflect.TypeFor[files.FileSide]():         {"kind": words("file", "executable", "link", "submodule", "other")},
 		reflect.TypeFor[control.Commented]():      {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[control.AutonomyItem]():   {"kind": words(control.AutonomyTask, control.AutonomyRun, control.AutonomyUncommitted, control.AutonomyStale, control.AutonomyBacklog, control.AutonomyMail, control.AutonomyWorker)},

@@ -4,37 +4,39 @@ import (
 	"context"
 
 	"cmux/agents/control"
+	"cmux/agents/control/graphs"
+	"cmux/agents/control/merging"
 	"cmux/dag"
 )
 
 // edited is an edited configuration of agents with its graph; nothing is written.
 type edited struct {
-	Text  string             `json:"text"`
-	Check control.GraphCheck `json:"check"`
+	Text  string            `json:"text"`
+	Check graphs.GraphCheck `json:"check"`
 }
 
 // graphs adds the routes of run graphs, existing and planned.
 func (r *routes) graphs() {
 	const path, one = "/api/runs", "/api/runs/{id}"
 	p := r.Project
-	get(r, "runs", one+"/graph", "Show the graph of a run: its nodes, when each worked, and the critical chain", func(ctx context.Context, i *RunIn) (*control.RunGraph, error) {
-		return p.RunGraph(ctx, i.ID)
+	get(r, "runs", one+"/graph", "Show a run as it is drawn: its nodes, when each was at work, and the chain that takes longest", func(ctx context.Context, i *RunIn) (*graphs.RunGraph, error) {
+		return p.Graphs().RunGraph(ctx, i.ID)
 	})
 	get(r, "runs", path+"/compare", "Compare two runs, node by node", func(ctx context.Context, i *struct {
 		A string `query:"a" required:"true" minLength:"1" maxLength:"100" doc:"Id of a run"`
 		B string `query:"b" required:"true" minLength:"1" maxLength:"100" doc:"Id of another"`
-	}) (*control.Compared, error) {
-		return p.Compare(ctx, i.A, i.B)
+	}) (*graphs.Compared, error) {
+		return p.Graphs().Compare(ctx, i.A, i.B)
 	})
 	get(r, "runs", one+"/merge/queue", "Preview the merge of a run: its branches in order, and the conflicts", func(ctx context.Context, i *struct {
 		RunIn
 		Into string `query:"into" maxLength:"200" doc:"Branch to merge into; empty: the one that the run started from"`
-	}) (*control.MergeQueue, error) {
+	}) (*merging.MergeQueue, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return nil, err
 		}
-		return p.MergeQueue(ctx, i.Into)
+		return p.Merging().MergeQueue(ctx, i.Into)
 	})
 	get(r, "tasks", "/api/tasks/merge/queue", "Preview the merge of finished tasks: their branches in order, and the conflicts", func(ctx context.Context, _ *in) (*control.MergedTasks, error) {
 		return p.MergeTasks(ctx, control.MergeTasks{DryRun: true})
@@ -44,8 +46,8 @@ func (r *routes) graphs() {
 			Text     string `json:"text,omitempty" doc:"Empty: that of the file"`
 			Parallel int    `json:"max_parallel,omitempty" minimum:"0" maximum:"1000" doc:"0: as the configuration says"`
 		}
-	}) (*control.Unfolded, error) {
-		return p.UnfoldGraph(ctx, i.Body.Text, i.Body.Parallel)
+	}) (*graphs.Unfolded, error) {
+		return p.Graphs().UnfoldGraph(ctx, i.Body.Text, i.Body.Parallel)
 	})
 	post(r, "config", "/api/graph/add", "Add a node to the text of a configuration; nothing is written", func(_ context.Context, i *struct {
 		Body struct {
@@ -53,7 +55,7 @@ func (r *routes) graphs() {
 			Node dag.Sketch `json:"node"`
 		}
 	}) (edited, error) {
-		text, check, err := p.AddToGraph(i.Body.Text, i.Body.Node)
+		text, check, err := p.Graphs().AddToGraph(i.Body.Text, i.Body.Node)
 		if err != nil {
 			return edited{}, err
 		}

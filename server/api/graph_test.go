@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cmux/agents/control"
+	"cmux/agents/control/graphs"
+	"cmux/agents/control/merging"
 	"cmux/dag"
 )
 
@@ -26,7 +28,7 @@ agents:
 `
 	first := w.carried(t, config, dag.RunFailed)
 	one := "/api/runs/" + first.Plan.ID
-	var g control.RunGraph
+	var g graphs.RunGraph
 	w.must("GET", one+"/graph", "", &g)
 	if !slices.Equal(g.Critical, []string{"a", "c", "d"}) || g.Seconds <= 0 || g.Run.State != dag.RunFailed || g.Run.Past || !g.Run.Headless || g.Run.MaxParallel != 8 || g.Run.StartedAt == nil {
 		t.Errorf("%+v", g)
@@ -42,7 +44,7 @@ agents:
 	} else if n := needs.Items[i]; n.Name != "d" || n.Run != first.Plan.ID || n.Label != "failed (exit 7)" || n.Since.IsZero() || !slices.Contains(n.Orders, "retry") || !slices.Contains(n.Orders, "override") {
 		t.Errorf("%+v", n)
 	}
-	var q control.MergeQueue
+	var q merging.MergeQueue
 	w.must("GET", one+"/merge/queue", "", &q)
 	outcomes := func() (all []string) {
 		for _, b := range q.Branches {
@@ -62,7 +64,7 @@ agents:
 	}
 	// A second run, of another configuration.
 	second := w.carried(t, strings.Replace(config, `"exit 7"`, `"true"`, 1)+"  - {name: e, task: 'true', role: review}\n", dag.RunDone)
-	var c control.Compared
+	var c graphs.Compared
 	w.must("GET", fmt.Sprintf("/api/runs/compare?a=%s&b=%s", first.Plan.ID, second.Plan.ID), "", &c)
 	if len(c.Nodes) != 5 || c.Nodes[3].Changed != "task" || c.Nodes[0].Changed != "" || c.Nodes[4].A != nil || c.Nodes[4].B.Attempts != 1 || c.A.Failed != 1 || c.B.Done != 5 {
 		t.Errorf("%+v", c)
@@ -73,7 +75,7 @@ agents:
 	}
 	// What it takes is what it took; who was never seen takes a minute.
 	text := strings.Replace(config, `"exit 7"`, `"true"`, 1) + "  - {name: new, task: 'true', depends_on: [b]}\n"
-	var u control.Unfolded
+	var u graphs.Unfolded
 	w.must("POST", "/api/graph/unfold", body(t, map[string]any{"text": text, "max_parallel": 1}), &u)
 	if len(u.Slots) != 5 || u.Parallel != 1 || !slices.Equal(u.Estimated, []string{"a", "b", "c", "d"}) || u.Seconds < 60 || u.Seconds > 120 || !slices.Equal(u.Critical, []string{"b", "new"}) {
 		t.Errorf("%+v", u)
@@ -86,7 +88,7 @@ agents:
 	w.must("POST", "/api/graph/unfold", "{}", &u)
 	var grown struct {
 		Text  string
-		Check control.GraphCheck
+		Check graphs.GraphCheck
 	}
 	w.must("POST", "/api/graph/add", body(t, map[string]any{"text": config, "node": map[string]any{"name": "more", "task": "true", "depends_on": []string{"a"}}}), &grown)
 	if !strings.HasPrefix(grown.Text, config) || len(grown.Check.Faults) != 0 || len(grown.Check.Nodes) != 5 {

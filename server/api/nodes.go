@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
@@ -154,25 +155,25 @@ func (r *routes) nodes() {
 			return p.Runs().Diff(ctx, d)
 		})
 	})
-	post(r, group, one+"/nodes/{node}/verify", "Start a node's checks now, in its worktree", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+	post(r, group, one+"/nodes/{node}/verify", "Run a node's checks now, in its worktree; this begins it", func(ctx context.Context, i *NodeIn) (Job[[]merging.Checked], error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
-			return Job[[]control.Checked]{}, err
+			return Job[[]merging.Checked]{}, err
 		}
 		found, err := p.Runs().Named(ctx, i.ID) // by its whole id, whatever it was called
 		if err != nil {
-			return Job[[]control.Checked]{}, err
+			return Job[[]merging.Checked]{}, err
 		}
 		id := found.Plan.ID
-		return r.checks.of(id+"/"+i.Node).begin(r, "/api/runs/"+id+"/nodes/"+i.Node+"/verify", func(ctx context.Context, output io.Writer, begun func(string)) (*[]control.Checked, error) {
-			all, err := p.Verify(ctx, control.Verify{Node: i.Node, Output: output, Begun: begun})
+		return r.checks.of(id+"/"+i.Node).begin(r, "/api/runs/"+id+"/nodes/"+i.Node+"/verify", func(ctx context.Context, output io.Writer, begun func(string)) (*[]merging.Checked, error) {
+			all, err := p.Merging().Verify(ctx, merging.Verify{Node: i.Node, Output: output, Begun: begun})
 			return &all, err
 		})
 	})
-	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(ctx context.Context, i *NodeIn) (Job[[]merging.Checked], error) {
 		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
-			return Job[[]control.Checked]{}, err
+			return Job[[]merging.Checked]{}, err
 		}
 		id := found.Plan.ID
 		return stood(r, "/api/runs/"+id+"/nodes/"+i.Node+"/verify", r.checks.look(id+"/"+i.Node)), nil
@@ -236,26 +237,26 @@ func (r *routes) reviews() {
 	})
 	post(r, group, one+"/merge", "Start a merge of a run's branches, in order, with checks after each", func(ctx context.Context, i *struct {
 		RunIn
-		Body control.Merge
-	}) (Job[control.Merged], error) {
+		Body merging.Merge
+	}) (Job[merging.Merged], error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
-			return Job[control.Merged]{}, err
+			return Job[merging.Merged]{}, err
 		}
 		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
-			return Job[control.Merged]{}, err
+			return Job[merging.Merged]{}, err
 		}
-		return r.runMerges.of(found.Plan.ID).begin(r, "/api/runs/"+found.Plan.ID+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*control.Merged, error) {
+		return r.runMerges.of(found.Plan.ID).begin(r, "/api/runs/"+found.Plan.ID+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*merging.Merged, error) {
 			o := i.Body
 			o.Output, o.Begun, o.Tell = output, begun, func(line string) { fmt.Fprintln(output, line) }
-			return p.Merge(ctx, o)
+			return p.Merging().Merge(ctx, o)
 		})
 	})
-	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(ctx context.Context, i *RunIn) (Job[control.Merged], error) {
+	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(ctx context.Context, i *RunIn) (Job[merging.Merged], error) {
 		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
-			return Job[control.Merged]{}, err
+			return Job[merging.Merged]{}, err
 		}
 		return stood(r, "/api/runs/"+found.Plan.ID+"/merge", r.runMerges.look(found.Plan.ID)), nil
 	})

@@ -1,4 +1,4 @@
-package control
+package graphs
 
 import (
 	"context"
@@ -46,8 +46,8 @@ type GraphFault struct {
 func GraphSchema() []byte { return dag.Schema() }
 
 // GraphText reads the configuration of agents, which need not be there.
-func (p *Project) GraphText() (*GraphText, error) {
-	path := p.Configurations().Config("")
+func (p *Graphs) GraphText() (*GraphText, error) {
+	path := p.Configurations.Config("")
 	src, err := run.ReadConfig(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -56,7 +56,7 @@ func (p *Project) GraphText() (*GraphText, error) {
 }
 
 // CheckGraph says what a text would be as the configuration of agents.
-func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
+func (p *Graphs) CheckGraph(text string) (*GraphCheck, error) {
 	g, warned, err := p.parseGraph(text)
 	c := &GraphCheck{Nodes: []commands.Planned{}, Waves: []commands.Wave{}, Faults: []GraphFault{}, Warnings: []GraphFault{}}
 	for _, w := range warned {
@@ -81,15 +81,15 @@ func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
 }
 
 // parseGraph reads a text as the configuration of agents.
-func (p *Project) parseGraph(text string) (*dag.Graph, []dag.Warning, error) {
-	return p.Configurations().Parse(p.Configurations().Config(""), []byte(text))
+func (p *Graphs) parseGraph(text string) (*dag.Graph, []dag.Warning, error) {
+	return p.Configurations.Parse(p.Configurations.Config(""), []byte(text))
 }
 
 // WriteGraph writes a text as the configuration of agents, in place of the one that
 // sum names. One with faults is written too: an editor saves what is half done, and
 // start refuses it. Of two who write at once the second is told that it has changed. A
 // link to a file in the project stays one.
-func (p *Project) WriteGraph(ctx context.Context, text, sum string) (*GraphText, error) {
+func (p *Graphs) WriteGraph(ctx context.Context, text, sum string) (*GraphText, error) {
 	if err := signals.Init(p.Root); err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (p *Project) WriteGraph(ctx context.Context, text, sum string) (*GraphText,
 
 // graphFile is the file that the configuration of agents is written to: where it is a
 // link, what that leads to.
-func (p *Project) graphFile() (string, error) {
-	path := p.Configurations().Config("")
+func (p *Graphs) graphFile() (string, error) {
+	path := p.Configurations.Config("")
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
 		return path, nil
@@ -145,7 +145,7 @@ func (p *Project) graphFile() (string, error) {
 }
 
 // AddToGraph is a configuration of agents with one more node, and what that would be.
-func (p *Project) AddToGraph(text string, s dag.Sketch) (string, *GraphCheck, error) {
+func (p *Graphs) AddToGraph(text string, s dag.Sketch) (string, *GraphCheck, error) {
 	if strings.TrimSpace(s.Name) == "" {
 		return "", nil, project.Usage("", "the node has no name")
 	}

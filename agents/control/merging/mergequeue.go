@@ -1,4 +1,4 @@
-package control
+package merging
 
 import (
 	"context"
@@ -43,8 +43,8 @@ type QueuedBranch struct {
 
 // MergeQueue looks at what a merge of a run would do; into is empty for the branch
 // that the run started from.
-func (p *Project) MergeQueue(ctx context.Context, into string) (*MergeQueue, error) {
-	v, err := p.Runs().LatestView(ctx)
+func (p *Merging) MergeQueue(ctx context.Context, into string) (*MergeQueue, error) {
+	v, err := p.Runs.LatestView(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package control
+package merging
 
 import (
 	"context"
@@ -46,8 +46,8 @@ type Merged struct {
 
 // Merge merges. At the first branch that conflicts or breaks a check it stops,
 // and the target has not moved.
-func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
-	r, err := p.Runs().Latest(ctx)
+func (p *Merging) Merge(ctx context.Context, o Merge) (*Merged, error) {
+	r, err := p.Runs.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +160,8 @@ type mergeItem struct {
 }
 
 // mergeItems are the nodes of a run that leave a branch, in graph order.
-func (p *Project) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.View, target string) (all []mergeItem, err error) {
-	standings := p.Runs().Standings(ctx, repo, v)
+func (p *Merging) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.View, target string) (all []mergeItem, err error) {
+	standings := p.Runs.Standings(ctx, repo, v)
 	for _, i := range v.Run.Plan.Graph.Order() {
 		n := &v.Nodes[i]
 		if !n.Spec.HasBranch() || n.Spec.Branch == target {
@@ -190,7 +190,7 @@ func (p *Project) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.Vi
 
 // mergeBranches fills in the branches of the done nodes, in graph order, and
 // how each merge is judged.
-func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, o Merge) error {
+func (p *Merging) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, o Merge) error {
 	var nodes []*run.NodeView // as spec.Branches
 	reviewed, work := false, false
 	items, err := p.mergeItems(ctx, repo, v, spec.Target)
@@ -247,7 +247,7 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 // mergeTips decides about the branches that have moved since their nodes were
 // done: they are merged as recorded, unless a person says otherwise or repaired
 // one of them.
-func (p *Project) mergeTips(ctx context.Context, repo *worktree.Repo, spec *worktree.MergeSpec, o Merge) error {
+func (p *Merging) mergeTips(ctx context.Context, repo *worktree.Repo, spec *worktree.MergeSpec, o Merge) error {
 	head := "" // of the merge so far
 	if o.Continue {
 		out, err := p.Git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")

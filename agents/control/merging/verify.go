@@ -1,4 +1,4 @@
-package control
+package merging
 
 import (
 	"context"
@@ -32,8 +32,8 @@ type Checked struct {
 
 // Verify runs the checks of a node, one after the other, in the environment in
 // which its attempt runs them. What the person's environment has stands beneath.
-func (p *Project) Verify(ctx context.Context, o Verify) ([]Checked, error) {
-	v, i, err := p.Runs().Node(ctx, o.Node)
+func (p *Merging) Verify(ctx context.Context, o Verify) ([]Checked, error) {
+	v, i, err := p.Runs.Node(ctx, o.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (p *Project) Verify(ctx context.Context, o Verify) ([]Checked, error) {
 
 // check runs commands in dir as the attempts of node n run their checks, and
 // tells what came of each; an error of ended ends them.
-func (p *Project) check(ctx context.Context, r *run.Run, n *run.NodeView, dir string, commands []string, out io.Writer, begun func(string), ended func(Checked) error) error {
+func (p *Merging) check(ctx context.Context, r *run.Run, n *run.NodeView, dir string, commands []string, out io.Writer, begun func(string), ended func(Checked) error) error {
 	spawner, err := proc.NewSpawner()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package control
+package graphs
 
 import (
 	"context"
@@ -59,12 +59,12 @@ type Span struct {
 }
 
 // Graph is a run as it is drawn; id is as for Named.
-func (p *Project) RunGraph(ctx context.Context, id string) (*RunGraph, error) {
-	r, err := p.Runs().Named(ctx, id)
+func (p *Graphs) RunGraph(ctx context.Context, id string) (*RunGraph, error) {
+	r, err := p.Runs.Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	past, err := p.Runs().Past(ctx, r)
+	past, err := p.Runs.Past(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -179,14 +179,14 @@ type NodeFigure struct {
 }
 
 // Compare compares two runs, node by node.
-func (p *Project) Compare(ctx context.Context, a, b string) (*Compared, error) {
+func (p *Graphs) Compare(ctx context.Context, a, b string) (*Compared, error) {
 	var views [2]*run.View
 	c := &Compared{Nodes: []ComparedNode{}}
 	for k, id := range []string{a, b} {
 		if id == "" {
 			return nil, project.Usage("", "name two runs to compare")
 		}
-		r, err := p.Runs().Named(ctx, id)
+		r, err := p.Runs.Named(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ const (
 )
 
 // unfold unfolds a graph.
-func (p *Project) unfold(ctx context.Context, g *dag.Graph, parallel int, presets []dag.Change) (*Unfolded, error) {
+func (p *Graphs) unfold(ctx context.Context, g *dag.Graph, parallel int, presets []dag.Change) (*Unfolded, error) {
 	known, err := p.pastDurations(ctx)
 	if err != nil {
 		return nil, err
@@ -288,7 +288,7 @@ func (p *Project) unfold(ctx context.Context, g *dag.Graph, parallel int, preset
 
 // pastDurations is what nodes that ended well took in the newest runs, by name,
 // sorted.
-func (p *Project) pastDurations(ctx context.Context) (map[string][]time.Duration, error) {
+func (p *Graphs) pastDurations(ctx context.Context) (map[string][]time.Duration, error) {
 	ids, err := run.List(p.Root)
 	if err != nil {
 		return nil, err
@@ -317,7 +317,7 @@ func (p *Project) pastDurations(ctx context.Context) (map[string][]time.Duration
 
 // UnfoldGraph unfolds a text as the configuration of agents; the empty one: that of
 // the file. Nothing is written or started.
-func (p *Project) UnfoldGraph(ctx context.Context, text string, parallel int) (*Unfolded, error) {
+func (p *Graphs) UnfoldGraph(ctx context.Context, text string, parallel int) (*Unfolded, error) {
 	if text == "" {
 		file, err := p.GraphText()
 		if err != nil {
