@@ -10,6 +10,7 @@ import (
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
+	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 )
 
@@ -68,4 +69,9 @@ func (p *Project) Graphs() *graphs.Graphs {
 // Merging opens the merge of what runs did.
 func (p *Project) Merging() *merging.Merging {
 	return &merging.Merging{Project: &p.Project, Runs: p.Runs()}
+}
+
+// Remains opens what runs left behind.
+func (p *Project) Remains() *remains.Remains {
+	return &remains.Remains{Project: &p.Project, Runs: p.Runs()}
 }

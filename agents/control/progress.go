@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/remains"
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/worktree"
@@ -56,7 +57,7 @@ func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 		return nil, err
 	}
 	for line := range strings.Lines(out) {
-		if len(w.Commits) == shownCommits {
+		if len(w.Commits) == remains.ShownCommits {
 			w.More++
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/control/finding"
 	"cmux/agents/control/project"
+	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -83,26 +84,26 @@ func TestSnapshots(t *testing.T) {
 	s := worked(t)
 	tree := filepath.Join(filepath.Dir(s.Root), "scratch-a")
 	s.write(filepath.Join(tree, "untracked"), "three\n")
-	c, err := s.PlanCleanup(t.Context())
+	c, err := s.Remains().PlanCleanup(t.Context())
 	if err == nil {
-		_, err = s.Cleanup(t.Context(), c, func(Removal) {})
+		_, err = s.Remains().Cleanup(t.Context(), c, func(remains.Removal) {})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := s.Snapshots(t.Context())
+	all, err := s.Remains().Snapshots(t.Context())
 	if err != nil || len(all) != 1 || all[0].Path != tree || all[0].Branch != "scratch/a" {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	s.Dir = filepath.Dir(s.Root)
-	got, err := s.Restore(t.Context(), Restore{Snapshot: "a", To: "rescued", Branch: "rescued"})
+	got, err := s.Remains().Restore(t.Context(), remains.Restore{Snapshot: "a", To: "rescued", Branch: "rescued"})
 	if err != nil || got.Path != filepath.Join(s.Dir, "rescued") || got.Branch != "rescued" || got.Snapshot != all[0].ID {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if b, err := os.ReadFile(filepath.Join(got.Path, "untracked")); err != nil || string(b) != "three\n" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := s.Restore(t.Context(), Restore{Snapshot: "nobody"}); err == nil {
+	if _, err := s.Remains().Restore(t.Context(), remains.Restore{Snapshot: "nobody"}); err == nil {
 		t.Error("a snapshot that is not there was restored")
 	}
 }

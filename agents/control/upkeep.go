@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/remains"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/upkeep"
@@ -200,7 +201,7 @@ func (p *Project) oldArchives() (all []upkeep.Archive, err error) {
 		err = errors.Join(err, rerr)
 		for _, part := range parts {
 			if info, ierr := part.Info(); ierr == nil && part.IsDir() {
-				all = append(all, upkeep.Archive{Name: n.Name() + "/" + part.Name(), At: info.ModTime(), Size: folderSize(filepath.Join(dir, n.Name(), part.Name()))})
+				all = append(all, upkeep.Archive{Name: n.Name() + "/" + part.Name(), At: info.ModTime(), Size: remains.FolderSize(filepath.Join(dir, n.Name(), part.Name()))})
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control/commands"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
+	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -145,20 +146,20 @@ func TestMergeOfABranchThatMoved(t *testing.T) {
 func TestCleanup(t *testing.T) {
 	s := worked(t)
 	s.write(filepath.Join(s.Root, "..", "scratch-a", "untracked"), "three\n")
-	c, err := s.PlanCleanup(t.Context())
+	c, err := s.Remains().PlanCleanup(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, b := filepath.Join(filepath.Dir(s.Root), "scratch-a"), filepath.Join(filepath.Dir(s.Root), "scratch-b")
-	if want := []Tree{{a, "scratch/a"}, {b, "scratch/b"}}; !reflect.DeepEqual(c.Trees, want) || c.Session != "" || c.Open != nil || c.Empty() {
+	if want := []remains.Tree{{Path: a, Branch: "scratch/a"}, {Path: b, Branch: "scratch/b"}}; !reflect.DeepEqual(c.Trees, want) || c.Session != "" || c.Open != nil || c.Empty() {
 		t.Errorf("%+v; want the trees %+v", c, want)
 	}
-	var told []Removal
-	path, err := s.Cleanup(t.Context(), c, func(r Removal) { told = append(told, r) })
+	var told []remains.Removal
+	path, err := s.Remains().Cleanup(t.Context(), c, func(r remains.Removal) { told = append(told, r) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 2 || told[0].Path != a || !strings.HasPrefix(told[0].Saved, "cmux snapshots restore ") || told[1] != (Removal{Path: b}) {
+	if len(told) != 2 || told[0].Path != a || !strings.HasPrefix(told[0].Saved, "cmux snapshots restore ") || told[1] != (remains.Removal{Path: b}) {
 		t.Errorf("told %+v", told)
 	}
 	for _, gone := range []string{a, b} {
@@ -169,7 +170,7 @@ func TestCleanup(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "\n## a: done\n") {
 		t.Errorf("the changelog: %v\n%s", err, text)
 	}
-	if c, err = s.PlanCleanup(t.Context()); err != nil || !c.Empty() {
+	if c, err = s.Remains().PlanCleanup(t.Context()); err != nil || !c.Empty() {
 		t.Errorf("again: %+v, %v", c, err)
 	}
 }
@@ -177,10 +178,10 @@ func TestCleanup(t *testing.T) {
 func TestCleanupOfWhatRuns(t *testing.T) {
 	s := begun(t, chain)
 	s.record(started("api"))
-	_, err := s.PlanCleanup(t.Context())
+	_, err := s.Remains().PlanCleanup(t.Context())
 	refused(t, err, "api is still running", "cmux agents stop")
 	s.hold()
-	if _, err := s.PlanCleanup(t.Context()); err == nil || !strings.Contains(err.Error(), " is under way (pid ") {
+	if _, err := s.Remains().PlanCleanup(t.Context()); err == nil || !strings.Contains(err.Error(), " is under way (pid ") {
 		t.Error(err)
 	}
 }
@@ -194,7 +195,7 @@ func TestShared(t *testing.T) {
 	if err != nil || len(got.Changes) != 1 || got.Run != s.run.Plan.ID {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := s.PlanCleanup(t.Context()); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "core.pager") {
+	if _, err := s.Remains().PlanCleanup(t.Context()); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "core.pager") {
 		t.Errorf("%v, notes %q", err, notes)
 	}
 	done, err := s.Commands().RestoreShared(t.Context(), got)

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/remains"
 )
 
 type changelogOptions struct {
 	*IO
 	Project   projectFunc
-	Changelog control.Changelog
+	Changelog remains.Changelog
 }
 
 func newChangelogCmd(d *Deps, runF func(context.Context, *changelogOptions) error) *cobra.Command {
@@ -41,7 +41,7 @@ func runChangelog(ctx context.Context, o *changelogOptions) error {
 	if err != nil {
 		return err
 	}
-	text, err := p.Changelog(ctx, o.Changelog)
+	text, err := p.Remains().Changelog(ctx, o.Changelog)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/agents/control/remains"
 	"cmux/agents/platform/say"
 )
 
@@ -58,7 +58,7 @@ func runCleanup(ctx context.Context, o *cleanupOptions) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.PlanCleanup(ctx)
+	c, err := p.Remains().PlanCleanup(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func runCleanup(ctx context.Context, o *cleanupOptions) error {
 	} else if err := o.confirm(ctx, o.Yes, "Remove these? Branches stay, and uncommitted work is saved first."); err != nil {
 		return err
 	}
-	path, err := p.Cleanup(ctx, c, func(r control.Removal) {
+	path, err := p.Remains().Cleanup(ctx, c, func(r remains.Removal) {
 		if r.Left != "" {
 			fmt.Fprintf(o.Out, "Ended what nodes left running: %s\n", r.Left)
 			return
@@ -104,7 +104,7 @@ func runPrune(ctx context.Context, o *cleanupOptions) error {
 	if err != nil {
 		return err
 	}
-	plan, err := p.PlanPruning(ctx, o.Keep)
+	plan, err := p.Remains().PlanPruning(ctx, o.Keep)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func runPrune(ctx context.Context, o *cleanupOptions) error {
 	if err := o.confirm(ctx, o.Yes, question); err != nil {
 		return err
 	}
-	return p.Prune(ctx, plan, func(id, changelog string) {
+	return p.Remains().Prune(ctx, plan, func(id, changelog string) {
 		fmt.Fprintf(o.Out, "Removed %s. What its nodes did: %s\n", id, p.Short(changelog))
 	})
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"cmux/agents/control"
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 )
 

@@ -37,7 +37,7 @@ var elsewhere = map[string]string{
 	"agents/control/commands/shared.go":         "what the person named with --from",
 	"agents/control/merging/verify.go":          "the worktree",
 	"agents/control/configfile/config.go":       "the person's project",
-	"agents/control/prune.go":                   "a run's folder that is given up, by names in it",
+	"agents/control/remains/prune.go":           "a run's folder that is given up, by names in it",
 	"agents/control/project/project.go":         "the person's project",
 	"agents/kinds/codex/git.go":                 "the repository's own files, in a worktree",
 	"agents/kinds/codex/resume.go":              "the program's own transcripts",

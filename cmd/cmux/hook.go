@@ -6,10 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/project"
 	"cmux/agents/runs/mcp"
 	"cmux/agents/runs/wrapper"
 )

@@ -8,11 +8,10 @@ import (
 	"io"
 	"strings"
 
-	"cmux/agents/control/project"
-
 	"golang.org/x/term"
 
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 )
 
 // IO is what a command reads from and writes to, and the environment it is in.

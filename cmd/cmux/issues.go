@@ -11,9 +11,8 @@ import (
 	"strings"
 	"unicode"
 
-	"cmux/agents/control/project"
-
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/say"
 	"cmux/dag"

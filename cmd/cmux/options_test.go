@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 )
 
@@ -88,7 +89,7 @@ func TestWorkOptions(t *testing.T) {
 	flags(t, newUpdateCmd, func(o *resumeOptions) resumeOptions {
 		return resumeOptions{Update: o.Update, Yes: o.Yes, Detach: o.Detach}
 	}, map[string]resumeOptions{"": {Update: true}, "-y --detach": {Update: true, Yes: true, Detach: true}})
-	flags(t, newChangelogCmd, func(o *changelogOptions) control.Changelog { return o.Changelog }, map[string]control.Changelog{"": {}, "a-run": {Run: "a-run"}})
+	flags(t, newChangelogCmd, func(o *changelogOptions) remains.Changelog { return o.Changelog }, map[string]remains.Changelog{"": {}, "a-run": {Run: "a-run"}})
 	flags(t, newSharedCmd, func(o *sharedOptions) sharedOptions {
 		return sharedOptions{Restore: o.Restore, Accept: o.Accept, JSON: o.JSON, From: o.From}
 	}, map[string]sharedOptions{"--json": {JSON: true}, "--accept": {Accept: true}, "--restore --from f": {Restore: true, From: "f"}})
@@ -113,7 +114,7 @@ func TestShowOptions(t *testing.T) {
 	flags(t, newListCmd, func(o *listOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
 	flags(t, newDoctorCmd, func(o *doctorOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
 	flags(t, newSnapshotsListCmd, func(o *snapshotsListOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
-	flags(t, newSnapshotsRestoreCmd, func(o *snapshotsRestoreOptions) control.Restore { return o.Restore }, map[string]control.Restore{
+	flags(t, newSnapshotsRestoreCmd, func(o *snapshotsRestoreOptions) remains.Restore { return o.Restore }, map[string]remains.Restore{
 		"api": {Snapshot: "api"}, "api --to ../x --branch y": {Snapshot: "api", To: "../x", Branch: "y"},
 	})
 }

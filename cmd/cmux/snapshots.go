@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/remains"
 )
 
 func newSnapshotsCmd(d *Deps) *cobra.Command {
@@ -44,7 +45,7 @@ that were too large to save and are ignored by git.`,
 }
 
 func runSnapshotsList(ctx context.Context, o *snapshotsListOptions) error {
-	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.Snapshot, error) { return p.Snapshots(ctx) })
+	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]remains.Snapshot, error) { return p.Remains().Snapshots(ctx) })
 	if done {
 		return err
 	}
@@ -65,7 +66,7 @@ func runSnapshotsList(ctx context.Context, o *snapshotsListOptions) error {
 type snapshotsRestoreOptions struct {
 	*IO
 	Project projectFunc
-	control.Restore
+	remains.Restore
 }
 
 func newSnapshotsRestoreCmd(d *Deps, runF func(context.Context, *snapshotsRestoreOptions) error) *cobra.Command {
@@ -83,7 +84,7 @@ files that are in the way.`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var ids []string
 			if p, err := o.Project(cmd.Context()); err == nil && len(args) == 0 {
-				all, _ := p.Snapshots(cmd.Context())
+				all, _ := p.Remains().Snapshots(cmd.Context())
 				for _, s := range all {
 					ids = append(ids, s.ID)
 				}
@@ -105,7 +106,7 @@ func runSnapshotsRestore(ctx context.Context, o *snapshotsRestoreOptions) error 
 	if err != nil {
 		return err
 	}
-	res, err := p.Restore(ctx, o.Restore)
+	res, err := p.Remains().Restore(ctx, o.Restore)
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"cmux/agents/control"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
+	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
@@ -111,8 +111,8 @@ func (r *routes) nodes() {
 		}
 		return p.Commands().UpdateSeen(ctx, i.Body.Sum)
 	})
-	get(r, group, one+"/changelog", "Summarize in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
-		said, err := p.Changelog(ctx, control.Changelog{Run: i.ID})
+	get(r, group, one+"/changelog", "Say in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
+		said, err := p.Remains().Changelog(ctx, remains.Changelog{Run: i.ID})
 		return text{said}, err
 	})
 	get(r, group, one+"/collisions", "List the files that two branches of a run both change", func(ctx context.Context, i *struct {

@@ -1,4 +1,4 @@
-package control
+package remains
 
 import (
 	"context"
@@ -17,11 +17,11 @@ type Changelog struct {
 }
 
 // Changelog says in Markdown what each node of a run did, in graph order.
-func (p *Project) Changelog(ctx context.Context, c Changelog) (string, error) {
+func (p *Remains) Changelog(ctx context.Context, c Changelog) (string, error) {
 	if text, err := p.pruned(c.Run); text != "" || err != nil {
 		return text, err
 	}
-	r, err := p.Runs().Named(ctx, c.Run)
+	r, err := p.Runs.Named(ctx, c.Run)
 	if err != nil {
 		return "", err
 	}
@@ -38,16 +38,16 @@ type work struct {
 	stat    string   // of the files that it changed
 }
 
-// shownCommits bounds how many commits of a node are listed, the newest.
-const shownCommits = 50
+// ShownCommits bounds how many commits of a node are listed, the newest.
+const ShownCommits = 50
 
-func (p *Project) changelog(ctx context.Context, v *run.View) string {
+func (p *Remains) changelog(ctx context.Context, v *run.View) string {
 	return changelog(v, p.Now(), func(n *run.NodeView) work { return p.work(ctx, v.Run.Plan.Root, n) })
 }
 
 // work asks git what a node has committed since its start commit. What git does
 // not know any more is left out.
-func (p *Project) work(ctx context.Context, root string, n *run.NodeView) (w work) {
+func (p *Remains) work(ctx context.Context, root string, n *run.NodeView) (w work) {
 	if !n.Spec.HasBranch() || n.Attempt() == nil {
 		return w
 	}
@@ -66,7 +66,7 @@ func (p *Project) work(ctx context.Context, root string, n *run.NodeView) (w wor
 		}
 		tip = strings.TrimSpace(out)
 	}
-	start := p.Runs().StartCommit(ctx, root, n.Attempts, tip)
+	start := p.Runs.StartCommit(ctx, root, n.Attempts, tip)
 	if start == "" || start == tip {
 		return w
 	}
@@ -144,7 +144,7 @@ func nodeFacts(n *run.NodeView, now time.Time, did work) string {
 	end := n.LastEnd()
 	if count := len(did.commits); count > 0 {
 		fact("commits", "%d", count)
-		if left := count - shownCommits; left > 0 {
+		if left := count - ShownCommits; left > 0 {
 			fmt.Fprintf(&b, "  - %s before these\n", say.Count(left, "commit"))
 			did.commits = did.commits[left:]
 		}

@@ -1,4 +1,4 @@
-package control
+package remains
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type Cleanup struct {
 
 	view     *run.View
 	repo     *worktree.Repo
-	settings []string // see Project.settings
+	settings []string // see runs.Runs.Settings
 	trees    []*worktree.Tree
 	broken   []error
 }
@@ -45,8 +45,8 @@ type Tree struct {
 }
 
 // PlanCleanup looks at what there is to be removed.
-func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
-	r, err := p.Runs().Latest(ctx)
+func (p *Remains) PlanCleanup(ctx context.Context) (*Cleanup, error) {
+	r, err := p.Runs.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +66,12 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 	}
 	c := &Cleanup{view: v, Open: runview.AtWork(v)}
 	if c.Finally = commands.Unrun(v); len(c.Finally) > 0 {
-		c.Try = p.Runs().InSession("cmux agents resume", r.Plan.Graph.Session)
+		c.Try = p.Runs.InSession("cmux agents resume", r.Plan.Graph.Session)
 	}
 	if c.repo, err = worktree.Open(ctx, r.Plan.Root); err != nil {
 		return nil, err
 	}
-	c.settings = p.Runs().Settings(ctx, r, c.repo)
+	c.settings = p.Runs.Settings(ctx, r, c.repo)
 	ctx = c.context(ctx, p)
 	_, session, err := runner.Session(ctx, r)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 	return c, ctx.Err()
 }
 
-func (c *Cleanup) context(ctx context.Context, p *Project) context.Context {
+func (c *Cleanup) context(ctx context.Context, p *Remains) context.Context {
 	return git.WithNotes(git.WithConfig(ctx, c.settings...), p.Note)
 }
 
@@ -106,7 +106,7 @@ type Removal struct {
 
 // Cleanup removes what was planned, what is not committed in it saved first, and
 // returns the path of the changelog, which says what each node did.
-func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (changelogPath string, err error) {
+func (p *Remains) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (changelogPath string, err error) {
 	r := c.view.Run
 	ctx = c.context(ctx, p)
 	if holder, err := runner.Yield(ctx, r); err != nil {
@@ -162,7 +162,7 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 }
 
 // release gives up the names of a run that no runner carries.
-func (p *Project) release(ctx context.Context, r *run.Run) error {
+func (p *Remains) release(ctx context.Context, r *run.Run) error {
 	g, err := run.LockProject(ctx, r.Plan.Root)
 	if err != nil {
 		return err

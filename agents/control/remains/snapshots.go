@@ -1,4 +1,4 @@
-package control
+package remains
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type Snapshot struct {
 }
 
 // Snapshots lists saved work, newest first.
-func (p *Project) Snapshots(ctx context.Context) ([]Snapshot, error) {
+func (p *Remains) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	repo, err := worktree.Open(ctx, p.Root)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ type Kept struct {
 }
 
 // Restore brings saved work back. It moves no branch and overwrites no file.
-func (p *Project) Restore(ctx context.Context, o Restore) (*Restored, error) {
+func (p *Remains) Restore(ctx context.Context, o Restore) (*Restored, error) {
 	repo, err := worktree.Open(ctx, p.Root)
 	if err != nil {
 		return nil, err

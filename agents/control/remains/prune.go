@@ -1,4 +1,4 @@
-package control
+package remains
 
 import (
 	"context"
@@ -36,8 +36,8 @@ type Prunable struct {
 
 // PlanPruning looks which past runs may be removed: all but the newest ones, keep
 // of them, the newest of each session and what has not ended.
-func (p *Project) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
-	all, damaged, err := p.Runs().List(ctx)
+func (p *Remains) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
+	all, damaged, err := p.Runs.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (p *Project) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
 		if err != nil {
 			return nil, err
 		}
-		x := Prunable{PastRun: one, Size: folderSize(r.Dir)}
+		x := Prunable{PastRun: one, Size: FolderSize(r.Dir)}
 		switch {
 		case !sessions[one.Session]: // what goes on, goes on with this one
 			x.Why = "the newest of session " + one.Session
@@ -73,9 +73,9 @@ func (p *Project) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
 	return plan, ctx.Err()
 }
 
-// folderSize is how much the files below dir hold; what cannot be read counts
+// FolderSize is how much the files below dir hold; what cannot be read counts
 // nothing.
-func folderSize(dir string) (size int64) {
+func FolderSize(dir string) (size int64) {
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
@@ -91,7 +91,7 @@ func folderSize(dir string) (size int64) {
 // node did stays, as a changelog whose path is told; branches, worktrees and
 // saved work are none of a run's folder. Copies of cmux that no run is carried
 // out by any more go too.
-func (p *Project) Prune(ctx context.Context, plan *Pruning, tell func(id, changelog string)) error {
+func (p *Remains) Prune(ctx context.Context, plan *Pruning, tell func(id, changelog string)) error {
 	to := filepath.Join(run.Folder(p.Root), changelogsName)
 	if err := signals.MkdirAll(to, 0o755); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (p *Project) Prune(ctx context.Context, plan *Pruning, tell func(id, change
 }
 
 // pruned is the changelog of a run that was removed; empty: there is none.
-func (p *Project) pruned(id string) (string, error) {
+func (p *Remains) pruned(id string) (string, error) {
 	if id == "" || strings.ContainsRune(id, filepath.Separator) {
 		return "", nil
 	}
