@@ -9,7 +9,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 bounds='
-agents/control 76
+agents/control 75
+agents/kinds/acp 6
+agents/kinds/agent 2
+agents/kinds/claude 17
+agents/kinds/codex 6
 agents/kinds/guard 4
 agents/runs/prompt 5
 agents/runs/wrapper 6
@@ -20,7 +24,7 @@ forms='of which (nothing|none|no )|(is|are|was) (said|told|heard) of|(go|goes|go
 spellings='organis|behaviour|colour|licence|learnt|whilst|time-out|take-over'
 # Data and quotations: a file's name on disk, a question in recorded screens, and
 # a field of agents/control.
-quoted='organisation\.lock|[Ww]hich(\\n| )colour|"header": *"Colour"|control\.Diff\{.*Colour:'
+quoted='organisation\.lock|[Ww]hich(\\n| )colour|"header": *"Colour"|runs\.Diff\{.*Colour:'
 
 files=('*.go' '*.ts' '*.tsx' '*.md')
 {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control/runs"
 	"cmux/dag"
 )
 
@@ -22,8 +21,8 @@ type label struct {
 	Open   bool          `json:"open"`
 }
 
-// schemas is the registry of the document's types. Types of package control and of this one
-// keep their names; others get their package's name in front.
+// schemas is where the types of the document are kept. Those of package
+// control, of the packages below it and of this one have their own names, others that of their package before it.
 func schemas() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", typeName)
 	r.RegisterTypeAlias(reflect.TypeFor[dag.Label](), reflect.TypeFor[label]())
@@ -38,7 +37,7 @@ func typeName(t reflect.Type, hint string) string {
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
 	path := t.PkgPath()
-	if path == "" || path == reflect.TypeFor[label]().PkgPath() || path == reflect.TypeFor[runs.Report]().PkgPath() || !strings.HasPrefix(path, "cmux/") {
+	if path == "" || path == reflect.TypeFor[label]().PkgPath() || strings.HasPrefix(path+"/", "cmux/agents/control/") || !strings.HasPrefix(path, "cmux/") {
 		return name
 	}
 	room := path[strings.LastIndexByte(path, '/')+1:]
