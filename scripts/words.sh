@@ -10,10 +10,6 @@ cd "$(dirname "$0")/.."
 
 bounds='
 agents/control 75
-agents/kinds/acp 6
-agents/kinds/agent 2
-agents/kinds/claude 17
-agents/kinds/codex 6
 agents/kinds/guard 4
 agents/runs/prompt 5
 agents/runs/wrapper 6

@@ -204,7 +204,7 @@ func isMethod(o types.Object) bool {
 // overgrown is what is beyond the bounds, and by how much.
 var overgrown = map[string]int{
 	"agents/control circle":                 15,
-	"agents/control lines":                  10110,
+	"agents/control lines":                  10116,
 	"agents/control.Project methods":        248,
 	"agents/kinds/claude.instance methods":  67,
 	"agents/kinds/guard circle":             21,
@@ -220,7 +220,7 @@ var overgrown = map[string]int{
 	"cmd/cmux circle":                       62,
 	"cmd/cmux lines":                        10865,
 	"dag circle":                            21,
-	"dag lines":                             7420,
+	"dag lines":                             7389,
 	"server/api circle":                     20,
 	"worktree circle":                       16,
 	"worktree.Repo methods":                 86,

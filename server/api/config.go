@@ -12,7 +12,7 @@ import (
 
 // findings is the result of a search for problems.
 type findings struct {
-	OK       bool              `json:"ok" doc:"Nothing is wrong"`
+	OK       bool              `json:"ok" doc:"No problem was found"`
 	Findings []finding.Finding `json:"findings"`
 }
 

@@ -19,7 +19,7 @@ type edited struct {
 func (r *routes) graphs() {
 	const path, one = "/api/runs", "/api/runs/{id}"
 	p := r.Project
-	get(r, "runs", one+"/graph", "Show a run as it is drawn: its nodes, when each was at work, and the chain that takes longest", func(ctx context.Context, i *RunIn) (*graphs.RunGraph, error) {
+	get(r, "runs", one+"/graph", "Show the graph of a run: its nodes, when each worked, and the critical chain", func(ctx context.Context, i *RunIn) (*graphs.RunGraph, error) {
 		return p.Graphs().RunGraph(ctx, i.ID)
 	})
 	get(r, "runs", path+"/compare", "Compare two runs, node by node", func(ctx context.Context, i *struct {

@@ -18,7 +18,7 @@ import (
 // runUpdate is the effect of an edited configuration on a run.
 type runUpdate struct {
 	Changes []commands.Change `json:"changes"`
-	Sum     string            `json:"sum" doc:"Of the configuration that says so; an order to update names it"`
+	Sum     string            `json:"sum" doc:"Checksum of the configuration, required to apply the update"`
 }
 
 // patch is a difference as git writes it.
@@ -45,7 +45,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// patchOf is what show writes.
+// patchOf returns the output of show.
 func patchOf(show func(runs.Diff) error) (patch, error) {
 	var out bounded
 	err := show(runs.Diff{Output: &out, Errors: io.Discard})
@@ -111,7 +111,7 @@ func (r *routes) nodes() {
 		}
 		return p.Commands().UpdateSeen(ctx, i.Body.Sum)
 	})
-	get(r, group, one+"/changelog", "Say in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
+	get(r, group, one+"/changelog", "Summarize in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
 		said, err := p.Remains().Changelog(ctx, remains.Changelog{Run: i.ID})
 		return text{said}, err
 	})
@@ -130,7 +130,7 @@ func (r *routes) nodes() {
 		return page(all, i.Paging, func(c *runs.Collision) string { return c.A + "\x00" + c.B })
 	})
 	r.reviews()
-	get(r, group, one+"/nodes/{node}", "Show all that is known of a node", func(ctx context.Context, i *NodeIn) (*runs.Inspection, error) {
+	get(r, group, one+"/nodes/{node}", "Show all details of a node", func(ctx context.Context, i *NodeIn) (*runs.Inspection, error) {
 		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func (r *routes) nodes() {
 			return p.Runs().Diff(ctx, d)
 		})
 	})
-	post(r, group, one+"/nodes/{node}/verify", "Run a node's checks now, in its worktree; this begins it", func(ctx context.Context, i *NodeIn) (Job[[]merging.Checked], error) {
+	post(r, group, one+"/nodes/{node}/verify", "Start a node's checks now, in its worktree", func(ctx context.Context, i *NodeIn) (Job[[]merging.Checked], error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return Job[[]merging.Checked]{}, err
@@ -170,7 +170,7 @@ func (r *routes) nodes() {
 			return &all, err
 		})
 	})
-	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(ctx context.Context, i *NodeIn) (Job[[]merging.Checked], error) {
+	get(r, group, one+"/nodes/{node}/verify", "Show the status of a node's checks started here", func(ctx context.Context, i *NodeIn) (Job[[]merging.Checked], error) {
 		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return Job[[]merging.Checked]{}, err
@@ -198,7 +198,7 @@ func (r *routes) reviews() {
 		}
 		return page(all, i.Paging, func(d *runs.Delivery) string { return d.Node })
 	})
-	get(r, group, one+"/nodes/{node}/review", "Show the work of a node and what you decided about it", func(ctx context.Context, i *NodeIn) (*runs.Delivery, error) {
+	get(r, group, one+"/nodes/{node}/review", "Show the work of a node and your decision", func(ctx context.Context, i *NodeIn) (*runs.Delivery, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return nil, err
@@ -253,7 +253,7 @@ func (r *routes) reviews() {
 			return p.Merging().Merge(ctx, o)
 		})
 	})
-	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(ctx context.Context, i *RunIn) (Job[merging.Merged], error) {
+	get(r, group, one+"/merge", "Show the status of a run's merge started here", func(ctx context.Context, i *RunIn) (Job[merging.Merged], error) {
 		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return Job[merging.Merged]{}, err

@@ -30,7 +30,7 @@ func (r *routes) runs() {
 		}
 		return page(all, i.Paging, func(r *runs.PastRun) string { return r.ID })
 	})
-	get(r, group, one, "Show how a run stands", func(ctx context.Context, i *RunIn) (runs.Report, error) {
+	get(r, group, one, "Show the status of a run", func(ctx context.Context, i *RunIn) (runs.Report, error) {
 		found, err := p.Runs().Named(ctx, i.ID)
 		if err != nil {
 			return runs.Report{}, err
@@ -63,10 +63,10 @@ func (r *routes) runs() {
 	order(r, one+"/nodes/{node}/approve", "Open a gate", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
 		return p.Commands().Approve(ctx, commands.Decision{Node: node})
 	})
-	order(r, one+"/nodes/{node}/override", "Call a node done, whatever it says itself", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
+	order(r, one+"/nodes/{node}/override", "Override a node: it counts as done, whatever its own result", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
 		return p.Commands().Override(ctx, commands.Decision{Node: node})
 	})
-	order(r, one+"/nodes/{node}/release", "Give a node's agent back that was taken over", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
+	order(r, one+"/nodes/{node}/release", "Release a node's agent from a takeover", func(ctx context.Context, p *control.Project, node string) (commands.Taken, error) {
 		return p.Commands().Release(ctx, commands.Decision{Node: node})
 	})
 	order(r, one+"/nodes/{node}/stop", "Cancel a node", func(ctx context.Context, p *control.Project, node string) (commands.Cancelled, error) {

@@ -32,7 +32,7 @@ func TestAlert(t *testing.T) {
 	if a := w.answered(first); a.Refused != "" || string(a.Made) != "[]" {
 		t.Errorf("%+v", a)
 	}
-	if a := w.answered(ask("the build is red")); !strings.Contains(a.Refused, "api told them this at") {
+	if a := w.answered(ask("the build is red")); !strings.Contains(a.Refused, "api sent this alert at") {
 		t.Errorf("%+v", a)
 	}
 	if err := stop(); err != nil {
