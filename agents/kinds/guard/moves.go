@@ -182,16 +182,9 @@ func (v *voucher) writes(c command) bool {
 }
 
 // edits reports whether sed changes just these files of the node's own, and leaves at
-// most copies that were not there; touch makes files. The sed of BSD systems takes the word behind -i for
+// most copies that were not there. The sed of BSD systems takes the word behind -i for
 // the ending of the copy, and then the first other word for the script.
 func (v *voucher) edits(f *form, m match) bool {
-	for _, name := range m["NEWFILE"] {
-		rel, ok := v.plainName(name)
-		if !ok || strings.HasSuffix(name, "/") || v.changed || v.recorded || v.overlaps(rel) || v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(rel))) {
-			return false
-		}
-		v.moved, v.wrote = append(v.moved, rel), append(v.wrote, rel)
-	}
 	_, copied, _ := strings.Cut(f.words, "-i")
 	copied = strings.TrimSpace(copied)
 	for _, name := range m["EDITED"] {

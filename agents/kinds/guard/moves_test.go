@@ -53,7 +53,6 @@ func TestMoves(t *testing.T) {
 		"mkdir -p src/new/sub && git mv src/a.txt src/new/sub && git mv src/c.txt src/new/c.txt", "mkdir src/new && mv src/a.txt src/c.txt src/new/", "mkdir -p src/new; mv src/a.txt src/new", "git mv src/a.txt 'src/with blank'",
 		"cat > src/f <<'EOF'\nx\nEOF", "cat <<'X' > src/f\n$(pwn) `pwn` \\\n\ta \"b' ${c}\nX\ngit add src/f", "cat >src/f <<'EOF'\nEOF", "cat > src/f <<'EOF'\n\nx EOF\n\nEOF\n\ngit add src/f && git commit -q -m 'a file'",
 		"mkdir -p src/new && printf 'a\\n%s %%\\n' x > src/new/f", "mkdir -p src/new && echo hello > src/new/f && echo again >> src/new/f && git add -A && git commit -q -m x", "printf 'x' >src/f", "echo 'x y' > " + p + "/src/f", "echo > src/f | cat", "cat > src/f <<EOF\nx \"it's\" !y ~ *\nEOF", "cat > src/f <<\"EOF\"\n$x\nEOF", "cat > src/f <<-'EOF'\n\tx\n\t\ty\n\tEOF\ngit add src/f",
-		"touch src/f", "touch src/f src/g && git add src/f && git commit -q -m x", "mkdir -p src/new && touch src/new/a && cat src/new/a", "touch " + p + "/src/deep/f",
 		"echo x >> src/loose", "echo x >> src/b.txt", "printf 'x' >> src/a.txt && git add src/a.txt && git commit -q -m x", "cat >> src/b.txt <<'EOF'\n$(pwn) `pwn`\nEOF", "cat >> src/c.txt <<EOF\nx\nEOF\ncat <<'END' >> src/deep/e.txt\ny\nEND\ngit diff", "echo x >> src/b.txt && echo y >> src/b.txt", "echo x >> " + p + "/src/empty", "cat >> src/f <<-EOF\n\tx\n\tEOF", "echo x >> src/staged", "echo x >> src/eyed",
 		"mkdir -p src/new\nprintf 'a' > src/new/a\nprintf 'b' > src/new/b\ncat src/new/a\ngit add src/new/b",
 	} {
