@@ -134,7 +134,7 @@ const maxWords = 300
 func ending(said string) string {
 	var lines []string
 	for line := range strings.Lines(output.Readable(said)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "── cmux:") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "── ") {
 			lines = append(lines, line)
 		}
 	}
