@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/charmbracelet/log"
 
@@ -81,18 +82,15 @@ type Host interface {
 	// Reach makes a Link to an attempt that has begun, whoever started it.
 	Reach(ctx context.Context, ref Ref) (Link, error)
 	// Probe checks whether an attempt without a Link lives. If it is Gone, release is not
-	// nil, and no process can begin the attempt until release is called. An attempt that
-	// was just started and has not begun is Unknown, unless sure is set.
-	Probe(ref Ref, begun, sure bool) (p Pulse, release func() error, err error)
+	// nil, and no process can begin the attempt until release is called. fresh is when an
+	// attempt was started that has not begun: it is Unknown for a while. Zero: do not wait.
+	Probe(ref Ref, fresh time.Time) (p Pulse, release func() error, err error)
 	// Close ends leftover processes of attempts and releases all resources. Attempts that
 	// are not bound continue.
 	Close() error
-
-	Screen
 }
 
-// Screen shows attempts to people. Nothing is decided by it; a Host without a display
-// implements it with Blank.
+// Screen shows attempts to people. Nothing is decided by it.
 type Screen interface {
 	// Shows reports whether anything is shown at all.
 	Shows() bool
@@ -146,7 +144,6 @@ type Config struct {
 // Headless runs attempts without tmux: commands in this process, all others in separate
 // processes that outlive it.
 type Headless struct {
-	Blank
 	process
 	detached
 	c       *Config

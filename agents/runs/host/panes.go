@@ -32,8 +32,8 @@ type Panes struct {
 	shown   map[string]standing
 	summary *Summary // to show; nil: nothing new
 	last    tmux.Headline
-	stale   bool         // a person changed something: restore the layout
-	starts  map[Ref]bool // attempts whose pane is being opened
+	stale   bool              // a person changed something: restore the layout
+	starts  map[string]launch // by node: the attempt whose pane was opened last
 
 	spares *spares // used by the goroutine that calls tmux
 
@@ -43,6 +43,12 @@ type Panes struct {
 	more   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
+}
+
+// launch is the opening of an attempt's pane.
+type launch struct {
+	attempt int
+	opened  time.Time // zero: it is being opened
 }
 
 // opening is an attempt whose pane must be opened.
@@ -102,7 +108,7 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 		wrappers: wrappers{c: &c},
 		client:   client, board: board, own: own, more: more, seen: &seen, cancel: cancel, done: make(chan struct{}),
 		spares: newSpares(&c, client),
-		starts: make(map[Ref]bool), dirty: make(map[string]bool), shown: make(map[string]standing),
+		starts: make(map[string]launch), dirty: make(map[string]bool), shown: make(map[string]standing),
 	}
 	go func() {
 		defer close(p.done)
@@ -228,7 +234,7 @@ func (p *Panes) Start(ctx context.Context, s *run.Spec) (Link, error) {
 	}
 	ref := Ref{s.Node, s.Attempt}
 	p.mu.Lock()
-	p.starts[ref] = true
+	p.starts[ref.Node] = launch{attempt: ref.N}
 	p.opens = append(p.opens, opening{ref, tmux.Spec{Dir: s.Place.Dir, Argv: argv}, p.spares.suits(s.Def)})
 	p.mu.Unlock()
 	wake(p.more)
@@ -250,7 +256,9 @@ func (p *Panes) open(ctx context.Context, o opening) {
 	pane, err := p.board.Open(ctx, n)
 	p.spares.drop(ctx, n.Spare.Pane, pane)
 	p.mu.Lock()
-	delete(p.starts, o.ref)
+	if p.starts[o.ref.Node].attempt == o.ref.N {
+		p.starts[o.ref.Node] = launch{o.ref.N, time.Now()}
+	}
 	p.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
 		p.failed(o.ref, err)
@@ -268,15 +276,18 @@ func (p *Panes) failed(ref Ref, err error) {
 }
 
 // Probe treats an attempt whose pane is being opened as starting.
-func (p *Panes) Probe(ref Ref, begun, sure bool) (Pulse, func() error, error) {
+func (p *Panes) Probe(ref Ref, fresh time.Time) (Pulse, func() error, error) {
 	p.mu.Lock()
-	opening := p.starts[ref]
+	l := p.starts[ref.Node]
 	p.mu.Unlock()
-	if !begun && opening {
-		p.expect(ref.Node, ref.N)
+	switch {
+	case l.attempt != ref.N:
+	case l.opened.IsZero():
 		return Unknown, nil, nil
+	case !fresh.IsZero():
+		fresh = l.opened
 	}
-	return p.wrappers.Probe(ref, begun, sure)
+	return p.wrappers.Probe(ref, fresh)
 }
 
 // Shows reports that people see the panes.

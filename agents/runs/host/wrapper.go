@@ -21,16 +21,7 @@ const launchGrace = 10 * time.Second
 
 // wrappers is shared by the Hosts whose attempts run in separate wrapper processes. A
 // wrapper lives if it holds its lock.
-type wrappers struct {
-	c        *Config
-	launched map[string]launched // by node: started here and perhaps not ready
-}
-
-// launched is when an attempt's process was started.
-type launched struct {
-	attempt int
-	at      time.Time
-}
+type wrappers struct{ c *Config }
 
 // specify writes the spec where the wrapper reads it, and returns the command line of the
 // wrapper.
@@ -38,16 +29,7 @@ func (w *wrappers) specify(ctx context.Context, s *run.Spec) (argv []string, err
 	if err := w.c.Book.Patiently(ctx, func() error { return w.c.Run.WriteSpec(s) }); err != nil {
 		return nil, err
 	}
-	w.expect(s.Node, s.Attempt)
 	return []string{w.c.Run.Binary(), "agents", "exec", "--run", w.c.Run.Dir, "--attempt", fmt.Sprint(s.Attempt), "--", s.Node}, nil
-}
-
-// expect gives an attempt time to start, from now on.
-func (w *wrappers) expect(node string, n int) {
-	if w.launched == nil {
-		w.launched = make(map[string]launched)
-	}
-	w.launched[node] = launched{n, time.Now()}
 }
 
 // Dial connects to an attempt of r in a separate process on this machine, for callers
@@ -82,8 +64,8 @@ func Find(r *run.Run, ref Ref) (p Pulse, release func() error, err error) {
 func (w *wrappers) Reach(ctx context.Context, ref Ref) (Link, error) { return Dial(ctx, w.c.Run, ref) }
 
 // Probe gives a started process time to get its lock.
-func (w *wrappers) Probe(ref Ref, begun, sure bool) (Pulse, func() error, error) {
-	if l := w.launched[ref.Node]; !begun && !sure && l.attempt == ref.N && time.Since(l.at) < launchGrace {
+func (w *wrappers) Probe(ref Ref, fresh time.Time) (Pulse, func() error, error) {
+	if time.Since(fresh).Abs() < launchGrace { // else the clock was put back
 		return Unknown, nil, nil
 	}
 	p, release, err := Find(w.c.Run, ref)

@@ -45,7 +45,7 @@ func (t *tally) take(i int, s dag.NodeState) {
 // show shows people how the nodes stand of which something was recorded.
 func (r *Runner) show() {
 	defer clear(r.relabel)
-	if !r.host.Shows() || len(r.relabel) == 0 {
+	if !r.screen.Shows() || len(r.relabel) == 0 {
 		return
 	}
 	now := time.Now()
@@ -53,7 +53,7 @@ func (r *Runner) show() {
 		label := r.hist.State.Status(i, now).Label
 		r.tally.take(i, label.State)
 		if r.hist.Nodes[i].Fact.Attempts > 0 { // else there is nothing to show it at
-			r.host.Show(r.g.Nodes[i].Name, label, r.hist.Nodes[i].Fact.Live())
+			r.screen.Show(r.g.Nodes[i].Name, label, r.hist.Nodes[i].Fact.Live())
 		}
 	}
 	r.headline("", now)
@@ -84,5 +84,5 @@ func (r *Runner) headline(state dag.RunState, now time.Time) {
 			s.Until = until
 		}
 	}
-	r.host.Headline(s)
+	r.screen.Headline(s)
 }

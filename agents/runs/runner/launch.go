@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"time"
 
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
@@ -190,7 +191,11 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 		lost.Detail = "its runner was killed"
 		return r.learn(ctx, lost)
 	}
-	pulse, release, err := r.host.Probe(host.Ref{Node: name, N: a.N}, !a.Began.IsZero(), gone || r.leaving != "")
+	var fresh time.Time
+	if a.Began.IsZero() && !gone && r.leaving == "" {
+		fresh = a.Started
+	}
+	pulse, release, err := r.host.Probe(host.Ref{Node: name, N: a.N}, fresh)
 	switch {
 	case err != nil:
 		return err

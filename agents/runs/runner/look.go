@@ -88,7 +88,7 @@ func (r *Runner) rescan(ctx context.Context) error {
 			}
 		}
 	}
-	r.host.Refresh()
+	r.screen.Refresh()
 	if err := r.markers(ctx); run.NoFiles(err) {
 		r.Log.Error("the markers cannot be looked at; cmux tries again", "err", err)
 	} else if err != nil {

@@ -59,8 +59,8 @@ type Options struct {
 	// AtTerminal reports whether a person gave input at a terminal about a moment
 	// that is past. Nil: as this machine's terminals tell.
 	AtTerminal func(ctx context.Context, at time.Time) (bool, error)
-	// Host opens the place where the attempts live. Nil: panes where there is a
-	// Server, else Headless.
+	// Host opens the place where the attempts live, which shows nothing of them.
+	// Nil: panes where there is a Server, else Headless.
 	Host func(host.Config) (host.Host, error)
 }
 
@@ -87,6 +87,7 @@ type Runner struct {
 	repo    *worktree.Repo
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
 	host    host.Host    // where the attempts live
+	screen  host.Screen  // what is shown of them
 	slots   lease.Slots
 	known   known
 	seats   seats
@@ -229,36 +230,38 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if !r.outlived() {
 		r.openRadar()
 	}
-	if r.host, err = r.openHost(ctx); err != nil {
+	if err = r.openHost(ctx); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// openHost opens the place where the attempts are to live.
-func (r *Runner) openHost(ctx context.Context) (host.Host, error) {
+// openHost opens the place where the attempts are to live. r.host stays nil if it
+// cannot be opened.
+func (r *Runner) openHost(ctx context.Context) error {
 	c := host.Config{
 		Run: r.Run, Env: r.env, Kinds: r.Kinds, Repo: r.repo, Book: r.book, Log: r.Log, Told: r.told,
 		Go: r.tasks.Go, Left: r.left, Live: r.liveFor,
 		Ended: func(ref host.Ref, end run.End, err error) { r.ended <- ended{ref, end, err} },
 	}
+	r.screen = host.Blank{}
 	if r.Host != nil {
-		return r.Host(c)
+		at, err := r.Host(c)
+		r.host = at
+		return err
 	}
-	// Not returned as they come: what could not be opened would be a Host of no
-	// value.
 	if r.Server != nil {
 		panes, err := host.NewPanes(ctx, c, r.Server, tmux.PaneID(r.Pane))
-		if err != nil {
-			return nil, err
+		if err == nil {
+			r.host, r.screen = panes, panes
 		}
-		return panes, nil
+		return err
 	}
 	headless, err := host.NewHeadless(c)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.host = headless
 	}
-	return headless, nil
+	return err
 }
 
 // close lets go of everything, children first.
@@ -445,7 +448,7 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		r.news = true
 		return false, nil
 	case <-r.disconnected():
-		return false, fmt.Errorf("the connection to tmux is gone: %w", r.host.Err())
+		return false, fmt.Errorf("the connection to tmux is gone: %w", r.screen.Err())
 	case <-wake.C:
 		return false, r.due(ctx)
 	case <-net.C:
@@ -523,5 +526,5 @@ func (r *Runner) disconnected() <-chan struct{} {
 	if r.leaving != "" {
 		return nil
 	}
-	return r.host.Broken()
+	return r.screen.Broken()
 }

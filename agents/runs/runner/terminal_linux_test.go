@@ -63,7 +63,7 @@ func TestTerminals(t *testing.T) {
 		if err != nil || programs[uint64(st.Rdev)] != (mark != "") {
 			t.Errorf("with %q: %v, %v", mark, programs, err)
 		}
-		r := &Runner{host: &host.Headless{}}
+		r := &Runner{screen: host.Blank{}}
 		if mark == "" {
 			if there, err := r.atTerminal(t.Context(), now); err != nil || !there {
 				t.Errorf("at the terminal: %v, %v", there, err)

@@ -154,7 +154,7 @@ func (r *Runner) atTerminal(ctx context.Context, at time.Time) (bool, error) {
 		return false, err
 	}
 	// What reaches a pane was typed at the terminal of a client, or sent.
-	panes, err := r.host.Terminals(ctx)
+	panes, err := r.screen.Terminals(ctx)
 	if err != nil {
 		return false, err
 	}

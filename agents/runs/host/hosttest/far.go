@@ -23,7 +23,6 @@ import (
 
 // Far is a Host whose attempts run in simulated machines, each in a directory of its node.
 type Far struct {
-	host.Blank
 	c     host.Config
 	dir   string
 	lease time.Duration
@@ -59,7 +58,7 @@ func (h *Far) Lends(*dag.Node) bool { return false }
 func (h *Far) Reach(context.Context, host.Ref) (host.Link, error) { return nil, host.ErrGone }
 
 // Probe returns Unknown; Ended reports the ends.
-func (h *Far) Probe(host.Ref, bool, bool) (host.Pulse, func() error, error) {
+func (h *Far) Probe(host.Ref, time.Time) (host.Pulse, func() error, error) {
 	return host.Unknown, nil, nil
 }
 
