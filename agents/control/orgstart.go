@@ -379,7 +379,7 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	}
 	served := keepServer(ctx, r, logger)
 	err = standing.Run(ctx, standing.Options{
-		Root: r.Plan.Root, Windows: panes, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
+		Root: r.Plan.Root, Windows: panes, Host: panes.Host, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
 		Tell: func(*standing.Org) { o.Tell() },
 		Bell: o.Bell,
 	})

@@ -110,7 +110,7 @@ func (p *Project) endHere(ctx context.Context, org *standing.Org) error {
 	if err != nil {
 		return err
 	}
-	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Trees: standing.GitTrees{Repo: repo}, Kinds: p.Kinds})
+	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Host: standing.Nowhere{}.Host, Trees: standing.GitTrees{Repo: repo}, Kinds: p.Kinds})
 }
 
 // awaitMonitor returns when no monitor has the organization any more: one that

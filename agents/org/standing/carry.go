@@ -350,7 +350,7 @@ func (k *Keeper) kill(ctx context.Context, q run.Request, ask Ask, a *Agent) (do
 		k.at(k.Now().Add(50 * time.Millisecond)) // its wrapper works in the worktree to its last moment
 		return done{}, nil
 	}
-	pulse, release, err := k.Find(host.Ref{Node: a.Name, N: a.Life.N + 1})
+	pulse, release, err := k.host.Probe(host.Ref{Node: a.Name, N: a.Life.N + 1}, time.Time{})
 	if err != nil || pulse != host.Gone {
 		return done{}, err
 	}

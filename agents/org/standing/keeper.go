@@ -24,17 +24,12 @@ import (
 const (
 	// rescan is the safety net under every notification.
 	rescan = 5 * time.Second
-	// launchGrace is how long a life that was started may take to hold its lock.
-	launchGrace = 10 * time.Second
 	// stopPatience bounds the wait for an agent that was asked to stop.
 	stopPatience = 20 * time.Second
 )
 
-// Windows is where agents live, and where people see them.
+// Windows is where people see the agents.
 type Windows interface {
-	// Open starts a program in the window of an agent. What is left of an earlier
-	// one in it has ended, as the agent's lock says.
-	Open(ctx context.Context, name, dir string, argv []string) error
 	// Put says in which session of tmux the window of an agent is; empty: the
 	// organization's. It is said before each of the others.
 	Put(name, session string)
@@ -44,7 +39,7 @@ type Windows interface {
 	Show(ctx context.Context, name string, w Word, detail string) error
 	// Screen is the text in the window; empty where there is none.
 	Screen(ctx context.Context, name string) (string, error)
-	// Broken is closed when nothing can be started or shown any more; Err is why.
+	// Broken is closed when nothing can be shown any more; Err is why.
 	Broken() <-chan struct{}
 	Err() error
 }
@@ -78,14 +73,13 @@ type Trees interface {
 type Options struct {
 	Root    string
 	Windows Windows
-	Trees   Trees
-	Kinds   agent.Kinds
-	Launch  string // names the start that this keeper serves
-	Log     *log.Logger
-	Now     func() time.Time
-	// Dial and Find reach a life; nil: as package host does.
-	Dial func(ctx context.Context, ref host.Ref) (host.Link, error)
-	Find func(ref host.Ref) (host.Pulse, func() error, error)
+	// Host opens the place where the agents live. It fills in Env where that is needed.
+	Host   func(host.Config) (host.Host, error)
+	Trees  Trees
+	Kinds  agent.Kinds
+	Launch string // names the start that this keeper serves
+	Log    *log.Logger
+	Now    func() time.Time
 	// Tell receives the organization after each look that found something new.
 	// It must not keep it.
 	Tell func(*Org)
@@ -95,8 +89,6 @@ type Options struct {
 	Patience time.Duration
 	// Wait bounds the wait for who else writes tasks or mail; 0: 10 s.
 	Wait time.Duration
-	// Grace is how long a life that was started may take to hold its lock; 0: 10 s.
-	Grace time.Duration
 }
 
 // Keeper keeps the agents of a project alive and carries out what is asked for.
@@ -105,6 +97,7 @@ type Keeper struct {
 	Options
 	org  *Org
 	lock *signals.Lock
+	host host.Host
 
 	live      map[string]*tie
 	parting   map[string]*parting
@@ -170,9 +163,6 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 	if k.Wait == 0 {
 		k.Wait = bookPatience
 	}
-	if k.Grace == 0 {
-		k.Grace = launchGrace
-	}
 	if err := signals.Init(o.Root); err != nil {
 		return nil, err
 	}
@@ -190,13 +180,10 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 	if k.org, err = Open(o.Root); err != nil {
 		return nil, errors.Join(err, k.lock.Unlock())
 	}
+	if k.host, err = k.Host(host.Config{Run: k.org.Run, Kinds: k.Kinds, Log: k.Log, Told: ctx, Go: k.tasks.Go}); err != nil {
+		return nil, errors.Join(err, k.lock.Unlock())
+	}
 	k.openShare()
-	if k.Dial == nil {
-		k.Dial = func(ctx context.Context, ref host.Ref) (host.Link, error) { return host.Dial(ctx, k.org.Run, ref) }
-	}
-	if k.Find == nil {
-		k.Find = func(ref host.Ref) (host.Pulse, func() error, error) { return host.Find(k.org.Run, ref) }
-	}
 	return k, nil
 }
 
@@ -208,7 +195,7 @@ func (k *Keeper) close() error {
 		t.link.Close()
 	}
 	k.tasks.wait()
-	return errors.Join(k.closeShare(), k.lock.Unlock())
+	return errors.Join(k.host.Close(), k.closeShare(), k.lock.Unlock())
 }
 
 func (k *Keeper) keep(ctx context.Context) error {

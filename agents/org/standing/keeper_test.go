@@ -119,7 +119,7 @@ func (w *world) effect(do func() error) error {
 	return nil
 }
 
-func (w *world) Open(_ context.Context, name, _ string, argv []string) error {
+func (w *world) open(_ context.Context, name, _ string, argv []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.effect(func() error {
@@ -205,6 +205,25 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 }
 func (l *life) Gone() <-chan struct{} { return l.gone }
 func (l *life) Close()                {}
+
+// place is a host of windows without tmux, whose lives are soon there or never.
+type place struct {
+	host.Host
+	w *world
+}
+
+func (w *world) host(c host.Config) (host.Host, error) {
+	return place{host.NewWindows(c, w.open), w}, nil
+}
+
+func (p place) Probe(ref host.Ref, fresh time.Time) (host.Pulse, func() error, error) {
+	if time.Since(fresh) > 50*time.Millisecond {
+		fresh = time.Time{}
+	}
+	return p.Host.Probe(ref, fresh)
+}
+
+func (p place) Reach(ctx context.Context, ref host.Ref) (host.Link, error) { return p.w.dial(ctx, ref) }
 
 func (w *world) dial(_ context.Context, ref host.Ref) (host.Link, error) {
 	w.mu.Lock()
@@ -295,7 +314,7 @@ func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Root: w.root, Windows: w, Trees: w, Dial: w.dial, Patience: 50 * time.Millisecond, Wait: w.wait, Grace: 50 * time.Millisecond,
+		Root: w.root, Windows: w, Trees: w, Host: w.host, Patience: 50 * time.Millisecond, Wait: w.wait,
 		Kinds: w.kinds, Bell: w.bell, Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -75,7 +74,7 @@ func (k *Keeper) attend(ctx context.Context, a *Agent, all bool) error {
 // connect connects to a life, so that the keeper learns of its end at once.
 func (k *Keeper) connect(ctx context.Context, a *Agent) {
 	name, n := a.Name, a.Life.N
-	link, err := k.Dial(ctx, host.Ref{Node: name, N: n})
+	link, err := k.host.Reach(ctx, host.Ref{Node: name, N: n})
 	if err != nil {
 		k.Log.Debug("an agent cannot be reached yet", "agent", name, "err", err)
 		return
@@ -107,17 +106,17 @@ func (k *Keeper) untie(name string) {
 func (k *Keeper) probe(ctx context.Context, a *Agent) error {
 	ref := host.Ref{Node: a.Name, N: a.Life.N}
 	came := !a.Life.Began.IsZero()
-	if grace := a.Life.Started.Add(k.Grace); !came && k.Now().Before(grace) {
-		k.at(grace)
-		return nil
+	var fresh time.Time
+	if !came {
+		fresh = a.Life.Started
 	}
-	pulse, release, err := k.Find(ref)
+	pulse, release, err := k.host.Probe(ref, fresh)
 	if err != nil {
 		return err
 	}
 	if pulse != host.Gone {
 		k.at(k.Now().Add(time.Second)) // it may not listen yet
-		if a.parts() || k.org.Stopped {
+		if pulse == host.Lives && (a.parts() || k.org.Stopped) {
 			return k.part(ctx, a)
 		}
 		return nil
@@ -190,7 +189,7 @@ func (k *Keeper) part(ctx context.Context, a *Agent) error {
 // that it was at. It is on record before it is there.
 func (k *Keeper) begin(ctx context.Context, a *Agent) error {
 	n := a.Life.N + 1
-	pulse, release, err := k.Find(host.Ref{Node: a.Name, N: n})
+	pulse, release, err := k.host.Probe(host.Ref{Node: a.Name, N: n}, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -214,11 +213,11 @@ func (k *Keeper) begin(ctx context.Context, a *Agent) error {
 	if err := k.launch(ctx, a, spec); err != nil {
 		return k.died(ctx, a, run.HowLost, "it could not be started: "+err.Error())
 	}
-	k.at(k.Now().Add(k.Grace))
+	k.at(k.Now().Add(time.Second))
 	return nil
 }
 
-// launch opens the window in which the wrapper of a life runs.
+// launch starts a life on its host.
 func (k *Keeper) launch(ctx context.Context, a *Agent, spec *run.Spec) error {
 	m := &a.Member
 	if m.Tree != "" {
@@ -231,15 +230,11 @@ func (k *Keeper) launch(ctx context.Context, a *Agent, spec *run.Spec) error {
 	if info, err := os.Stat(m.Dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("its folder %s is gone", m.Dir)
 	}
-	r := k.org.Run
-	if _, err := r.ProveBin(); err != nil {
+	if _, err := k.org.Run.ProveBin(); err != nil {
 		return err
 	}
-	if err := r.WriteSpec(spec); err != nil {
-		return err
-	}
-	argv := []string{r.Binary(), "agents", "exec", "--run", r.Dir, "--attempt", strconv.Itoa(spec.Attempt), "--", a.Name}
-	return k.Windows.Open(ctx, a.Name, m.Dir, argv)
+	_, err := k.host.Start(ctx, spec)
+	return err
 }
 
 // owner is whose a worktree is, for who lends it again.

@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )
@@ -232,12 +233,12 @@ func lastLine(screen string) string {
 	return last
 }
 
-// Nowhere is where nothing can be started: for who only ends what there is.
+// Nowhere is where agents have no windows.
 type Nowhere struct{}
 
-// Open refuses.
-func (Nowhere) Open(context.Context, string, string, []string) error {
-	return errors.New("there is no tmux session")
+// Host is a host that starts nothing: for who only ends what there is.
+func (Nowhere) Host(c host.Config) (host.Host, error) {
+	return host.NewWindows(c, func(context.Context, string, string, []string) error { return errors.New("there is no tmux session") }), nil
 }
 
 // Put has no session to remember.

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 )
 
@@ -60,9 +61,12 @@ func (p *Panes) at(ctx context.Context, name string) (*tmux.Windows, error) {
 	return tmux.NewWindows(p.client, id, run.OrganizationID), nil
 }
 
-// Open starts a program in the window of an agent. Its session is made with the
+// Host is the host whose attempts live in these windows.
+func (p *Panes) Host(c host.Config) (host.Host, error) { return host.NewWindows(c, p.open), nil }
+
+// open starts a program in the window of an agent. Its session is made with the
 // window where it is not there.
-func (p *Panes) Open(ctx context.Context, name, dir string, argv []string) error {
+func (p *Panes) open(ctx context.Context, name, dir string, argv []string) error {
 	spec := tmux.Spec{Dir: dir, Argv: argv}
 	w, err := p.at(ctx, name)
 	if err != nil {

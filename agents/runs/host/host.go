@@ -125,7 +125,7 @@ type Config struct {
 	Env   []string // the frozen environment
 	Kinds agent.Kinds
 	Repo  *worktree.Repo
-	Book  *run.Book
+	Book  *run.Book // nil: nothing waits until a full disk has space
 	Log   *log.Logger
 	// Told ends when this process is told to end.
 	Told context.Context
@@ -165,9 +165,6 @@ func NewHeadless(c Config) (*Headless, error) {
 
 // Bound reports that commands run in this process.
 func (h *Headless) Bound(n *dag.Node) bool { return !h.c.Kinds[n.Agent].Judge }
-
-// Lends reports that every node works in a worktree of the repository.
-func (h *Headless) Lends(*dag.Node) bool { return true }
 
 func (h *Headless) Start(ctx context.Context, s *run.Spec) (Link, error) {
 	if h.Bound(s.Def) {

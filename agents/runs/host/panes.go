@@ -220,12 +220,6 @@ func (p *Panes) show(ctx context.Context) {
 	}
 }
 
-// Bound reports false: an attempt in a pane does not need this process.
-func (p *Panes) Bound(*dag.Node) bool { return false }
-
-// Lends reports that every node works in a worktree of the repository.
-func (p *Panes) Lends(*dag.Node) bool { return true }
-
 // Start opens a pane in which the attempt's wrapper runs.
 func (p *Panes) Start(ctx context.Context, s *run.Spec) (Link, error) {
 	argv, err := p.specify(ctx, s)

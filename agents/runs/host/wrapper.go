@@ -13,6 +13,7 @@ import (
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/wrapper"
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -22,6 +23,12 @@ const launchGrace = 10 * time.Second
 // wrappers is shared by the Hosts whose attempts run in separate wrapper processes. A
 // wrapper lives if it holds its lock.
 type wrappers struct{ c *Config }
+
+// Bound reports false: a process of its own does not need this one.
+func (w *wrappers) Bound(*dag.Node) bool { return false }
+
+// Lends reports that every node works in a worktree of the repository.
+func (w *wrappers) Lends(*dag.Node) bool { return true }
 
 // specify writes the spec where the wrapper reads it, and returns the command line of the
 // wrapper.

@@ -100,7 +100,7 @@ func (b *Book) append(ctx context.Context, durable bool, recs []Record) error {
 func (b *Book) Patiently(ctx context.Context, write func() error) error {
 	for {
 		err := write()
-		if !errors.Is(err, signals.ErrDiskFull) && !errors.Is(err, signals.ErrDisplaced) {
+		if b == nil || !errors.Is(err, signals.ErrDiskFull) && !errors.Is(err, signals.ErrDisplaced) {
 			return err
 		}
 		if b.Delayed != nil {
