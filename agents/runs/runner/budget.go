@@ -18,8 +18,8 @@ func (r *Runner) keepBudget(ctx context.Context) {
 	}
 	r.broke = true
 	r.Log.Warn("over its budget: the agents at work are ended, none is started", "err", err)
-	for i := range r.live {
-		r.endOverBudget(ctx, i)
+	for node := range r.lives.All() {
+		r.endOverBudget(ctx, r.g.Index(node))
 	}
 }
 
@@ -28,7 +28,7 @@ func (r *Runner) keepBudget(ctx context.Context) {
 func (r *Runner) endOverBudget(ctx context.Context, i int) {
 	err := r.hist.RunOverBudget()
 	if err != nil && r.g.Nodes[i].UsesModel() && !r.hist.Nodes[i].Fact.StillOpen {
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpBudget, Text: err.Error()})
+		r.lives.Say(ctx, r.g.Nodes[i].Name, attempt.Message{Op: attempt.OpBudget, Text: err.Error()})
 	}
 }
 

@@ -57,7 +57,7 @@ func (r *Runner) carryOut(ctx context.Context, due []dag.Effect) error {
 			if f := r.hist.State.Fact(e.Node); !f.Live() {
 				recs = append(recs, failedFast(name))
 			} else {
-				r.speak(ctx, e.Node, attempt.Message{Op: attempt.OpCancel})
+				r.lives.Say(ctx, r.g.Nodes[e.Node].Name, attempt.Message{Op: attempt.OpCancel})
 			}
 		case dag.Open:
 			recs = append(recs, run.Record{Type: run.Opened, Node: name})
@@ -91,7 +91,7 @@ func (r *Runner) carryOut(ctx context.Context, due []dag.Effect) error {
 		return err
 	}
 	for _, e := range granted { // recorded first: what the attempt says next comes after it
-		r.speak(ctx, e.Node, attempt.Message{Op: attempt.OpGranted, Trial: e.Trial})
+		r.lives.Say(ctx, r.g.Nodes[e.Node].Name, attempt.Message{Op: attempt.OpGranted, Trial: e.Trial})
 	}
 	return r.begun(ctx, started)
 }

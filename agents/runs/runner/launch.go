@@ -93,9 +93,9 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	r.showEvents(ctx, p.node, p.attempt)
 	l, err := r.host.Start(ctx, s)
 	if err == nil && l != nil {
-		r.live[p.node] = &attached{attempt: p.attempt, bound: r.host.Bound(spec), Link: l}
+		r.lives.Hold(host.Ref{Node: spec.Name, N: p.attempt}, l, r.host.Bound(spec))
 		if r.hist.State.Fact(p.node).Doomed { // while it was on its way
-			r.speak(ctx, p.node, attempt.Message{Op: attempt.OpCancel})
+			r.lives.Say(ctx, spec.Name, attempt.Message{Op: attempt.OpCancel})
 		}
 	}
 	return err
@@ -164,6 +164,7 @@ func (r *Runner) drain() {
 			if err := r.ends(context.Background(), e); err != nil {
 				r.Log.Error("an end could not be recorded", "err", err)
 			}
+		case <-r.lives.Gone(): // the next runner finds out what came of it
 		case <-over:
 			if err := r.flush(context.Background()); err != nil {
 				r.Log.Error("markers that are in place could not be recorded", "err", err)
@@ -182,117 +183,51 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 	if a == nil || a.Over() {
 		return nil
 	}
-	name := r.g.Nodes[i].Name
-	lost := run.Record{Type: run.Vanished, Node: name, Attempt: a.N, How: run.HowLost}
-	if a.Place.Child != "" {
-		if a.Place.Child == r.instance {
-			return nil // its goroutine will tell
-		}
-		lost.Detail = "its runner was killed"
-		return r.learn(ctx, lost)
+	ref := host.Ref{Node: r.g.Nodes[i].Name, N: a.N}
+	switch a.Place.Child {
+	case "":
+	case r.instance:
+		return nil // its goroutine will tell
+	default:
+		return r.lost(ctx, ref, "its runner was killed")
 	}
 	var fresh time.Time
 	if a.Began.IsZero() && !gone && r.leaving == "" {
 		fresh = a.Started
 	}
-	pulse, release, err := r.host.Probe(host.Ref{Node: name, N: a.N}, fresh)
-	switch {
-	case err != nil:
-		return err
-	case pulse == host.Lives:
-		r.attach(ctx, i)
-		return nil
-	case pulse == host.Unknown:
-		return nil
-	}
-	// Nobody carries the attempt nor can take it up; without its spec nobody
-	// will. Its end may have been recorded in the meantime.
-	defer release()
-	if err := r.catchUp(ctx); err != nil {
-		return err
-	}
-	if a = r.hist.Nodes[i].Attempt(); a.Over() {
-		return nil
-	}
-	if err := r.Run.DropSpec(name, a.N); err != nil {
-		return err
-	}
-	lost.Detail = "its wrapper was killed"
-	if a.Began.IsZero() {
-		lost.Detail = "its wrapper never came"
-	}
-	return r.learn(ctx, lost)
+	_, err := r.lives.Look(ctx, ref, fresh)
+	return err
 }
 
-// attached is what this runner holds of a live attempt.
-type attached struct {
-	attempt int
-	bound   bool // it ends with this process
-	host.Link
+// again catches up with the records for lives.Policy.
+func (r *Runner) again(ctx context.Context, ref host.Ref) (open, began bool, err error) {
+	err = r.catchUp(ctx)
+	a := r.hist.Nodes[r.g.Index(ref.Node)].Attempt()
+	return a.N == ref.N && !a.Over(), !a.Began.IsZero(), err
 }
 
-// stands reports whether the attempt can be spoken to.
-func (a *attached) stands() bool { return a != nil && host.Stands(a.Link) }
+// lost records an attempt as vanished.
+func (r *Runner) lost(ctx context.Context, ref host.Ref, why string) error {
+	return r.learn(ctx, run.Record{Type: run.Vanished, Node: ref.Node, Attempt: ref.N, How: run.HowLost, Detail: why})
+}
 
-// attach connects to the attempt of node i, to learn of its death at once.
-func (r *Runner) attach(ctx context.Context, i int) {
-	a := r.hist.Nodes[i].Attempt()
-	if a == nil || a.Place.Child != "" {
-		return
-	}
-	if have := r.live[i]; have != nil && have.attempt == a.N {
-		return
-	}
-	ref := host.Ref{Node: r.g.Nodes[i].Name, N: a.N}
-	link, err := r.host.Reach(ctx, ref)
-	if err != nil {
-		r.Log.Debug("an attempt cannot be reached yet", "node", ref.Node, "err", err)
-		return // the re-scan tries again
-	}
-	r.live[i] = &attached{attempt: a.N, Link: link}
+// reached tells an attempt what it may have missed, of this runner or of one that
+// was killed.
+func (r *Runner) reached(ctx context.Context, ref host.Ref) {
+	i := r.g.Index(ref.Node)
 	r.news = true
-	// What it may have missed, of this runner or of one that was killed.
 	switch f := &r.hist.Nodes[i].Fact; {
 	case r.parting != "":
-		r.speak(ctx, i, attempt.Message{Op: r.parting})
+		r.lives.Say(ctx, ref.Node, attempt.Message{Op: r.parting})
 	case f.StillOpen:
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
+		r.lives.Say(ctx, ref.Node, attempt.Message{Op: attempt.OpOverridden})
 	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted, Trial: r.hist.State.Fact(i).Trial})
+		r.lives.Say(ctx, ref.Node, attempt.Message{Op: attempt.OpGranted, Trial: r.hist.State.Fact(i).Trial})
 	}
 	r.awakeOne(ctx, i)
 	if r.hist.State.Fact(i).Doomed {
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
+		r.lives.Say(ctx, ref.Node, attempt.Message{Op: attempt.OpCancel})
 	}
 	r.endOverBudget(ctx, i)
-	r.showEvents(ctx, i, a.N)
-	r.tasks.Go(func() {
-		select {
-		case <-link.Gone():
-			r.left(ref)
-		case <-ctx.Done():
-		}
-	})
-}
-
-// left tells the scheduler that the process of an attempt has ended.
-func (r *Runner) left(ref host.Ref) {
-	select {
-	case r.gone <- ref:
-	case <-r.over:
-	}
-}
-
-// speak says something to node i's attempt, if there is one to hear it.
-func (r *Runner) speak(ctx context.Context, i int, m attempt.Message) {
-	a := r.live[i]
-	if a == nil {
-		return
-	}
-	name := r.g.Nodes[i].Name
-	r.tasks.Go(func() {
-		if _, err := a.Say(ctx, m); err != nil && ctx.Err() == nil {
-			r.Log.Warn("an agent was not reached", "node", name, "op", m.Op, "err", err)
-		}
-	})
+	r.showEvents(ctx, i, ref.N)
 }

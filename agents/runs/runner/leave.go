@@ -13,10 +13,7 @@ import (
 // finished reports whether Run has nothing left to do.
 func (r *Runner) finished() (dag.RunState, bool) {
 	if r.leaving != "" {
-		busy := false
-		for _, a := range r.live {
-			busy = busy || a.bound
-		}
+		busy := r.lives.Bound()
 		if r.parting != "" { // also one that cannot be spoken to yet
 			busy = busy || slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.Live() })
 		}
@@ -34,15 +31,7 @@ func (r *Runner) finished() (dag.RunState, bool) {
 	}
 	// An overridden node's attempt may go on; where it needs nobody it does, but a
 	// bound one would die with this process, and git in the middle of its work.
-	if r.placing > 0 || r.radar.atWork() {
-		return state, false
-	}
-	for _, a := range r.live {
-		if a.bound {
-			return state, false
-		}
-	}
-	return state, true
+	return state, r.placing == 0 && !r.radar.atWork() && !r.lives.Bound()
 }
 
 // end records that the run has ended, or how Run left before that. It reports
@@ -133,9 +122,9 @@ func (r *Runner) stop(ctx context.Context) { r.part(ctx, run.HowStopped, attempt
 func (r *Runner) part(ctx context.Context, why string, op attempt.Op) {
 	r.leave(why)
 	r.parting = op
-	for i, a := range r.live {
-		if !a.bound || a.stands() { // else it has heard
-			r.speak(ctx, i, attempt.Message{Op: op})
+	for node, l := range r.lives.All() {
+		if !l.Bound || l.Stands() { // else it has heard
+			r.lives.Say(ctx, node, attempt.Message{Op: op})
 		}
 	}
 }

@@ -154,7 +154,7 @@ func (r *Runner) awake(ctx context.Context, account string) {
 func (r *Runner) awakeOne(ctx context.Context, i int) {
 	f := &r.hist.Nodes[i].Fact
 	if f.Phase == dag.Paused && f.Activity == dag.AtLimit && !r.hist.Limits[r.g.Nodes[i].Account].On(time.Now()) {
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpAwake})
+		r.lives.Say(ctx, r.g.Nodes[i].Name, attempt.Message{Op: attempt.OpAwake})
 	}
 }
 

@@ -82,7 +82,7 @@ func (r *Runner) rescan(ctx context.Context) error {
 	}
 	for i := range r.hist.Nodes {
 		// A connection that stands says that its wrapper lives, and costs nothing.
-		if r.hist.Nodes[i].Fact.Live() && !r.live[i].stands() {
+		if r.hist.Nodes[i].Fact.Live() && !r.lives.Of(r.g.Nodes[i].Name).Stands() {
 			if err := r.probe(ctx, i, false); err != nil {
 				return err
 			}

@@ -11,7 +11,7 @@ import (
 
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/attempt"
-	"cmux/agents/runs/host"
+	"cmux/agents/runs/lives"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -36,15 +36,12 @@ type postman struct {
 // told.
 type nodeStands struct {
 	mail.Recipient
-	attempt int
-	link    host.Link // nil: there is none
-	read    map[string]bool
+	life *lives.Life // nil: there is none
+	read map[string]bool
 }
 
-const (
-	tellPatience = 3 * time.Second  // for a wrapper to take a message
-	postRest     = 10 * time.Second // after what could not be done
-)
+// postRest is how long nothing is tried after what could not be done.
+const postRest = 10 * time.Second
 
 func newPostman(r *Runner) *postman {
 	return &postman{r: r, kicked: make(chan struct{}, 1), read: make(map[string]map[string]bool)}
@@ -205,7 +202,7 @@ func (r *Runner) standsFor(i int) nodeStands {
 	n := &r.g.Nodes[i]
 	s := nodeStands{read: maps.Clone(r.postman.read[n.Name])}
 	label := r.hist.State.Status(i, time.Now()).Label
-	a := r.live[i]
+	l := r.lives.Of(n.Name)
 	switch {
 	case !n.UsesModel() || !r.Kinds[n.Agent].Judge:
 		s.Stand, s.Detail = mail.Over, fmt.Sprintf("%s has no agent that could read it", n.Name)
@@ -213,10 +210,10 @@ func (r *Runner) standsFor(i int) nodeStands {
 		s.Stand, s.Detail = mail.Over, fmt.Sprintf("%s is over (%s)", n.Name, label)
 	case label.State == dag.NodeTakenOver:
 		s.Stand = mail.TakenOver
-	case a == nil || !a.stands():
+	case !l.Stands():
 		s.Stand = mail.Starting
 	default:
-		s.Stand, s.attempt, s.link = mail.Idle, a.attempt, a.Link
+		s.Stand, s.life = mail.Idle, l
 	}
 	return s
 }
@@ -242,18 +239,21 @@ func (p *postman) Recipient(to mailbox.Address) mail.Recipient {
 func (p *postman) HasRead(name, id string) bool { return p.stands[name].read[id] }
 
 // Life implements mail.Desk.
-func (p *postman) Life(name string) int { return p.stands[name].attempt }
+func (p *postman) Life(name string) int {
+	if l := p.stands[name].life; l != nil {
+		return l.N
+	}
+	return 0
+}
 
 // Tell implements mail.Desk.
 func (p *postman) Tell(ctx context.Context, name string, w *mailbox.Waiting) error {
-	link := p.stands[name].link
-	if link == nil {
+	l := p.stands[name].life
+	if l == nil {
 		return errors.New("it has ended")
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
 	m := attempt.Message{Op: attempt.OpTell, Key: w.ID, Text: mail.Text(p.r.Run.Plan.Root, &w.Line), Urgency: w.Urgency}
-	_, err := link.Say(ctx, m)
+	_, err := l.Tell(ctx, m)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -85,7 +86,9 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 	case run.Confirmed:
 		r.postman.kick()
 	case run.Began:
-		r.attach(ctx, i)
+		if a := r.hist.Nodes[i].Attempt(); a != nil && a.Place.Child == "" {
+			r.lives.Reach(ctx, host.Ref{Node: rec.Node, N: a.N})
+		}
 		r.postman.kick()
 		r.news = true
 	case run.Used:
@@ -97,10 +100,7 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		if r.hist.Nodes[i].Fact.Held {
 			r.held = append(r.held, i)
 		}
-		if a := r.live[i]; a != nil && (rec.Attempt == 0 || a.attempt == rec.Attempt) {
-			a.Close()
-			delete(r.live, i)
-		}
+		r.lives.Drop(rec.Node, rec.Attempt)
 		r.shown(i, rec.Attempt)
 		// One that vanished gave its slot back then.
 		if a := r.hist.Nodes[i].Attempt(); a != nil && a.N == rec.Attempt && (rec.Type == run.Vanished || a.Vanished == "") {
@@ -118,7 +118,7 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		r.tell(rec)
 	case run.Overridden:
 		if r.hist.Nodes[i].Fact.StillOpen {
-			r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
+			r.lives.Say(ctx, rec.Node, attempt.Message{Op: attempt.OpOverridden})
 		}
 		r.tell(rec)
 	case run.Reset, run.Blocked, run.Unblocked, run.Skipped, run.Moved:

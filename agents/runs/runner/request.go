@@ -212,9 +212,9 @@ func (r *Runner) answerCancel(ctx context.Context, q run.Request, i int) deed {
 			a = &asked{node: i, cancel: true}
 			r.asked[q.ID] = a
 		}
-		if l := r.live[i]; l != nil && l.attempt != a.attempt {
-			a.attempt = l.attempt
-			r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
+		if l := r.lives.Of(q.Node); l != nil && l.N != a.attempt {
+			a.attempt = l.N
+			r.lives.Say(ctx, q.Node, attempt.Message{Op: attempt.OpCancel})
 		}
 		return deed{wait: true}
 	case a != nil && r.hist.State.Settled(i):
@@ -260,11 +260,11 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 	case a != nil:
 		return deed{wait: true}
 	}
-	l := r.live[i]
+	l := r.lives.Of(q.Node)
 	if l == nil {
 		return deed{wait: true} // it cannot be spoken to yet
 	}
-	a = &asked{node: i, attempt: l.attempt}
+	a = &asked{node: i, attempt: l.N}
 	r.asked[q.ID] = a
 	r.tasks.Go(func() {
 		say := l.Say

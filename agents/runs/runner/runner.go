@@ -19,6 +19,7 @@ import (
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
+	"cmux/agents/runs/lives"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -88,12 +89,12 @@ type Runner struct {
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
 	host    host.Host    // where the attempts live
 	screen  host.Screen  // what is shown of them
+	lives   *lives.Table // those that this runner can speak to
 	slots   lease.Slots
 	known   known
 	seats   seats
 	radar   *radar // nil: no two nodes leave a branch
 
-	live    map[int]*attached // by node: attempts this runner can speak to
 	relabel map[int]bool      // nodes that people may be shown an old status of
 	tally   tally             // of what they are shown
 	unseen  map[int]time.Time // markers to look at again, and when
@@ -133,7 +134,6 @@ type Runner struct {
 	lent    chan lent
 	cleared chan cleared
 	ended   chan ended
-	gone    chan host.Ref // attempts whose process has ended
 	said    chan said
 	over    chan struct{} // closed when nobody receives any more
 	tasks   sync.WaitGroup
@@ -165,7 +165,6 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		Options: o, told: ctx, g: g, frame: o.Run.Frame(), rank: ranks(g), branchy: branchy(g),
 		instance: run.NewID(time.Now()),
 		hist:     run.NewHistory(g),
-		live:     make(map[int]*attached),
 		relabel:  make(map[int]bool),
 		unseen:   make(map[int]time.Time), unwritten: make(map[int]bool), putOff: make(map[int]time.Time),
 		showing: make(map[int]showing),
@@ -173,7 +172,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		said:    make(chan said),
 		cleared: make(chan cleared),
 		doing:   make(chan func()),
-		lent:    make(chan lent), ended: make(chan ended), gone: make(chan host.Ref), over: make(chan struct{}),
+		lent:    make(chan lent), ended: make(chan ended), over: make(chan struct{}),
 	}
 	r.tally.states = make([]dag.NodeState, g.Len())
 	r.hushed, r.hush = context.WithCancel(context.Background())
@@ -230,45 +229,46 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if !r.outlived() {
 		r.openRadar()
 	}
-	if err = r.openHost(ctx); err != nil {
+	if r.host, err = r.openHost(ctx); err != nil {
 		return nil, err
 	}
+	r.lives = lives.New(r.Run, r.host, r.Log, lives.Policy{Reached: r.reached, Again: r.again, Lost: r.lost})
 	return r, nil
 }
 
-// openHost opens the place where the attempts are to live. r.host stays nil if it
-// cannot be opened.
-func (r *Runner) openHost(ctx context.Context) error {
+// openHost opens the place where the attempts are to live, or returns nil.
+func (r *Runner) openHost(ctx context.Context) (host.Host, error) {
 	c := host.Config{
 		Run: r.Run, Env: r.env, Kinds: r.Kinds, Repo: r.repo, Book: r.book, Log: r.Log, Told: r.told,
-		Go: r.tasks.Go, Left: r.left, Live: r.liveFor,
+		Go: r.tasks.Go, Left: func(ref host.Ref) { r.lives.Left(ref) }, Live: r.liveFor,
 		Ended: func(ref host.Ref, end run.End, err error) { r.ended <- ended{ref, end, err} },
 	}
 	r.screen = host.Blank{}
 	if r.Host != nil {
-		at, err := r.Host(c)
-		r.host = at
-		return err
+		return r.Host(c)
 	}
+	// Not returned as they come: what could not be opened would be a Host of no
+	// value.
 	if r.Server != nil {
 		panes, err := host.NewPanes(ctx, c, r.Server, tmux.PaneID(r.Pane))
-		if err == nil {
-			r.host, r.screen = panes, panes
+		if err != nil {
+			return nil, err
 		}
-		return err
+		r.screen = panes
+		return panes, nil
 	}
 	headless, err := host.NewHeadless(c)
-	if err == nil {
-		r.host = headless
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return headless, nil
 }
 
 // close lets go of everything, children first.
 func (r *Runner) close() error {
 	r.hush()
-	for _, a := range r.live {
-		a.Close()
+	if r.lives != nil {
+		r.lives.Close()
 	}
 	r.tasks.Wait()
 	errs := []error{r.radar.close()}
@@ -427,7 +427,7 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		return false, r.placed(ctx, l)
 	case e := <-r.ended:
 		return false, r.ends(ctx, e)
-	case ref := <-r.gone:
+	case ref := <-r.lives.Gone():
 		// That of an earlier attempt, which may still have had to tidy up, says
 		// nothing of one that was started since.
 		i := r.g.Index(ref.Node)

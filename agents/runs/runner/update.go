@@ -31,20 +31,10 @@ func (r *Runner) configured(sum string) (*dag.Graph, []byte, error) {
 	return g, src, err
 }
 
-// bound reports whether attempts live that would end with this process.
-func (r *Runner) bound() bool {
-	for _, a := range r.live {
-		if a.bound {
-			return true
-		}
-	}
-	return false
-}
-
 // answerUpdate takes the whole configuration in. Agents of nodes that it removes
 // are ended first.
 func (r *Runner) answerUpdate(ctx context.Context, q run.Request) deed {
-	if r.bound() {
+	if r.lives.Bound() {
 		return refuse("a headless run whose commands are running takes no update: cmux agents stop, then cmux agents update")
 	}
 	g, src, err := r.configured(q.Sum)
@@ -72,9 +62,9 @@ func (r *Runner) answerUpdate(ctx context.Context, q run.Request) deed {
 			a = &asked{node: i, cancel: true}
 			r.asked[key] = a
 		}
-		if l := r.live[i]; l != nil && l.attempt != a.attempt {
-			a.attempt = l.attempt
-			r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
+		if l := r.lives.Of(name); l != nil && l.N != a.attempt {
+			a.attempt = l.N
+			r.lives.Say(ctx, name, attempt.Message{Op: attempt.OpCancel})
 		}
 	}
 	if waits {
@@ -102,7 +92,7 @@ func (r *Runner) own(q run.Request) (g *dag.Graph, src []byte, err error) {
 		return nil, nil, nil
 	}
 	way := "cmux agents retry " + q.Node + " --frozen runs it as it was"
-	if r.bound() {
+	if r.lives.Bound() {
 		return nil, nil, fmt.Errorf("a headless run whose commands are running keeps its definitions: %s", way)
 	}
 	now, src, err := r.configured(q.Sum)
