@@ -219,8 +219,8 @@ const turnRest = 5 * time.Minute
 // unless it is a person's, which the agent's wrapper knows, or of a program whose turn
 // cannot be broken off. A task is taken back first.
 func (k *Keeper) endTurn(ctx context.Context, a *Agent, now time.Time, why string) {
-	tie := k.live[a.Name]
-	if tie == nil || a.Activity != dag.Working || a.Work != nil {
+	l := k.lives.Of(a.Name)
+	if l == nil || a.Activity != dag.Working || a.Work != nil {
 		return
 	}
 	if rest := k.endedTurn[a.Name].Add(turnRest).Sub(now); rest > 0 && rest <= turnRest {
@@ -229,10 +229,8 @@ func (k *Keeper) endTurn(ctx context.Context, a *Agent, now time.Time, why strin
 	}
 	k.endedTurn[a.Name] = now
 	k.at(now.Add(turnRest))
-	ctx, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
 	m := attempt.Message{Op: attempt.OpEndTurn, Key: mailID("budget-" + now.UTC().Format("20060102-150405")), Text: prompt.Spent(why)}
-	if _, err := tie.link.Say(ctx, m); err != nil {
+	if _, err := l.Tell(ctx, m); err != nil {
 		k.Log.Warn("a turn could not be broken off", "agent", a.Name, "err", err)
 	}
 }

@@ -136,10 +136,8 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Resumed}); err != nil {
 			return done{}, err
 		}
-		if t := k.live[a.Name]; t != nil { // its wrapper lives, and may wait for a person after its program ended
-			say, cancel := context.WithTimeout(ctx, tellPatience)
-			defer cancel()
-			if _, err := t.link.Say(say, attempt.Message{Op: attempt.OpRetry}); err != nil {
+		if l := k.lives.Of(a.Name); l != nil { // its wrapper lives, and may wait for a person after its program ended
+			if _, err := l.Tell(ctx, attempt.Message{Op: attempt.OpRetry}); err != nil {
 				k.Log.Debug("an agent that is woken runs", "agent", a.Name, "err", err)
 			}
 		}
@@ -378,10 +376,7 @@ func (k *Keeper) kill(ctx context.Context, q run.Request, ask Ask, a *Agent) (do
 
 // forget is for an agent that is gone: another one may get its name.
 func (k *Keeper) forget(name string) {
-	if t := k.live[name]; t != nil {
-		t.link.Close()
-		delete(k.live, name)
-	}
+	k.lives.Drop(name, 0)
 	delete(k.shown, name)
 	delete(k.parting, name)
 	k.office.Forget(name)

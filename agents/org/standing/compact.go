@@ -56,20 +56,18 @@ func (k *Keeper) compact(ctx context.Context, q run.Request, a *Agent) (done, er
 	if c := a.Compaction; c != nil && c.Order == q.ID {
 		return done{over: true}, nil
 	}
-	t := k.live[a.Name]
+	l := k.lives.Of(a.Name)
 	switch {
 	case k.Kinds[a.Member.Kind].Can.Compacts == "":
 		return refuse("%s cannot be told to compact its conversation: its program is %s", a.Name, a.Member.Kind), nil
 	case a.parts() || k.org.Stopped:
 		return refuse("%s is being ended", a.Name), nil
-	case t == nil || !a.Life.On():
+	case l == nil || !a.Life.On():
 		return refuse("%s does not run", a.Name), nil
 	case a.Work != nil:
 		return refuse("%s is at work on %s", a.Name, a.Work.ID), nil
 	}
-	say, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
-	reply, err := t.link.Say(say, attempt.Message{Op: attempt.OpCompact, Key: q.ID})
+	reply, err := l.Tell(ctx, attempt.Message{Op: attempt.OpCompact, Key: q.ID})
 	switch {
 	case reply.Error != "":
 		return refuse("%s", reply.Error), nil

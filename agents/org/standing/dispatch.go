@@ -254,7 +254,7 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 	if _, why := a.Spent(k.Now()); why != "" {
 		return k.waits(ctx, a, "")
 	}
-	if w, _ := a.Stands(k.Now(), k.org.Stopped); w != Idle && !a.asks() || k.live[a.Name] == nil {
+	if w, _ := a.Stands(k.Now(), k.org.Stopped); w != Idle && !a.asks() || k.lives.Of(a.Name) == nil {
 		return k.waits(ctx, a, "")
 	}
 	t := list.At(a.Name) // by its own records it is at none: it never reached it
@@ -335,16 +335,14 @@ func (k *Keeper) edit(ctx context.Context, id string, f task.Fields) (*task.Task
 // withdraw takes its work back from an agent, once.
 func (k *Keeper) withdraw(ctx context.Context, a *Agent, t *task.Task, why string) error {
 	kept := t.State == task.Paused
-	tie := k.live[a.Name]
-	if tie == nil || k.desk.wanted[t.ID] == tie.n {
+	l := k.lives.Of(a.Name)
+	if l == nil || k.desk.wanted[t.ID] == l.N {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
-	if _, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpWithdraw, Key: t.ID, Text: why, Kept: kept}); err != nil {
+	if _, err := l.Tell(ctx, attempt.Message{Op: attempt.OpWithdraw, Key: t.ID, Text: why, Kept: kept}); err != nil {
 		return err
 	}
-	k.desk.wanted[t.ID] = tie.n
+	k.desk.wanted[t.ID] = l.N
 	return nil
 }
 
@@ -417,13 +415,11 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 
 // free asks an agent whether it rests, with nothing on its way to it.
 func (k *Keeper) free(ctx context.Context, a *Agent) (bool, error) {
-	tie := k.live[a.Name]
-	if tie == nil {
+	l := k.lives.Of(a.Name)
+	if l == nil {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
-	r, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpStand})
+	r, err := l.Tell(ctx, attempt.Message{Op: attempt.OpStand})
 	if err != nil || r.Standing == nil {
 		return false, err
 	}
@@ -478,14 +474,12 @@ const again = 5 * time.Second
 // hand hands work to the life of an agent. One that has it already takes it for
 // the same.
 func (k *Keeper) hand(ctx context.Context, a *Agent, w *run.Work) error {
-	tie := k.live[a.Name]
-	if tie == nil {
+	l := k.lives.Of(a.Name)
+	if l == nil {
 		return nil
 	}
 	k.desk.given[a.Name] = k.Now()
-	ctx, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
-	if _, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpGive, Work: w}); err != nil {
+	if _, err := l.Tell(ctx, attempt.Message{Op: attempt.OpGive, Work: w}); err != nil {
 		return err
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/host"
+	"cmux/agents/runs/lives"
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/signals/mailbox"
@@ -95,17 +96,16 @@ type Options struct {
 // Its fields belong to the goroutine of Run.
 type Keeper struct {
 	Options
-	org  *Org
-	lock *signals.Lock
-	host host.Host
+	org   *Org
+	lock  *signals.Lock
+	host  host.Host
+	lives *lives.Table // those that are spoken to
 
-	live      map[string]*tie
 	parting   map[string]*parting
 	shown     map[string]string
 	watched   []string
 	broken    string // as told last
 	watch     *signals.Watcher
-	gone      chan string
 	started   chan startedRun
 	orders    map[string]*ordering // runs that are being started, by request
 	tasks     group
@@ -120,12 +120,6 @@ type Keeper struct {
 	noticed   noticed
 	over      bool
 	next      time.Time // when to look again, whatever happens
-}
-
-// tie is a connection to a life.
-type tie struct {
-	n    int
-	link host.Link
 }
 
 // parting is a life that was asked to end.
@@ -148,8 +142,8 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func open(ctx context.Context, o Options) (*Keeper, error) {
-	k := &Keeper{Options: o, live: make(map[string]*tie), parting: make(map[string]*parting),
-		shown: make(map[string]string), gone: make(chan string), started: make(chan startedRun), orders: make(map[string]*ordering),
+	k := &Keeper{Options: o, parting: make(map[string]*parting),
+		shown: make(map[string]string), started: make(chan startedRun), orders: make(map[string]*ordering),
 		endedTurn: make(map[string]time.Time), nodes: goneNodes{gone: make(map[string]string), seen: make(chan map[string]string)}}
 	if k.Log == nil {
 		k.Log = log.New(io.Discard)
@@ -180,9 +174,11 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 	if k.org, err = Open(o.Root); err != nil {
 		return nil, errors.Join(err, k.lock.Unlock())
 	}
-	if k.host, err = k.Host(host.Config{Run: k.org.Run, Kinds: k.Kinds, Log: k.Log, Told: ctx, Go: k.tasks.Go}); err != nil {
+	if k.host, err = k.Host(host.Config{Run: k.org.Run, Kinds: k.Kinds, Log: k.Log, Told: ctx, Go: k.tasks.Go,
+		Left: func(ref host.Ref) { k.lives.Left(ref) }}); err != nil {
 		return nil, errors.Join(err, k.lock.Unlock())
 	}
+	k.lives = lives.New(k.org.Run, k.host, k.Log, lives.Policy{Again: k.again, Lost: k.died})
 	k.openShare()
 	return k, nil
 }
@@ -191,9 +187,7 @@ func (k *Keeper) close() error {
 	if k.watch != nil {
 		k.watch.Close()
 	}
-	for _, t := range k.live {
-		t.link.Close()
-	}
+	k.lives.Close()
 	k.tasks.wait()
 	return errors.Join(k.host.Close(), k.closeShare(), k.lock.Unlock())
 }
@@ -210,8 +204,8 @@ func (k *Keeper) keep(ctx context.Context) error {
 	defer net.Stop()
 	wake := time.NewTimer(0)
 	defer wake.Stop()
-	for again := true; ; {
-		if err := k.advance(tasks, again); err != nil {
+	for {
+		if err := k.advance(tasks); err != nil {
 			return err
 		}
 		if k.over {
@@ -220,7 +214,6 @@ func (k *Keeper) keep(ctx context.Context) error {
 		}
 		k.arm(wake)
 		k.rewatch(tasks)
-		again = false
 		select {
 		case <-ctx.Done():
 			return k.org.Record(tasks, run.Record{Type: run.RunnerDown, How: run.HowInterrupted})
@@ -228,8 +221,10 @@ func (k *Keeper) keep(ctx context.Context) error {
 			if n.Err != nil {
 				k.Log.Warn("file events are not to be had; looking every 5 s", "err", n.Err)
 			}
-		case name := <-k.gone:
-			k.untie(name)
+		case ref := <-k.lives.Gone():
+			if !k.lives.Of(ref.Node).Stands() {
+				k.lives.Drop(ref.Node, ref.N)
+			}
 		case seen := <-k.nodes.seen:
 			k.nodes.take(seen)
 		case s := <-k.started:
@@ -238,7 +233,6 @@ func (k *Keeper) keep(ctx context.Context) error {
 			}
 		case <-wake.C:
 		case <-net.C:
-			again = true
 		case <-k.Windows.Broken():
 			return k.Windows.Err()
 		}
@@ -246,8 +240,8 @@ func (k *Keeper) keep(ctx context.Context) error {
 }
 
 // advance takes in what is new, carries out what is asked for and does what is
-// due. all says to look at every life as if nobody ever told.
-func (k *Keeper) advance(ctx context.Context, all bool) error {
+// due.
+func (k *Keeper) advance(ctx context.Context) error {
 	if err := k.lock.Check(); err != nil {
 		return err // another keeper can come, or has; tmux starts this one again
 	}
@@ -266,7 +260,7 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 		return err
 	}
 	for _, name := range k.org.Names() {
-		if err := k.tend(ctx, k.org.Agents[name], all); err != nil { // the others are looked after all the same
+		if err := k.tend(ctx, k.org.Agents[name]); err != nil { // the others are looked after all the same
 			k.Log.Error("an agent could not be looked after; trying again", "agent", name, "err", err)
 			k.at(k.Now().Add(time.Second))
 		}

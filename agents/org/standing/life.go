@@ -24,10 +24,10 @@ type group struct{ sync.WaitGroup }
 func (g *group) wait() { g.Wait() }
 
 // tend does what is due for one agent.
-func (k *Keeper) tend(ctx context.Context, a *Agent, all bool) error {
+func (k *Keeper) tend(ctx context.Context, a *Agent) error {
 	k.Windows.Put(a.Name, a.Member.Session) // it may be new
 	if a.Life.On() {
-		if err := k.attend(ctx, a, all); err != nil || a.Life.On() {
+		if err := k.attend(ctx, a); err != nil || a.Life.On() {
 			return err
 		}
 	}
@@ -49,21 +49,22 @@ func (k *Keeper) tend(ctx context.Context, a *Agent, all bool) error {
 
 // attend looks after a life that is on by the records: it is spoken to, asked to
 // end, or found to have ended.
-func (k *Keeper) attend(ctx context.Context, a *Agent, all bool) error {
-	t := k.live[a.Name]
-	if t != nil && t.n != a.Life.N {
-		k.untie(a.Name)
-		t = nil
-	}
-	if t == nil {
-		if !a.Life.Began.IsZero() {
-			k.connect(ctx, a)
+func (k *Keeper) attend(ctx context.Context, a *Agent) error {
+	if l := k.lives.Of(a.Name); !l.Stands() || l.N != a.Life.N {
+		var fresh time.Time
+		if a.Life.Began.IsZero() {
+			fresh = a.Life.Started
 		}
-		if k.live[a.Name] == nil {
-			return k.probe(ctx, a)
+		pulse, err := k.lives.Look(ctx, host.Ref{Node: a.Name, N: a.Life.N}, fresh)
+		if err != nil || pulse == host.Gone {
+			return err
 		}
-	} else if all && !host.Stands(t.link) {
-		return k.probe(ctx, a)
+		if !k.lives.Of(a.Name).Stands() {
+			k.at(k.Now().Add(time.Second)) // it may not listen yet
+		}
+		if pulse == host.Unknown {
+			return nil
+		}
 	}
 	if a.parts() || k.org.Stopped {
 		return k.part(ctx, a)
@@ -71,79 +72,21 @@ func (k *Keeper) attend(ctx context.Context, a *Agent, all bool) error {
 	return nil
 }
 
-// connect connects to a life, so that the keeper learns of its end at once.
-func (k *Keeper) connect(ctx context.Context, a *Agent) {
-	name, n := a.Name, a.Life.N
-	link, err := k.host.Reach(ctx, host.Ref{Node: name, N: n})
-	if err != nil {
-		k.Log.Debug("an agent cannot be reached yet", "agent", name, "err", err)
-		return
-	}
-	k.live[name] = &tie{n, link}
-	k.tasks.Go(func() {
-		select {
-		case <-link.Gone():
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case k.gone <- name:
-		case <-ctx.Done():
-		}
-	})
-}
-
-// untie lets go of a life that has gone.
-func (k *Keeper) untie(name string) {
-	if t := k.live[name]; t != nil && !host.Stands(t.link) {
-		t.link.Close()
-		delete(k.live, name)
-	}
-}
-
-// probe finds out by its lock whether a life that cannot be spoken to still has
-// its process, and records that it is over when it has not.
-func (k *Keeper) probe(ctx context.Context, a *Agent) error {
-	ref := host.Ref{Node: a.Name, N: a.Life.N}
-	came := !a.Life.Began.IsZero()
-	var fresh time.Time
-	if !came {
-		fresh = a.Life.Started
-	}
-	pulse, release, err := k.host.Probe(ref, fresh)
-	if err != nil {
-		return err
-	}
-	if pulse != host.Gone {
-		k.at(k.Now().Add(time.Second)) // it may not listen yet
-		if pulse == host.Lives && (a.parts() || k.org.Stopped) {
-			return k.part(ctx, a)
-		}
-		return nil
-	}
-	// Nobody carries it nor can take it up; without its spec nobody will.
-	defer release()
-	if err := k.org.lookAt(a); err != nil || !a.Life.On() {
-		return err
-	}
-	if err := k.org.Run.DropSpec(ref.Node, ref.N); err != nil {
-		return err
-	}
-	detail := "its wrapper was killed"
-	if !came {
-		detail = "its wrapper never came"
-	}
-	return k.died(ctx, a, run.HowLost, detail)
+// again reads an agent's records for lives.Policy.
+func (k *Keeper) again(_ context.Context, ref host.Ref) (open, began bool, err error) {
+	a := k.org.Agents[ref.Node]
+	err = k.org.lookAt(a)
+	return a.Life.On() && a.Life.N == ref.N, !a.Life.Began.IsZero(), err
 }
 
 // died records that a life is over.
-func (k *Keeper) died(ctx context.Context, a *Agent, how, detail string) error {
-	k.Log.Warn("an agent died", "agent", a.Name, "life", a.Life.N, "why", detail)
-	err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Vanished, Attempt: a.Life.N, How: how, Detail: detail})
+func (k *Keeper) died(ctx context.Context, ref host.Ref, why string) error {
+	k.Log.Warn("an agent died", "agent", ref.Node, "life", ref.N, "why", why)
+	err := k.org.RecordOf(ctx, ref.Node, run.Record{Type: run.Vanished, Attempt: ref.N, How: run.HowLost, Detail: why})
 	if err != nil {
 		return err
 	}
-	return k.org.lookAt(a)
+	return k.org.lookAt(k.org.Agents[ref.Node])
 }
 
 // part asks a life to end, and ends it when it does not.
@@ -153,12 +96,12 @@ func (k *Keeper) part(ctx context.Context, a *Agent) error {
 		p = &parting{n: a.Life.N, until: k.Now().Add(k.Patience)}
 		k.parting[a.Name] = p
 	}
-	if t := k.live[a.Name]; t != nil && !p.asked {
+	if l := k.lives.Of(a.Name); l != nil && !p.asked {
 		p.asked = true
 		k.tasks.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, k.Patience)
 			defer cancel()
-			if _, err := t.link.Say(ctx, attempt.Message{Op: attempt.OpStop}); err != nil {
+			if _, err := l.Say(ctx, attempt.Message{Op: attempt.OpStop}); err != nil {
 				k.Log.Debug("an agent did not answer that it stops", "agent", a.Name, "err", err)
 			}
 		})
@@ -189,7 +132,8 @@ func (k *Keeper) part(ctx context.Context, a *Agent) error {
 // that it was at. It is on record before it is there.
 func (k *Keeper) begin(ctx context.Context, a *Agent) error {
 	n := a.Life.N + 1
-	pulse, release, err := k.host.Probe(host.Ref{Node: a.Name, N: n}, time.Time{})
+	ref := host.Ref{Node: a.Name, N: n}
+	pulse, release, err := k.host.Probe(ref, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -211,7 +155,7 @@ func (k *Keeper) begin(ctx context.Context, a *Agent) error {
 	}
 	k.Log.Info("an agent begins", "agent", a.Name, "life", n, "conversation", spec.Conversation)
 	if err := k.launch(ctx, a, spec); err != nil {
-		return k.died(ctx, a, run.HowLost, "it could not be started: "+err.Error())
+		return k.died(ctx, ref, "it could not be started: "+err.Error())
 	}
 	k.at(k.Now().Add(time.Second))
 	return nil

@@ -16,9 +16,6 @@ import (
 // wrapper decides when it is safe to say it and records what the agent has read;
 // until then a message counts as handed over, and the next life is told it again.
 
-// tellPatience bounds the wait for a wrapper to take a message.
-const tellPatience = 3 * time.Second
-
 // mailDesk hands out what is for the agents of the organization, and for the person.
 // What is for nodes of runs their runners deliver, and what is for nodes that are
 // gone fails here.
@@ -127,7 +124,7 @@ func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
 		}
 		r.Detail = detail
 	}
-	if r.Stand == mail.Idle && d.live[a.Name] == nil {
+	if r.Stand == mail.Idle && d.lives.Of(a.Name) == nil {
 		r.Stand = mail.Starting
 	}
 	if until, _ := a.Spent(d.Now()); r.Stand == mail.Idle && !until.IsZero() {
@@ -148,22 +145,20 @@ func (d mailDesk) HasRead(name, id string) bool {
 
 // Life implements mail.Desk.
 func (d mailDesk) Life(name string) int {
-	if t := d.live[name]; t != nil {
-		return t.n
+	if l := d.lives.Of(name); l != nil {
+		return l.N
 	}
 	return 0
 }
 
 // Tell implements mail.Desk.
 func (d mailDesk) Tell(ctx context.Context, name string, w *mailbox.Waiting) error {
-	ctx, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
 	of := &mailbox.Message{From: "unverified", Re: w.Re}
 	if w.Verified {
 		of.From = w.From
 	}
 	m := attempt.Message{Op: attempt.OpTell, Key: w.ID, Text: mail.Text(d.org.Root(), &w.Line), Urgency: w.Urgency, Mail: of}
-	_, err := d.live[name].link.Say(ctx, m)
+	_, err := d.lives.Of(name).Tell(ctx, m)
 	return err
 }
 

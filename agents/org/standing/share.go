@@ -99,7 +99,7 @@ func (k *Keeper) shareLimits(ctx context.Context) {
 		}
 	}
 	for _, a := range k.org.Agents {
-		if a.Limit == nil || a.Activity != dag.AtLimit || k.live[a.Name] == nil {
+		if a.Limit == nil || a.Activity != dag.AtLimit || k.lives.Of(a.Name) == nil {
 			continue
 		}
 		if err := k.awake(ctx, a); err != nil {
@@ -132,12 +132,10 @@ func (k *Keeper) awake(ctx context.Context, a *Agent) error {
 		k.at(at)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellPatience)
-	defer cancel()
 	// Again, in case it does not hear it or goes on waiting all the same.
 	s.later[a.Name] = k.Now().Add(awakeAgain)
 	k.at(s.later[a.Name])
-	_, err := k.live[a.Name].link.Say(ctx, attempt.Message{Op: attempt.OpAwake})
+	_, err := k.lives.Of(a.Name).Tell(ctx, attempt.Message{Op: attempt.OpAwake})
 	return err
 }
 

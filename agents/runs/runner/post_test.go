@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/records/mail"
+	"cmux/agents/runs/lives"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -77,7 +78,7 @@ func endedRun(t *testing.T) *Runner {
 	if err := errors.Join(err, book.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r := &Runner{Options: Options{Run: old, Log: log.New(io.Discard)}, g: old.Plan.Graph, hist: run.NewHistory(old.Plan.Graph), doing: make(chan func())}
+	r := &Runner{Options: Options{Run: old, Log: log.New(io.Discard)}, g: old.Plan.Graph, lives: new(lives.Table), hist: run.NewHistory(old.Plan.Graph), doing: make(chan func())}
 	r.postman = newPostman(r)
 	if _, err := old.Replay(r.hist, 0, nil); err != nil || r.hist.Final == "" {
 		t.Fatalf("%q, %v", r.hist.Final, err)
