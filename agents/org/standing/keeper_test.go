@@ -24,7 +24,10 @@ import (
 	"cmux/signals"
 )
 
-func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
+func TestMain(m *testing.M) {
+	inside()
+	os.Exit(sealtest.Main(m))
+}
 
 // world stands in for windows, worktrees and wrappers. A life holds the agent's
 // lock and writes its records, as a wrapper does.
@@ -77,7 +80,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := run.CreateOrganization(root, "shop", "t", []string{"HOME=" + root}, binary)
+	r, err := run.CreateOrganization(root, "shop", "t", []string{"HOME=" + root, "PATH=" + os.Getenv("PATH"), sealtest.Env()}, binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +323,9 @@ func (w *world) options() Options {
 }
 
 // keep runs a keeper until the test, or stop, ends it.
-func (w *world) keep() (stop func() error) {
+func (w *world) keep() (stop func() error) { return w.keepBy(w.options()) }
+
+func (w *world) keepBy(o Options) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	go func() {
@@ -329,7 +334,7 @@ func (w *world) keep() (stop func() error) {
 				over <- err
 			}
 		}()
-		over <- Run(ctx, w.options())
+		over <- Run(ctx, o)
 	}()
 	stop = sync.OnceValue(func() error { cancel(); return <-over })
 	w.t.Cleanup(func() { stop() })
