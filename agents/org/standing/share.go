@@ -6,7 +6,6 @@ import (
 
 	"cmux/agents/platform/lease"
 	"cmux/agents/platform/limits"
-	"cmux/agents/platform/settings"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -17,30 +16,25 @@ import (
 // What cannot be shared is told once, and keeps nobody from working.
 type share struct {
 	slots  lease.Slots
-	held   map[string]int          // agent to its slot
-	limits string                  // the folder of usage limits; empty: there is none to be had
-	told   map[string]time.Time    // account to the limit that all runs were told of, by when it was met
-	later  map[string]time.Time    // agent to when it is told again that its limit is over
-	asked  bool                    // in this look an agent was refused a place
-	pool   *lease.Seats            // nil: there are none to be had
-	most   int                     // places; 0: no bound
-	seats  map[string]*lease.Lease // by agent
-	warned map[string]bool         // by text
+	held   map[string]int       // agent to its slot
+	limits string               // the folder of usage limits; empty: there is none to be had
+	told   map[string]time.Time // account to the limit that all runs were told of, by when it was met
+	later  map[string]time.Time // agent to when it is told again that its limit is over
+	asked  bool                 // in this look an agent was refused a place
+	seats  *lease.Seating
+	warned map[string]bool // by text
 }
 
 func (k *Keeper) openShare() {
 	by := lease.Holder{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID}
-	k.share = share{held: make(map[string]int), later: make(map[string]time.Time), told: make(map[string]time.Time), seats: make(map[string]*lease.Lease), warned: make(map[string]bool)}
+	k.share = share{held: make(map[string]int), later: make(map[string]time.Time), told: make(map[string]time.Time), warned: make(map[string]bool)}
 	k.share.slots = lease.Slots{By: by, Warn: func(err error) { k.warnShare("slots and ports", err) }}
 	var err error
 	if k.share.limits, err = limits.Open(); err != nil {
 		k.share.limits = ""
 		k.warnShare("usage limits", err)
 	}
-	if k.share.pool, err = lease.OpenSeats(by); err != nil {
-		k.share.pool = nil
-		k.warnShare("places of max_agents", err)
-	}
+	k.share.seats = lease.OpenSeating(by, func(err error) { k.warnShare("places of max_agents", err) })
 	for _, a := range k.org.Agents {
 		if a.Life.On() && a.place.Slot != noSlot {
 			k.share.slots.Hold(a.place.Slot)
@@ -57,14 +51,7 @@ func (k *Keeper) warnShare(what string, err error) {
 }
 
 func (k *Keeper) closeShare() error {
-	for _, l := range k.share.seats {
-		if err := lease.ReturnSeat(l); err != nil { // a wrapper at work keeps it
-			k.warnShare("places of max_agents", err)
-		}
-	}
-	if k.share.pool != nil {
-		k.share.pool.Leave()
-	}
+	k.share.seats.Close()
 	return k.share.slots.Close()
 }
 
@@ -148,8 +135,8 @@ func (k *Keeper) shared() (dirs []string) {
 		if k.share.limits != "" {
 			dirs = append(dirs, k.share.limits)
 		}
-		if k.share.pool != nil {
-			dirs = append(dirs, k.share.pool.Dir())
+		if dir := k.share.seats.Dir(); dir != "" {
+			dirs = append(dirs, dir)
 		}
 		return dirs
 	}
@@ -163,35 +150,15 @@ func (k *Keeper) source(agent string) limits.Source {
 // shareSeats has whoever works hold a place, and whoever does not give it back.
 func (k *Keeper) shareSeats() {
 	s := &k.share
-	if s.pool == nil {
-		return
-	}
-	user, err := settings.Read()
-	if err != nil {
-		k.warnShare("places of max_agents", err) // what held before holds on
-	} else {
-		s.most = user.MaxAgents
-	}
-	if s.asked {
-		s.pool.Waits()
-	} else {
-		s.pool.Leave() // nobody wants a place now: others must not wait for that
-	}
+	s.seats.Look(s.asked)
 	s.asked = false
-	for name, l := range s.seats {
-		if a := k.org.Agents[name]; a == nil || !a.sits() {
-			if err := lease.ReturnSeat(l); err != nil {
-				k.warnShare("places of max_agents", err)
-			}
-			delete(s.seats, name)
-		}
-	}
-	if s.most == 0 {
+	s.seats.Keep(func(name string) bool { a := k.org.Agents[name]; return a != nil && a.sits() })
+	if !s.seats.Bounded() {
 		return
 	}
 	for name, a := range k.org.Agents {
-		if a.sits() && s.seats[name] == nil {
-			k.seat(name, true)
+		if a.sits() {
+			s.seats.Take(name, true)
 		}
 	}
 }
@@ -200,21 +167,6 @@ func (k *Keeper) shareSeats() {
 // supervisor needs none.
 func (s *State) sits() bool {
 	return s.Work != nil && s.Life.On() && s.Member.NeedsSeat() && s.Activity != dag.NeedsInput && s.Activity != dag.AtLimit
-}
-
-// seat takes a place for an agent, or says why there is none for it. held: it
-// works already.
-func (k *Keeper) seat(name string, held bool) (why string) {
-	s := &k.share
-	l, why, err := s.pool.Sit(s.most, name, held)
-	if err != nil {
-		k.warnShare("places of max_agents", err)
-		return ""
-	}
-	if l != nil {
-		s.seats[name] = l
-	}
-	return why
 }
 
 // slot takes a slot for the next life of an agent.
@@ -238,8 +190,8 @@ func (k *Keeper) hindered(ctx context.Context, a *Agent) (bool, error) {
 			k.at(is.Until)
 		}
 	}
-	if why == "" && k.share.pool != nil && k.share.most > 0 && a.Member.NeedsSeat() && k.share.seats[a.Name] == nil {
-		if why = k.seat(a.Name, false); why != "" {
+	if why == "" && k.share.seats.Bounded() && a.Member.NeedsSeat() {
+		if why = k.share.seats.Take(a.Name, false); why != "" {
 			k.share.asked = true
 			k.at(k.Now().Add(2 * time.Second))
 		}

@@ -79,21 +79,22 @@ type Runner struct {
 	env      []string
 	instance string // names this runner in the records of its children
 
-	lock    *signals.Lock
-	book    *run.Book
-	hist    *run.History // with the scheduler's state, which this runner asks what is due
-	offset  int64
-	strange int // lines of the records that cmux did not write and that were reported
-	scanner *signals.Scanner
-	repo    *worktree.Repo
-	stamp   atomic.Value // string: of the shared state when it was last found undrifted
-	host    host.Host    // where the attempts live
-	screen  host.Screen  // what is shown of them
-	lives   *lives.Table // those that this runner can speak to
-	slots   lease.Slots
-	known   known
-	seats   seats
-	radar   *radar // nil: no two nodes leave a branch
+	lock     *signals.Lock
+	book     *run.Book
+	hist     *run.History // with the scheduler's state, which this runner asks what is due
+	offset   int64
+	strange  int // lines of the records that cmux did not write and that were reported
+	scanner  *signals.Scanner
+	repo     *worktree.Repo
+	stamp    atomic.Value // string: of the shared state when it was last found undrifted
+	host     host.Host    // where the attempts live
+	screen   host.Screen  // what is shown of them
+	lives    *lives.Table // those that this runner can speak to
+	slots    lease.Slots
+	known    known
+	seats    *lease.Seating
+	seatless string // why seats cannot be had, as told last
+	radar    *radar // nil: no two nodes leave a branch
 
 	relabel map[int]bool      // nodes that people may be shown an old status of
 	tally   tally             // of what they are shown
@@ -279,7 +280,9 @@ func (r *Runner) close() error {
 		errs = append(errs, r.host.Close())
 	}
 	errs = append(errs, r.slots.Close())
-	r.closeSeats()
+	if r.seats != nil {
+		r.seats.Close()
+	}
 	if r.book != nil {
 		errs = append(errs, r.book.Close())
 	}
@@ -352,8 +355,8 @@ func (r *Runner) watch(ctx context.Context) *signals.Watcher {
 	if r.known.dir != "" {
 		watched = append(watched, r.known.dir)
 	}
-	if r.seats.pool != nil {
-		watched = append(watched, r.seats.pool.Dir())
+	if dir := r.seats.Dir(); dir != "" {
+		watched = append(watched, dir)
 	}
 	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
 		return signals.Watch(ctx, append(watched, r.Run.Records())...) // wrappers write there too
