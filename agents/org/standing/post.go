@@ -107,7 +107,7 @@ func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
 	if a == nil {
 		return mail.Recipient{Stand: mail.Unknown}
 	}
-	r := mail.Recipient{Stand: mail.Idle, Until: a.Until, Last: d.office.Last(a.Name)}
+	r := mail.Recipient{Stand: mail.Idle, Until: a.Until}
 	w, detail := a.Stands(d.Now(), d.org.Stopped)
 	switch w {
 	case TakenOver:
@@ -130,10 +130,6 @@ func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
 	if until, _ := a.Spent(d.Now()); r.Stand == mail.Idle && !until.IsZero() {
 		r.Stand, r.Until = mail.Limited, until
 	}
-	if until, is := d.office.Frozen(a.Name); r.Stand == mail.Idle && is {
-		d.at(until)
-		r.Stand = mail.Frozen
-	}
 	return r
 }
 
@@ -144,12 +140,7 @@ func (d mailDesk) HasRead(name, id string) bool {
 }
 
 // Life implements mail.Desk.
-func (d mailDesk) Life(name string) int {
-	if l := d.lives.Of(name); l != nil {
-		return l.N
-	}
-	return 0
-}
+func (d mailDesk) Life(name string) int { return d.lives.Of(name).Number() }
 
 // Tell implements mail.Desk.
 func (d mailDesk) Tell(ctx context.Context, name string, w *mailbox.Waiting) error {

@@ -16,8 +16,9 @@ type Desk interface {
 	// Name returns the desk's name for a recipient; ok is false if it belongs to another
 	// desk.
 	Name(to mailbox.Address) (name string, mine bool)
-	// Recipient returns the state of a recipient. While an agent works, its wrapper queues
-	// messages for it, so it counts as Idle.
+	// Recipient returns the state of a recipient, except what the Office knows (Frozen and
+	// Last). While an agent works, its wrapper queues messages for it, so it counts as
+	// Idle.
 	Recipient(to mailbox.Address) Recipient
 	// HasRead reports whether the recipient with that name has read a message.
 	HasRead(name, id string) bool
@@ -93,17 +94,19 @@ func (o *Office) Forget(name string) {
 	}
 }
 
-// Frozen returns until when a recipient that did not answer is skipped.
-func (o *Office) Frozen(name string) (until time.Time, is bool) {
-	until = o.frozen[name]
-	if left := until.Sub(o.Now()); left <= 0 || left > thaw { // or the clock was set back
-		return time.Time{}, false
+// recipient returns the state of a recipient of a desk. A recipient that did not answer
+// is skipped for a while.
+func (o *Office) recipient(d Desk, to mailbox.Address) Recipient {
+	r := d.Recipient(to)
+	name, _ := d.Name(to)
+	r.Last = o.last[name]
+	left := o.frozen[name].Sub(o.Now())
+	if r.Stand == Idle && left > 0 && left <= thaw { // else the clock was set back
+		d.At(o.frozen[name])
+		r.Stand = Frozen
 	}
-	return until, true
+	return r
 }
-
-// Last returns when a recipient last got a message.
-func (o *Office) Last(name string) time.Time { return o.last[name] }
 
 // Round hands over what it can and records what was read. It calls unanswered for lives
 // that did not answer.
@@ -117,7 +120,8 @@ func (o *Office) Round(ctx context.Context, d Desk, unanswered func(name string,
 	rules := Usual()
 	rules.Queues = true // the wrapper queues messages and reports when they are read
 	size := func(l *mailbox.Line) int { return len(Text(o.Journal.Root, l)) }
-	for _, s := range Route(now, o.mine(d), d.Recipient, size, rules) {
+	stands := func(to mailbox.Address) Recipient { return o.recipient(d, to) }
+	for _, s := range Route(now, o.mine(d), stands, size, rules) {
 		if err := o.step(ctx, now, d, &s, unanswered); err != nil {
 			return err
 		}
@@ -203,7 +207,7 @@ func (o *Office) tell(ctx context.Context, d Desk, name string, all []mailbox.Wa
 func (o *Office) again(ctx context.Context, d Desk, unanswered func(string, error)) {
 	for _, w := range o.ledger.Waiting() {
 		name, mine := d.Name(w.For)
-		if !mine || w.State != mailbox.Handed || w.For.Kind == mailbox.User || d.Recipient(w.For).Stand != Idle {
+		if !mine || w.State != mailbox.Handed || w.For.Kind == mailbox.User || o.recipient(d, w.For).Stand != Idle {
 			continue
 		}
 		if t := o.told[name]; t.life == d.Life(name) && t.ids[w.ID] {

@@ -89,6 +89,14 @@ func (l *Life) Tell(ctx context.Context, m attempt.Message) (attempt.Reply, erro
 	return l.Say(ctx, m)
 }
 
+// Number is N, by which whoever hands out mail knows a life; 0: there is none.
+func (l *Life) Number() int {
+	if l == nil {
+		return 0
+	}
+	return l.N
+}
+
 // Gone delivers attempts that can be spoken to no longer, or whose process has
 // ended: Look finds out which.
 func (t *Table) Gone() <-chan host.Ref { return t.gone }

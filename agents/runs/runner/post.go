@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -226,34 +225,19 @@ func (p *postman) Name(to mailbox.Address) (string, bool) {
 
 // Recipient implements mail.Desk.
 func (p *postman) Recipient(to mailbox.Address) mail.Recipient {
-	s := p.stands[to.Name].Recipient
-	s.Last = p.office.Last(to.Name)
-	if until, is := p.office.Frozen(to.Name); is && s.Stand == mail.Idle {
-		p.At(until)
-		s.Stand = mail.Frozen
-	}
-	return s
+	return p.stands[to.Name].Recipient
 }
 
 // HasRead implements mail.Desk.
 func (p *postman) HasRead(name, id string) bool { return p.stands[name].read[id] }
 
 // Life implements mail.Desk.
-func (p *postman) Life(name string) int {
-	if l := p.stands[name].life; l != nil {
-		return l.N
-	}
-	return 0
-}
+func (p *postman) Life(name string) int { return p.stands[name].life.Number() }
 
 // Tell implements mail.Desk.
 func (p *postman) Tell(ctx context.Context, name string, w *mailbox.Waiting) error {
-	l := p.stands[name].life
-	if l == nil {
-		return errors.New("it has ended")
-	}
 	m := attempt.Message{Op: attempt.OpTell, Key: w.ID, Text: mail.Text(p.r.Run.Plan.Root, &w.Line), Urgency: w.Urgency}
-	_, err := l.Tell(ctx, m)
+	_, err := p.stands[name].life.Tell(ctx, m)
 	return err
 }
 
