@@ -76,7 +76,7 @@ var house = []struct {
 	{"agents/runs/wrapper", "agents/kinds/agent agents/platform/lease agents/platform/proc agents/records/mail agents/runs/attempt agents/runs/origin agents/runs/run dag signals signals/mailbox"},
 	{"agents/runs/mcp", "agents/runs/attempt agents/runs/wrapper"},
 	{"agents/runs/host", "agents/kinds/agent agents/platform/proc agents/platform/say agents/platform/tmux agents/runs/attempt agents/runs/run agents/runs/wrapper dag signals worktree"},
-	{"agents/runs/lives", "agents/runs/attempt agents/runs/host agents/runs/run"},
+	{"agents/runs/lives", "agents/runs/attempt agents/runs/host"},
 	{"agents/runs/runner", "agents/kinds/agent agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree worktree/common worktree/git worktree/merge"},
 
 	{"agents/org/upkeep", ""},

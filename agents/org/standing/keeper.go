@@ -178,7 +178,7 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 		Left: func(ref host.Ref) { k.lives.Left(ref) }}); err != nil {
 		return nil, errors.Join(err, k.lock.Unlock())
 	}
-	k.lives = lives.New(k.org.Run, k.host, k.Log, lives.Policy{Again: k.again, Lost: k.died})
+	k.lives = lives.New(k.host, k.Log, lives.Policy{Again: k.again, Lost: k.died})
 	k.openShare()
 	return k, nil
 }

@@ -69,7 +69,8 @@ const (
 	Gone // no process runs it
 )
 
-// Host starts attempts and finds them again. Start, Reach and Probe are for one goroutine.
+// Host starts attempts and finds them again. Reach may be called by several goroutines;
+// everything else is for one.
 type Host interface {
 	// Bound reports whether attempts of n end with this process. Then only this process can
 	// reach them, and the owner must wait for them.
@@ -85,6 +86,9 @@ type Host interface {
 	// nil, and no process can begin the attempt until release is called. fresh is when an
 	// attempt was started that has not begun: it is Unknown for a while. Zero: do not wait.
 	Probe(ref Ref, fresh time.Time) (p Pulse, release func() error, err error)
+	// Withdraw makes sure that nobody takes up an attempt that Probe found Gone, even
+	// after its release.
+	Withdraw(ref Ref) error
 	// Close ends leftover processes of attempts and releases all resources. Attempts that
 	// are not bound continue.
 	Close() error

@@ -18,7 +18,6 @@ import (
 
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
-	"cmux/agents/runs/run"
 )
 
 // Policy is what whoever owns the records says of attempts. The Table calls it in
@@ -38,7 +37,6 @@ type Policy struct {
 // Left, its methods are for one goroutine.
 type Table struct {
 	policy Policy
-	run    *run.Run
 	host   host.Host
 	log    *log.Logger
 	live   map[string]*Life
@@ -55,9 +53,9 @@ type Life struct {
 	Bound bool // it ends with this process
 }
 
-// New returns an empty Table of what lives on h, which is of r.
-func New(r *run.Run, h host.Host, l *log.Logger, p Policy) *Table {
-	return &Table{policy: p, run: r, host: h, log: l, live: make(map[string]*Life), gone: make(chan host.Ref), over: make(chan struct{})}
+// New returns an empty Table of what lives on h.
+func New(h host.Host, l *log.Logger, p Policy) *Table {
+	return &Table{policy: p, host: h, log: l, live: make(map[string]*Life), gone: make(chan host.Ref), over: make(chan struct{})}
 }
 
 // Of is the attempt of a node that can be spoken to; nil: there is none.
@@ -155,14 +153,13 @@ func (t *Table) Look(ctx context.Context, ref host.Ref, fresh time.Time) (host.P
 		t.Reach(ctx, ref)
 		return pulse, nil
 	}
-	// Nobody carries the attempt nor can take it up; without its spec nobody will.
 	// Its end may have been recorded in the meantime.
 	defer release()
 	open, began, err := t.policy.Again(ctx, ref)
 	if err != nil || !open {
 		return pulse, err
 	}
-	if err := t.run.DropSpec(ref.Node, ref.N); err != nil {
+	if err := t.host.Withdraw(ref); err != nil {
 		return pulse, err
 	}
 	why := "its wrapper was killed"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -12,50 +11,35 @@ import (
 
 	"github.com/charmbracelet/log"
 
-	"cmux/agents/platform/seal/sealtest"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
-	"cmux/agents/runs/run"
-	"cmux/dag"
-	"cmux/signals"
 )
-
-func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
 
 // stage is a host whose attempts are what the test says that they are, and the
 // records of whoever owns them.
 type stage struct {
 	host.Host
-	t       *testing.T
-	table   *Table
-	run     *run.Run
-	links   map[host.Ref]*link
-	pulse   host.Pulse
-	fresh   time.Time // as Probe was asked last
-	held    bool      // by Probe
-	reached []host.Ref
-	open    bool
-	began   bool
-	lost    []string
+	t         *testing.T
+	table     *Table
+	links     map[host.Ref]*link
+	pulse     host.Pulse
+	fresh     time.Time // as Probe was asked last
+	held      bool      // by Probe
+	withdrawn bool
+	reached   []host.Ref
+	open      bool
+	began     bool
+	lost      []string
 }
 
 func newStage(t *testing.T) *stage {
-	root := t.TempDir()
-	binary, err := os.Executable()
-	if err = errors.Join(err, signals.Init(root)); err != nil {
-		t.Fatal(err)
-	}
-	r, err := run.CreateOrganization(root, "shop", "t", nil, binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{t: t, run: r, links: make(map[host.Ref]*link)}
-	s.table = New(r, s, log.New(io.Discard), Policy{
+	s := &stage{t: t, links: make(map[host.Ref]*link)}
+	s.table = New(s, log.New(io.Discard), Policy{
 		Reached: func(_ context.Context, ref host.Ref) { s.reached = append(s.reached, ref) },
 		Again:   func(context.Context, host.Ref) (bool, bool, error) { return s.open, s.began, nil },
 		Lost: func(_ context.Context, ref host.Ref, why string) error {
-			if _, err := r.ReadSpec(ref.Node, ref.N); err == nil || !s.held {
-				t.Errorf("recorded as lost with its lock held %v, its spec: %v", s.held, err)
+			if !s.held || !s.withdrawn {
+				t.Errorf("recorded as lost, held %v and withdrawn %v", s.held, s.withdrawn)
 			}
 			s.lost = append(s.lost, why)
 			return nil
@@ -78,6 +62,11 @@ func (s *stage) Probe(_ host.Ref, fresh time.Time) (host.Pulse, func() error, er
 	}
 	s.held = true
 	return host.Gone, func() error { s.held = false; return nil }, nil
+}
+
+func (s *stage) Withdraw(host.Ref) error {
+	s.withdrawn = true
+	return nil
 }
 
 func (s *stage) begin(ref host.Ref) *link {
@@ -168,9 +157,6 @@ func TestLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			defer s.table.Close()
-			if err := s.run.WriteSpec(&run.Spec{Node: "api", Attempt: 1, Def: &dag.Node{Name: "api"}}); err != nil {
-				t.Fatal(err)
-			}
 			s.begin(ref)
 			s.pulse, s.open, s.began = c.pulse, c.open, c.began
 			fresh := time.Now()

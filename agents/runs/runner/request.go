@@ -269,7 +269,7 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 	r.tasks.Go(func() {
 		say := l.Say
 		if m.Op == attempt.OpAnswer { // it waits for its outcome, and the grant of a slot must pass meanwhile
-			if own, err := host.Dial(ctx, r.Run, host.Ref{Node: q.Node, N: a.attempt}); err == nil {
+			if own, err := r.host.Reach(ctx, host.Ref{Node: q.Node, N: a.attempt}); err == nil {
 				defer own.Close()
 				say = own.Say
 			}

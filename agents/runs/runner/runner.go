@@ -233,7 +233,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if r.host, err = r.openHost(ctx); err != nil {
 		return nil, err
 	}
-	r.lives = lives.New(r.Run, r.host, r.Log, lives.Policy{Reached: r.reached, Again: r.again, Lost: r.lost})
+	r.lives = lives.New(r.host, r.Log, lives.Policy{Reached: r.reached, Again: r.again, Lost: r.lost})
 	return r, nil
 }
 

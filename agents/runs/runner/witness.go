@@ -73,7 +73,7 @@ func (r *Runner) suspects(ctx context.Context, o signals.Observed) []int {
 // ranCommand asks the attempt of node i, on a connection of its own: a late
 // answer must not be taken for another's.
 func (r *Runner) ranCommand(ctx context.Context, i int, at time.Time) bool {
-	l, err := host.Dial(ctx, r.Run, host.Ref{Node: r.g.Nodes[i].Name, N: r.hist.Nodes[i].Fact.Attempts})
+	l, err := r.host.Reach(ctx, host.Ref{Node: r.g.Nodes[i].Name, N: r.hist.Nodes[i].Fact.Attempts})
 	if err != nil {
 		return false
 	}

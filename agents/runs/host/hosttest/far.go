@@ -62,6 +62,9 @@ func (h *Far) Probe(host.Ref, time.Time) (host.Pulse, func() error, error) {
 	return host.Unknown, nil, nil
 }
 
+// Withdraw has nothing to do: Probe finds none Gone.
+func (h *Far) Withdraw(host.Ref) error { return nil }
+
 func (h *Far) Close() error { return nil }
 
 // Start starts a process in its own directory and sends it what it needs.
