@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/monitor"
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )
@@ -69,7 +70,7 @@ func (o *Org) CloseWindow(ctx context.Context, server *tmux.Server, w tmux.Made,
 	if err != nil {
 		return "", err
 	}
-	kept = filepath.Join(o.folder(archives), cmp.Or(w.Node, monitorWindow), run.NewID(now))
+	kept = filepath.Join(o.folder(archives), cmp.Or(w.Node, monitor.Window), run.NewID(now))
 	if err := signals.MkdirAll(kept, 0o700); err != nil {
 		return "", err
 	}

@@ -5,22 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
-	"time"
 
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/host"
+	"cmux/agents/runs/monitor"
 	"cmux/agents/runs/run"
 	"cmux/signals"
-)
-
-const (
-	// monitorWindow is the first window of the session, whose process is the
-	// keeper.
-	monitorWindow = "monitor"
-	// upPatience bounds the wait for a keeper that was told to start.
-	upPatience = 30 * time.Second
 )
 
 // sessionOwner is what the session of the organization of a project is marked
@@ -30,74 +21,43 @@ func sessionOwner(root string) string { return root + tmux.OrgMark }
 // Session is the tmux session of the organization; ok is false when there is
 // none of its name, or when that is somebody else's, whose is then not empty.
 func Session(ctx context.Context, server *tmux.Server, root, name string) (id tmux.SessionID, whose string, ok bool, err error) {
-	out, err := server.Exec(ctx, "display-message", "-p", "-t", "="+name+":", "#{session_id} #{session_name}")
-	out, got, _ := strings.Cut(out, " ")
-	if err == nil && got != name { // tmux takes another one where there is none
-		return "", "", false, nil
-	}
-	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNotFound) {
-		return "", "", false, nil
-	}
-	if err != nil {
+	id, owner, err := monitor.Session(ctx, server, name)
+	switch {
+	case err != nil || id == "":
 		return "", "", false, err
+	case owner == sessionOwner(root):
+		return id, "", true, nil
+	case owner == "":
+		owner = "somebody else"
 	}
-	owner, err := server.Exec(ctx, "show-options", "-qv", "-t", out, tmux.RootOption)
-	if err != nil {
-		return "", "", false, err
-	}
-	if owner != sessionOwner(root) {
-		if owner == "" {
-			owner = "somebody else"
-		}
-		return "", owner, false, nil
-	}
-	return tmux.SessionID(out), "", true, nil
+	return "", owner, false, nil
 }
 
-// StartMonitor starts the keeper in the first window of the organization's
-// session, which is made where there is none, and returns when it is up. tmux
-// starts it again when it is killed. The caller has found no keeper alive.
+// StartMonitor starts the keeper in the first window of the organization's session, as
+// monitor.Process says.
 func StartMonitor(ctx context.Context, r *run.Run, server *tmux.Server) error {
-	if _, err := r.ProveBin(); err != nil {
-		return err
+	root, name := r.Plan.Root, r.Plan.Session
+	p := monitor.Process{
+		Run: r, Name: "the monitor", Server: server, Session: name, Owner: sessionOwner(root),
+		Args: []string{"keep", "--run", r.Dir},
+		Dead: "the monitor died five times in a minute: cmux start",
+		Find: func(ctx context.Context, _ *tmux.Client) (tmux.SessionID, bool, error) {
+			id, whose, ok, err := Session(ctx, server, root, name)
+			if err == nil && whose != "" {
+				err = fmt.Errorf("the tmux session %q is taken by %s", name, whose)
+			}
+			return id, ok, err
+		},
+		Vacate: func(ctx context.Context) (func() error, error) {
+			lock, err := takeOver(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			return lock.Unlock, nil
+		},
 	}
-	launch := run.NewID(time.Now())
-	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "keep", "--run", r.Dir, "--launch", launch}}
-	err := startMonitor(ctx, r, server, spec, launch)
-	if errors.Is(err, tmux.ErrGone) { // the server that this met was on its way out
-		err = startMonitor(ctx, r, server, spec, launch)
-	}
+	_, err := p.Start(ctx)
 	return err
-}
-
-func startMonitor(ctx context.Context, r *run.Run, server *tmux.Server, spec tmux.Spec, launch string) error {
-	client, err := server.Connect(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), upPatience)
-	defer cancel()
-	session, pane, err := openMonitor(ctx, client, server, r, spec)
-	if errors.Is(err, errThere) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := client.SetLabel(ctx, pane, "cmux: "+r.Plan.Session); err != nil {
-		return err
-	}
-	if err := client.SetHome(ctx, session, pane); err != nil {
-		return err
-	}
-	if err := client.Guard(ctx, pane, "the monitor died five times in a minute: cmux start"); err != nil {
-		return err
-	}
-	return awaitKeeper(ctx, client, r, pane, launch)
 }
 
 // Revive has tmux start a keeper again whose death it missed. The caller has found
@@ -110,51 +70,8 @@ func Revive(ctx context.Context, r *run.Run, server *tmux.Server) error {
 	return server.ReviveMonitor(ctx, session, r.Plan.Root)
 }
 
-// errThere says that tmux was first to start the keeper again.
-var errThere = errors.New("a keeper is there")
-
-// openMonitor starts spec in the monitor's pane.
-func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *run.Run, spec tmux.Spec) (tmux.SessionID, tmux.PaneID, error) {
-	root := r.Plan.Root
-	session, whose, ok, err := Session(ctx, server, root, r.Plan.Session)
-	if err != nil {
-		return "", "", err
-	}
-	marks := tmux.Marks{Pane: map[string]string{tmux.MonitorOption: root}}
-	switch {
-	case whose != "":
-		return "", "", fmt.Errorf("the tmux session %q is taken by %s", r.Plan.Session, whose)
-	case !ok:
-		marks.Session = map[string]string{tmux.RootOption: sessionOwner(root)}
-		at, err := c.NewSession(ctx, r.Plan.Session, monitorWindow, spec, marks)
-		return at.Session, at.Pane, err
-	}
-	panes, err := c.SessionPanes(ctx, session)
-	if err != nil {
-		return "", "", err
-	}
-	for _, p := range panes {
-		if p.Monitor {
-			err := c.RespawnPane(ctx, p.ID, spec, false)
-			if !errors.Is(err, tmux.ErrPaneActive) {
-				return session, p.ID, err
-			}
-			// The caller has found no keeper alive: this is one that leaves, or that
-			// tmux has started meanwhile.
-			lock, err := takeOver(ctx, r)
-			if err != nil {
-				return session, p.ID, err
-			}
-			err = c.RespawnPane(ctx, p.ID, spec, true)
-			return session, p.ID, errors.Join(err, lock.Unlock())
-		}
-	}
-	at, err := c.NewWindow(ctx, session, monitorWindow, spec, marks)
-	return session, at.Pane, err
-}
-
-// takeOver takes the lock of an organization once its keeper has left it; errThere
-// says that its keeper keeps it.
+// takeOver takes the lock of an organization once its keeper has left it;
+// monitor.ErrThere says that its keeper keeps it.
 func takeOver(ctx context.Context, r *run.Run) (*signals.Lock, error) {
 	for {
 		lock, err := r.TryLock()
@@ -174,63 +91,12 @@ func takeOver(ctx context.Context, r *run.Run) (*signals.Lock, error) {
 			return nil, err
 		}
 		if up == held.Holder.PID && !proc.Dying(up) {
-			return nil, errThere
+			return nil, monitor.ErrThere
 		}
 		if lock, err = r.AwaitLock(ctx); !errors.As(err, &held) || ctx.Err() != nil {
 			return lock, err
 		}
 	}
-}
-
-// awaitKeeper returns when the keeper of a launch is up, or with what it said
-// when it ended instead.
-func awaitKeeper(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.PaneID, launch string) error {
-	watch := signals.Watch(ctx, r.Dir)
-	defer watch.Close()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	log := r.RunnerLog()
-	var offset int64
-	for up := false; ; {
-		var err error
-		offset, err = r.EachRecordFrom(offset, func(rec *run.Record) {
-			up = up || rec.Type == run.RunnerUp && rec.Launch == launch
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if up {
-			return nil
-		}
-		panes, err := c.ListPanes(ctx)
-		if err != nil {
-			return err
-		}
-		for _, p := range panes {
-			if p.ID == pane && p.Dead {
-				text, err := c.CapturePane(ctx, pane, 50)
-				return errors.Join(fmt.Errorf("the monitor ended at once: %s (see %s)", lastLine(text), log), err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the monitor did not come up within %s (see %s)", upPatience, log)
-		case <-watch.C:
-		case <-tick.C:
-		}
-	}
-}
-
-// lastLine is the last line of a screen that says something; tmux adds one of
-// its own to a dead pane.
-func lastLine(screen string) string {
-	last := "no word"
-	for line := range strings.Lines(screen) {
-		if l := strings.TrimSpace(line); l != "" && !strings.HasPrefix(l, "Pane is dead") {
-			last = l
-		}
-	}
-	return last
 }
 
 // Nowhere is where agents have no windows.

@@ -6,6 +6,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/monitor"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -17,15 +18,8 @@ func Session(ctx context.Context, r *run.Run) (id tmux.SessionID, ok bool, err e
 	if s == nil {
 		return "", false, nil
 	}
-	out, err := s.Exec(ctx, "display-message", "-p", "-t", "="+r.Plan.TmuxSession()+":", "#{session_id}")
-	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNotFound) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, err
-	}
-	owner, err := s.Exec(ctx, "show-options", "-qv", "-t", out, tmux.RootOption)
-	return tmux.SessionID(out), owner == r.Plan.Root, err
+	id, owner, err := monitor.Session(ctx, s, r.Plan.TmuxSession())
+	return id, id != "" && owner == r.Plan.Root, err
 }
 
 // Revive has tmux start a runner again whose death it missed: the monitor's pane
