@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/charmbracelet/log"
@@ -108,7 +109,7 @@ type Keeper struct {
 	watch     *signals.Watcher
 	started   chan startedRun
 	orders    map[string]*ordering // runs that are being started, by request
-	tasks     group
+	tasks     sync.WaitGroup
 	halting   *run.Request // the request to stop everything that is under way
 	office    *mail.Office // nil: not open yet
 	nodes     goneNodes
@@ -188,7 +189,7 @@ func (k *Keeper) close() error {
 		k.watch.Close()
 	}
 	k.lives.Close()
-	k.tasks.wait()
+	k.tasks.Wait()
 	return errors.Join(k.host.Close(), k.closeShare(), k.lock.Unlock())
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"cmux/agents/platform/lease"
@@ -17,11 +16,6 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 )
-
-// group is goroutines that somebody waits for.
-type group struct{ sync.WaitGroup }
-
-func (g *group) wait() { g.Wait() }
 
 // tend does what is due for one agent.
 func (k *Keeper) tend(ctx context.Context, a *Agent) error {

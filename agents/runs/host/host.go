@@ -47,19 +47,6 @@ type Link interface {
 // ErrGone means that an attempt does not answer, or ended before it did.
 var ErrGone = wrapper.ErrGone
 
-// Stands reports whether there is a link and its attempt has not gone.
-func Stands(l Link) bool {
-	if l == nil {
-		return false
-	}
-	select {
-	case <-l.Gone():
-		return false
-	default:
-		return true
-	}
-}
-
 // Pulse is the result of Probe.
 type Pulse uint8
 

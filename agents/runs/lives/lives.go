@@ -75,7 +75,17 @@ func (t *Table) Bound() bool {
 }
 
 // Stands reports whether it can be spoken to still.
-func (l *Life) Stands() bool { return l != nil && host.Stands(l.Link) }
+func (l *Life) Stands() bool {
+	if l == nil {
+		return false
+	}
+	select {
+	case <-l.Gone():
+		return false
+	default:
+		return true
+	}
+}
 
 // patience bounds the wait for an attempt to take what it is told.
 const patience = 3 * time.Second
