@@ -66,14 +66,14 @@ func (k *Keeper) attend(ctx context.Context, a *Agent) error {
 	return nil
 }
 
-// again reads an agent's records for lives.Policy.
+// again is lives.Policy.Again.
 func (k *Keeper) again(_ context.Context, ref host.Ref) (open, began bool, err error) {
 	a := k.org.Agents[ref.Node]
 	err = k.org.lookAt(a)
 	return a.Life.On() && a.Life.N == ref.N, !a.Life.Began.IsZero(), err
 }
 
-// died records that a life is over.
+// died is lives.Policy.Lost: it records that a life is over.
 func (k *Keeper) died(ctx context.Context, ref host.Ref, why string) error {
 	k.Log.Warn("an agent died", "agent", ref.Node, "life", ref.N, "why", why)
 	err := k.org.RecordOf(ctx, ref.Node, run.Record{Type: run.Vanished, Attempt: ref.N, How: run.HowLost, Detail: why})

@@ -2,9 +2,9 @@ package lease
 
 import "cmux/agents/platform/settings"
 
-// Seating is which agents of a run, or of an organization, have seats, where a person
-// bounds how many agents work at once (max_agents). Where seats cannot be had, nobody
-// is kept from working. The zero Seating bounds nothing. It is for one goroutine.
+// A Seating holds the seats of the agents of one run or organization, if the person
+// bounds how many agents work at once (max_agents). If the folder of the seats cannot
+// be used, it bounds nothing, as the zero Seating does. It is for one goroutine.
 type Seating struct {
 	pool *Seats            // nil: there are none to be had
 	most int               // 0: no bound
@@ -12,8 +12,7 @@ type Seating struct {
 	warn func(error)
 }
 
-// OpenSeating returns the seats as the agents of one run take them. What goes wrong is
-// told to warn.
+// OpenSeating returns a Seating without seats taken. It passes errors to warn.
 func OpenSeating(by Holder, warn func(error)) *Seating {
 	pool, err := OpenSeats(by)
 	if err != nil {
@@ -23,8 +22,8 @@ func OpenSeating(by Holder, warn func(error)) *Seating {
 	return &Seating{pool: pool, has: make(map[string]*Lease), warn: warn}
 }
 
-// Dir is the folder in which something happens when a seat becomes free; empty: there
-// are no seats.
+// Dir returns the folder that changes when a seat becomes free, or "" if there are no
+// seats.
 func (s *Seating) Dir() string {
 	if s.pool == nil {
 		return ""
@@ -32,8 +31,8 @@ func (s *Seating) Dir() string {
 	return s.pool.Dir()
 }
 
-// Look reads how many agents may work. waits says that an agent still waits for a
-// seat: otherwise the run leaves the line.
+// Look reads how many agents may work. If no agent waits for a seat, the run leaves
+// the line.
 func (s *Seating) Look(waits bool) {
 	if s.pool == nil {
 		return
@@ -53,8 +52,8 @@ func (s *Seating) Look(waits bool) {
 // Bounded reports whether only so many agents may work.
 func (s *Seating) Bounded() bool { return s.pool != nil && s.most > 0 }
 
-// Take takes a seat for an agent that has none, or says why there is none for it.
-// held: it works already.
+// Take takes a seat for an agent that has none, or returns why there is none for it.
+// held: the agent works already.
 func (s *Seating) Take(agent string, held bool) (why string) {
 	if s.has[agent] != nil {
 		return ""
@@ -70,7 +69,7 @@ func (s *Seating) Take(agent string, held bool) (why string) {
 	return why
 }
 
-// Keep gives back the seats of agents that do not work any more.
+// Keep gives back the seats of agents that no longer work.
 func (s *Seating) Keep(works func(agent string) bool) {
 	for agent, l := range s.has {
 		if works(agent) {
@@ -83,10 +82,11 @@ func (s *Seating) Keep(works func(agent string) bool) {
 	}
 }
 
-// Leave has the run leave the line: none of its agents waits for a seat.
+// Leave takes the run out of the line: none of its agents waits for a seat. There is
+// a bound.
 func (s *Seating) Leave() { s.pool.Leave() }
 
-// Close gives up what this process has; wrappers that are at work keep their seats.
+// Close gives back the seats of this process. Wrappers at work keep theirs.
 func (s *Seating) Close() {
 	s.Keep(func(string) bool { return false })
 	if s.pool != nil {

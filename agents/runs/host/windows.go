@@ -6,18 +6,18 @@ import (
 	"cmux/agents/runs/run"
 )
 
-// Windows is where every attempt has the window of its node, whose owner starts
-// the wrapper in it.
+// Windows is a Host that has the owner of the windows start each attempt's wrapper in
+// the window of its node.
 type Windows struct {
 	wrappers
 	open Opener
 }
 
-// An Opener starts a program in the window of a node. What is left of an earlier
-// one in it has ended, as the node's lock says.
+// An Opener starts a program in the window of a node. An earlier program in it has
+// ended, as the node's lock says.
 type Opener func(ctx context.Context, node, dir string, argv []string) error
 
-// NewWindows returns a Windows whose windows open opens.
+// NewWindows returns a Windows that starts wrappers with open.
 func NewWindows(c Config, open Opener) *Windows { return &Windows{wrappers{&c}, open} }
 
 // Start opens the window in which the attempt's wrapper runs.

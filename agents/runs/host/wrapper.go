@@ -82,7 +82,7 @@ func (w *wrappers) Probe(ref Ref, fresh time.Time) (Pulse, func() error, error) 
 	return p, release, err
 }
 
-// Withdraw drops what the wrapper of an attempt would take up.
+// Withdraw removes the spec, without which no wrapper takes up the attempt.
 func (w *wrappers) Withdraw(ref Ref) error { return w.c.Run.DropSpec(ref.Node, ref.N) }
 
 // connection is the Link to a wrapper.

@@ -1,10 +1,10 @@
-// Package lives holds on to what lives on a host.Host: attempts of a run's nodes,
-// lives of standing agents. A Table connects to them, learns at once when one has
-// gone, speaks to them, and finds out that one is over whose end nobody recorded.
-// A Policy decides what follows from that.
+// Package lives connects the owner of records with what lives on a host.Host:
+// attempts of a run's nodes, lives of standing agents. A Table connects to them,
+// learns at once when one has gone, speaks to them, and finds out when one has ended
+// without a recorded end. A Policy decides what follows.
 //
-// A Table decides nothing and keeps nothing that its successor would need: what
-// there is stands in the records, and who lives is found again.
+// A Table keeps nothing that its successor needs: the records name the attempts, and
+// the host finds those that live.
 package lives
 
 import (
@@ -20,21 +20,20 @@ import (
 	"cmux/agents/runs/host"
 )
 
-// Policy is what whoever owns the records says of attempts. The Table calls it in
-// the goroutine of its caller.
+// A Policy acts for the owner of the records. A Table calls it in the goroutine of
+// its own caller.
 type Policy struct {
-	// Reached is called with an attempt that can be spoken to now; nil: nothing
-	// follows from that.
+	// Reached is called with each new connection; nil: nothing follows from one.
 	Reached func(ctx context.Context, ref host.Ref)
-	// Again reads what is new of the records, and reports whether the attempt has no
-	// end, and whether it ever began.
+	// Again reads new records, and reports whether the attempt has no recorded end,
+	// and whether it began.
 	Again func(ctx context.Context, ref host.Ref) (open, began bool, err error)
-	// Lost records that an attempt is over of which no end is on record, and why.
+	// Lost records that an attempt without a recorded end is over, and why.
 	Lost func(ctx context.Context, ref host.Ref, why string) error
 }
 
-// Table is the attempts that can be spoken to, at most one of a node. Except for
-// Left, its methods are for one goroutine.
+// A Table holds a connection to each attempt that can be spoken to, at most one per
+// node. Its methods are for one goroutine, except Left.
 type Table struct {
 	policy Policy
 	host   host.Host
@@ -45,8 +44,8 @@ type Table struct {
 	tasks  sync.WaitGroup
 }
 
-// Life is an attempt that can be spoken to, or could be until this moment. A nil
-// Life is of a node that has none.
+// A Life is the connection to an attempt, which may have gone this moment. A nil Life
+// stands for a node without one.
 type Life struct {
 	host.Link
 	N     int
@@ -58,13 +57,13 @@ func New(h host.Host, l *log.Logger, p Policy) *Table {
 	return &Table{policy: p, host: h, log: l, live: make(map[string]*Life), gone: make(chan host.Ref), over: make(chan struct{})}
 }
 
-// Of is the attempt of a node that can be spoken to; nil: there is none.
+// Of returns the attempt of a node, or nil.
 func (t *Table) Of(node string) *Life { return t.live[node] }
 
-// All are the attempts that can be spoken to, by node.
+// All returns all attempts, by node.
 func (t *Table) All() iter.Seq2[string, *Life] { return maps.All(t.live) }
 
-// Bound reports whether an attempt is among them that ends with this process.
+// Bound reports whether one of the attempts ends with this process.
 func (t *Table) Bound() bool {
 	for _, l := range t.live {
 		if l.Bound {
@@ -74,7 +73,7 @@ func (t *Table) Bound() bool {
 	return false
 }
 
-// Stands reports whether it can be spoken to still.
+// Stands reports whether the attempt can still be spoken to.
 func (l *Life) Stands() bool {
 	if l == nil {
 		return false
@@ -87,17 +86,17 @@ func (l *Life) Stands() bool {
 	}
 }
 
-// patience bounds the wait for an attempt to take what it is told.
+// patience bounds the wait for the answer to Tell.
 const patience = 3 * time.Second
 
-// Tell says something to an attempt that answers at once, and waits a moment.
+// Tell sends a message that an attempt answers at once, and waits at most 3 s.
 func (l *Life) Tell(ctx context.Context, m attempt.Message) (attempt.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return l.Say(ctx, m)
 }
 
-// Number is N, by which whoever hands out mail knows a life; 0: there is none.
+// Number returns N, or 0 for a nil Life.
 func (l *Life) Number() int {
 	if l == nil {
 		return 0
@@ -105,12 +104,12 @@ func (l *Life) Number() int {
 	return l.N
 }
 
-// Gone delivers attempts that can be spoken to no longer, or whose process has
-// ended: Look finds out which.
+// Gone delivers attempts whose connection or process has ended. Look finds out which
+// of the two.
 func (t *Table) Gone() <-chan host.Ref { return t.gone }
 
-// Left tells that the process of an attempt has ended. It returns when that is
-// received, or when nobody receives it any more.
+// Left reports to Gone that the process of an attempt has ended. It returns when the
+// owner has received that, or at Close.
 func (t *Table) Left(ref host.Ref) {
 	select {
 	case t.gone <- ref:
@@ -118,13 +117,13 @@ func (t *Table) Left(ref host.Ref) {
 	}
 }
 
-// Hold takes an attempt that was reached as it was started.
+// Hold adds an attempt whose start returned its link.
 func (t *Table) Hold(ref host.Ref, l host.Link, bound bool) {
 	t.live[ref.Node] = &Life{Link: l, N: ref.N, Bound: bound}
 }
 
-// Reach connects to an attempt that has begun, unless a link to it stands. One that
-// does not listen yet is no error: whoever calls does so again.
+// Reach connects to an attempt that has begun, unless a connection stands. If the
+// attempt does not listen yet, nothing happens: the caller tries again later.
 func (t *Table) Reach(ctx context.Context, ref host.Ref) {
 	have := t.live[ref.Node]
 	if have != nil && have.N == ref.N && have.Stands() {
@@ -151,9 +150,9 @@ func (t *Table) Reach(ctx context.Context, ref host.Ref) {
 	}
 }
 
-// Look finds out whether an attempt without an end on record lives that cannot be
-// spoken to, and reaches it if it does. If it is Gone, its end is on record
-// afterwards. fresh is as for host.Host.Probe.
+// Look finds out whether an attempt without a recorded end lives, and connects to it
+// if it does. If it is Gone, Look has its end recorded. fresh is as for
+// host.Host.Probe.
 func (t *Table) Look(ctx context.Context, ref host.Ref, fresh time.Time) (host.Pulse, error) {
 	pulse, release, err := t.host.Probe(ref, fresh)
 	if err != nil || pulse == host.Unknown {
@@ -179,8 +178,8 @@ func (t *Table) Look(ctx context.Context, ref host.Ref, fresh time.Time) (host.P
 	return pulse, t.policy.Lost(ctx, ref, why)
 }
 
-// Say says something to the attempt of a node, if there is one to hear it, and does
-// not wait for its answer.
+// Say sends a message to the attempt of a node, if there is one, and does not wait
+// for the answer.
 func (t *Table) Say(ctx context.Context, node string, m attempt.Message) {
 	l := t.live[node]
 	if l == nil {
@@ -193,7 +192,7 @@ func (t *Table) Say(ctx context.Context, node string, m attempt.Message) {
 	})
 }
 
-// Drop lets go of attempt n of a node, which is over; 0: of whichever it has.
+// Drop closes the connection to attempt n of a node; 0: to whichever it has.
 func (t *Table) Drop(node string, n int) {
 	if l := t.live[node]; l != nil && (n == 0 || l.N == n) {
 		l.Close()
@@ -201,8 +200,8 @@ func (t *Table) Drop(node string, n int) {
 	}
 }
 
-// Close lets go of all attempts, and waits for what is being said to them, which
-// their end or that of its context ends. The attempts go on.
+// Close closes all connections, and waits for the messages that are under way. The
+// attempts continue.
 func (t *Table) Close() {
 	close(t.over)
 	for _, l := range t.live {

@@ -22,7 +22,7 @@ const (
 	patience = 30 * time.Second
 )
 
-// Process is what is started, and where.
+// A Process is what to start, and where.
 type Process struct {
 	Run     *run.Run
 	Name    string // in errors
@@ -34,19 +34,19 @@ type Process struct {
 
 	// Find finds the session; ok is false if there is none.
 	Find func(ctx context.Context, c *tmux.Client) (id tmux.SessionID, ok bool, err error)
-	// Vacate has a process leave that is in the window. Until release is called, no
-	// other takes its place. ErrThere says that the process stays.
+	// Vacate makes the process in the window leave. Until release is called, no other
+	// takes its place. ErrThere: the process stays.
 	Vacate func(ctx context.Context) (release func() error, err error)
 }
 
-// ErrThere says that tmux was first to start the process again.
+// ErrThere means that tmux has restarted the process already.
 var ErrThere = errors.New("it is there")
 
-// Start starts the process, and its session and window where they are not there, and
-// returns when the process is up. tmux starts the process again when it is killed.
-// Before it is told to start, ctx ends Start and nothing has started; from there on
-// Start ends with the process up or an error that says why it is not, whatever becomes
-// of ctx. The caller has found none alive.
+// Start starts the process and returns when it is up. It makes the session and the
+// window if they are missing. tmux restarts the process when it is killed. If ctx ends
+// before the process is told to start, nothing has started; after that Start ignores
+// ctx, and returns with the process up or an error that says why it is not. The caller
+// has found no such process alive.
 func (p *Process) Start(ctx context.Context) (tmux.SessionID, error) {
 	if _, err := p.Run.ProveBin(); err != nil {
 		return "", err
@@ -133,8 +133,8 @@ func (p *Process) open(ctx context.Context, c *tmux.Client, spec tmux.Spec) (tmu
 	return session, at.Pane, err
 }
 
-// await returns when the process of a launch has recorded that it is up, or with what
-// it said when it ended instead.
+// await returns when the process of a launch has recorded that it is up, or an error
+// with its last line if it ended instead.
 func (p *Process) await(ctx context.Context, c *tmux.Client, pane tmux.PaneID, launch string) error {
 	watch := signals.Watch(ctx, p.Run.Dir)
 	defer watch.Close()
@@ -184,7 +184,8 @@ func lastLine(screen string) string {
 	return last
 }
 
-// Session is the tmux session of a name, and its owner; an empty id: there is none.
+// Session returns the tmux session of a name and its owner; id is empty if there is
+// none.
 func Session(ctx context.Context, s *tmux.Server, name string) (id tmux.SessionID, owner string, err error) {
 	out, err := s.Exec(ctx, "display-message", "-p", "-t", "="+name+":", "#{session_id} #{session_name}")
 	out, got, _ := strings.Cut(out, " ")

@@ -164,7 +164,7 @@ func (r *Runner) drain() {
 			if err := r.ends(context.Background(), e); err != nil {
 				r.Log.Error("an end could not be recorded", "err", err)
 			}
-		case <-r.lives.Gone(): // the next runner finds out what came of it
+		case <-r.lives.Gone(): // the next runner finds out how it ended
 		case <-over:
 			if err := r.flush(context.Background()); err != nil {
 				r.Log.Error("markers that are in place could not be recorded", "err", err)
@@ -199,20 +199,20 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 	return err
 }
 
-// again catches up with the records for lives.Policy.
+// again is lives.Policy.Again.
 func (r *Runner) again(ctx context.Context, ref host.Ref) (open, began bool, err error) {
 	err = r.catchUp(ctx)
 	a := r.hist.Nodes[r.g.Index(ref.Node)].Attempt()
 	return a.N == ref.N && !a.Over(), !a.Began.IsZero(), err
 }
 
-// lost records an attempt as vanished.
+// lost is lives.Policy.Lost: it records an attempt as vanished.
 func (r *Runner) lost(ctx context.Context, ref host.Ref, why string) error {
 	return r.learn(ctx, run.Record{Type: run.Vanished, Node: ref.Node, Attempt: ref.N, How: run.HowLost, Detail: why})
 }
 
-// reached tells an attempt what it may have missed, of this runner or of one that
-// was killed.
+// reached is lives.Policy.Reached: it sends an attempt what it may have missed from
+// this runner, or from one that was killed.
 func (r *Runner) reached(ctx context.Context, ref host.Ref) {
 	i := r.g.Index(ref.Node)
 	r.news = true
