@@ -17,6 +17,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/cmd/cmux/top"
+	"cmux/dag"
 )
 
 type orgStatusOptions struct {
@@ -234,6 +235,10 @@ func renderRuns(r *control.OrgReport) string {
 	var b strings.Builder
 	for _, run := range r.Runs {
 		fmt.Fprintf(&b, "\nrun %s: %s, session %s, %d of %d done", run.ID, run.State, run.Session, run.Done, run.Nodes)
+		switch dag.RunState(run.State) {
+		case dag.RunNoRunner, dag.RunStopped:
+			fmt.Fprintf(&b, " (cmux agents resume --session %s)", run.Session)
+		}
 	}
 	if b.Len() > 0 {
 		b.WriteString("\n")
@@ -286,14 +291,18 @@ func runWorkersList(ctx context.Context, o *workersListOptions) error {
 func newWorkersStatusCmd(d *Deps, runF func(context.Context, *workersListOptions) error) *cobra.Command {
 	o := &workersListOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
-		Use:   "status NAME",
-		Short: "Show how a standing agent stands",
-		Long: `Show how a standing agent stands, where it works and what waits for it. With --json
-the shape is that of an agent of cmux status --json.`,
+		Use:   "status [NAME]",
+		Short: "Show the status of a standing agent",
+		Long: `Show the status of a standing agent, where it works and what waits for it. With --json
+the shape is that of an agent of cmux status --json. Without NAME, cmux lists all
+agents, as workers list does.`,
 		Example:           "  cmux workers status api",
-		Args:              cobra.ExactArgs(1),
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.completeAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return either(runF, runWorkersList)(cmd.Context(), o)
+			}
 			o.Name = args[0]
 			return either(runF, runWorkersStatus)(cmd.Context(), o)
 		},

@@ -18,7 +18,7 @@ func TestRenderOrg(t *testing.T) {
 	api.Branch, api.Task, api.TaskSince, api.Supervisor = "cmux-shop/api", "t-12", &since, "supervisor"
 	web := agent("web", "worker", "idle", "")
 	web.Waiting, web.Hinders = []string{"m1", "m2"}, "its input line holds a draft"
-	r := &control.OrgReport{State: control.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []control.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5}},
+	r := &control.OrgReport{State: control.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []control.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1}},
 		Agents: []control.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?")}}
 	text := renderOrg(r, noon, look{})
 	r.State = control.OrgNoMonitor
