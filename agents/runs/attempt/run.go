@@ -60,6 +60,9 @@ func Run(ctx context.Context, job Job) (run.End, error) {
 
 func (a *attempt) run() (run.End, error) {
 	a.progress.budget = newStopwatch(time.Duration(a.node.Timeout))
+	if a.stays() { // Began says of it that its program starts, and of a node that it works
+		a.progress.activity = dag.SettingUp
+	}
 	live := a.job.Live
 	if live == nil && a.job.Terminal != nil {
 		live = a.job.Terminal.Out
