@@ -27,13 +27,13 @@ var status = sync.OnceValue(func() *regexp.Regexp {
 // unstated is a text without the command at its end that shows how the last one ended.
 func unstated(text string) string {
 	m := status().FindStringSubmatch(text)
-	if m == nil || documentEnds().MatchString(m[1]) && strings.Contains(text[len(m[1]):], ";") {
+	if m == nil || documentEnds().MatchString(m[1]) && !strings.HasPrefix(text[len(m[1]):], "\n") {
 		return text
 	}
 	return m[1]
 }
 
-// documentEnds matches the end of a here-document, which is one alone on its line.
+// documentEnds matches the end of a here-document, which is one with nothing behind it.
 var documentEnds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n[ \t]*[A-Z]+$`) })
 
 // whole matches a check that a shell has read to its end where its text ends.
