@@ -236,8 +236,12 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 	return false, false
 }
 
-// pythons are names of one program, where they are.
-var pythons = []string{"python", "python3"}
+var (
+	// pythons are names of one program, where they are.
+	pythons = []string{"python", "python3"}
+	// interpreter is a Python itself. What chooses one may begin with its name too.
+	interpreter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^python[0-9.]*$`) })
+)
 
 // called is a command with its program named as a check names it, if both names lead to
 // one Python from one folder: that of another folder may be another environment, and a
@@ -252,7 +256,7 @@ func (v *voucher) called(words, part []lexeme) []lexeme {
 	at := folders[len(folders)-1]
 	one, err := v.resolve(filepath.Join(at, name))
 	two, err2 := v.resolve(filepath.Join(at, other))
-	if at != others[len(others)-1] || err != nil || err2 != nil || one != two || !strings.HasPrefix(filepath.Base(one), "python") {
+	if at != others[len(others)-1] || err != nil || err2 != nil || one != two || !interpreter().MatchString(filepath.Base(one)) {
 		return words
 	}
 	return slices.Concat(part[:1], words[1:])

@@ -479,15 +479,15 @@ func TestPythonByAnotherName(t *testing.T) {
 	w := newWorld(t)
 	w.write("tree/tests/__init__.py", "")
 	w.write("tree/tests/test_a.py", "")
-	for _, at := range []string{"same/python3.12", "apart/python", "apart/python3", "shims/mise", "tree/bin/python3.12", "over/python3.12"} {
+	for _, at := range []string{"same/python3.12", "apart/python", "apart/python3", "shims/mise", "exec/python-exec2", "tree/bin/python3.12", "over/python3.12"} {
 		w.write(at, "#!/bin/sh\n")
 		w.must(os.Chmod(filepath.Join(w.dir, at), 0o755))
 	}
-	for link, to := range map[string]string{"same/python": "python3", "same/python3": "python3.12", "shims/python": "mise", "shims/python3": "mise", "tree/bin/python": "python3.12", "tree/bin/python3": "python3.12", "over/python": "../same/python3.12", "over/python3": "python3.12", "venv/python": "../same/python3.12"} {
+	for link, to := range map[string]string{"same/python": "python3", "same/python3": "python3.12", "shims/python": "mise", "shims/python3": "mise", "exec/python": "python-exec2", "exec/python3": "python-exec2", "tree/bin/python": "python3.12", "tree/bin/python3": "python3.12", "over/python": "../same/python3.12", "over/python3": "python3.12", "venv/python": "../same/python3.12"} {
 		w.must(os.MkdirAll(filepath.Dir(filepath.Join(w.dir, link)), 0o755))
 		w.must(os.Symlink(to, filepath.Join(w.dir, link)))
 	}
-	for path, same := range map[string]bool{"same": true, "apart": false, "shims": false, "tree/bin": false, "over": false, "venv:same": false, "apart:same": false, "same:apart": true, "tree/bin:same": false, "none": false} {
+	for path, same := range map[string]bool{"same": true, "apart": false, "shims": false, "exec": false, "tree/bin": false, "over": false, "venv:same": false, "apart:same": false, "same:apart": true, "tree/bin:same": false, "none": false} {
 		folders := ""
 		for _, f := range strings.Split(path, ":") {
 			folders += filepath.Join(w.dir, f) + ":"
