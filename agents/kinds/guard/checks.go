@@ -219,7 +219,7 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 			m, ok := f.match(c.words)
 			tests = ok && f.effect == changes
 			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"])) && (f.words != "go fmt" || v.formatsPackages(m["PACKAGE"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"])) &&
-				(f.words != "gofmt" || f.effect != prints || v.showsGo(m["PATH"]))
+				(f.words != "gofmt" || f.effect != prints || v.showsGo(m["PATH"])) && (f.words != "go env" || v.ownCompiler())
 		}) {
 			return true, tests
 		}
@@ -393,6 +393,14 @@ func (v *voucher) formatsPackages(patterns []string) bool {
 	return own && v.finds("gofmt") && !slices.ContainsFunc(patterns, func(p string) bool {
 		return !v.formats(strings.TrimSuffix(strings.TrimSuffix(p, "..."), "/"))
 	})
+}
+
+// ownCompiler reports whether the C compiler, which go env asks for its options, is a
+// person's: it may be any, from any folder of PATH.
+func (v *voucher) ownCompiler() bool {
+	env, elsewhere := v.Machine.Env("GOENV"), func(path string) bool { return !v.persons(path) }
+	return (env == "" || env == "off" || v.persons(env)) && !slices.ContainsFunc(filepath.SplitList(v.Machine.Env("PATH")), elsewhere) &&
+		!slices.ContainsFunc(strings.Fields(v.Machine.Env("CC")), func(word string) bool { return strings.Contains(word, "/") && elsewhere(word) })
 }
 
 // ownName reports whether a file or folder is the node's, and no link on the way to it.

@@ -470,6 +470,28 @@ func TestFormatsNothingElse(t *testing.T) {
 	}
 }
 
+// go env asks the compiler for its options: one that an agent writes is not asked.
+func TestAsksNoCompilerOfAnAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy.Verify = []string{"go test ./..."}
+	tree, path := w.policy.Tree, os.Getenv("PATH")
+	for env, want := range map[string]bool{
+		"A=1": true, "CC=gcc -m64": true, "CC=/usr/bin/cc": true, "GOENV=off": true, "GOENV=" + w.dir + "/home/env": true,
+		"PATH=" + path + ":" + tree + "/bin": false, "PATH=" + path + ":": false, "PATH=" + path + ":bin": false, "CC=" + tree + "/cc": false, "CC=./cc -O": false, "CC=ccache src/cc": false, "GOENV=" + tree + "/env": false,
+	} {
+		w.runsWith(env)
+		for _, text := range []string{"go env", "go env GOGCCFLAGS"} {
+			if got := w.granted(text); got != want {
+				t.Errorf("%s: %q is granted: %v", env, text, got)
+			}
+		}
+		if !w.granted("go list -m") {
+			t.Errorf("%s: go list -m is not granted", env)
+		}
+	}
+}
+
 // A link that goes through /proc leads each program elsewhere: nothing is known of it.
 func TestFollowsNoProc(t *testing.T) {
 	t.Parallel()
