@@ -87,7 +87,7 @@ func (m *maker) moved() string {
 		for m.IntN(3) == 0 {
 			body += pick(m, joints[:7]) + strings.ReplaceAll(pick(m, reading), "$t", "$"+t)
 		}
-		tail := pick(m, []string{"", "", "", " 2>&1", " | head -3", " > src/n", " &", " 2>/dev/null"})
+		tail := pick(m, []string{"", "", "", " 2>&1", " | head -3", " > src/n", " &", " 2>/dev/null", " ls"})
 		return "for " + t + " in " + pick(m, overs) + pick(m, []string{"; do ", "\ndo ", " ; do\n", ";do "}) + body + pick(m, []string{"; done", "\ndone", " ;done", " done"}) + tail
 	default:
 		c := pick(m, orders)

@@ -20,7 +20,8 @@ var loopEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 // loop reads a loop over words, as the commands that it runs for each of them. In
 // its body the variable stands where every shell replaces it by the word and by
-// nothing else.
+// nothing else: it is none in the end of a here-document, so none is in a loop. What
+// is no loop is left as it is.
 func (l *lexer) loop(after string) (commands []command, ok bool) {
 	head := loopHead().FindStringSubmatch(l.rest)
 	if head == nil {
@@ -44,19 +45,23 @@ func (l *lexer) loop(after string) (commands []command, ok bool) {
 		}
 		once[0].after = after
 		for i := range once {
-			if once[i].looped {
+			if once[i].looped || once[i].here {
 				return nil, false
 			}
 			once[i].looped = true
 		}
 		commands, after = append(commands, once...), ";"
 	}
-	_, l.rest, _ = strings.Cut(rest[end[0]:], "done")
-	l.rest = strings.TrimLeft(l.rest, " ")
-	if m := redirections().FindStringSubmatchIndex(l.rest); m != nil {
-		l.rest = l.rest[m[7]:]
+	_, rest, _ = strings.Cut(rest[end[0]:], "done")
+	rest = strings.TrimLeft(rest, " ")
+	if m := redirections().FindStringSubmatchIndex(rest); m != nil {
+		rest = rest[m[7]:]
 	}
-	return commands, l.rest == "" || operators().MatchString(l.rest)
+	if rest != "" && !operators().MatchString(rest) {
+		return nil, false
+	}
+	l.rest = rest
+	return commands, true
 }
 
 // replaced is the body of a loop with a word for its variable, bare or in double

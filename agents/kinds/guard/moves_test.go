@@ -172,6 +172,19 @@ func TestEditsInPlace(t *testing.T) {
 	}
 }
 
+// In the end of a here-document the variable of a loop stands for itself.
+func TestNoDocumentInALoop(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"git commit -F - <<E\nx\nE": true, "for t in a; do ls $t\ndone": true,
+		"for t in E; do git commit -F - <<$t\nx\nE\ndone": false, "for t in E; do cat > f <<\"$t\"\nx\nE\ndone": false, "for t in a; do git commit -F - <<E\nx\nE\ndone": false,
+	} {
+		if guard.Lexed(text) != want {
+			t.Errorf("%q is taken apart: %v", text, !want)
+		}
+	}
+}
+
 // TestMovesNeedGit: what git would start, or does not find, is no reason to move files.
 func TestMovesNeedGit(t *testing.T) {
 	t.Parallel()

@@ -569,6 +569,7 @@ func TestOracleSees(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
+		"for t in E; do git commit -F - <<$t\nx\nE\ndone ls\necho 'a\n$t\npwn\ndone\ntrue '",
 		"git commit -m \"$(cat <<'EOF'\nEOF pwn )\nEOF\n)\"", "cat x &> y", "echo \"$=HOME\" && git log \"$=HOME\"", "git log ^a", "cat =pwn", "git log 'a''b'", "git log {a,b}", "cat s*", "cat <(pwn)", "git log a{a-c}b", "git log $'a'", "git log a |& cat", "ls x=~", "cat !x\n|pwn",
 	} {
 		if wrong := w.alike([]string{text}); wrong[text] == "" && w.does(shells[0], text) == "" {
