@@ -36,6 +36,9 @@ func unstated(text string) string {
 // documentEnds matches the end of a here-document, which is one with nothing behind it.
 var documentEnds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n[ \t]*[A-Z]+$`) })
 
+// blankEnd matches a text that ends so, but with blanks behind: to a shell that is no end.
+var blankEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n[ \t]*[A-Z]+[ \t]+(?:\n[ \t\n]*)?$`) })
+
 // whole matches a check that a shell has read to its end where its text ends.
 var whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[^\n#\\\\<`]*[^\n#\\\\<`&|;]$") })
 

@@ -130,7 +130,7 @@ func (g *guard) grantsShell(c Call, in input) bool {
 		return false
 	}
 	dir, err := g.resolve(c.Dir)
-	return err == nil && g.grantsText(dir, !c.Unplaced, trim(text))
+	return err == nil && !blankEnd().MatchString(text) && g.grantsText(dir, !c.Unplaced, trim(text))
 }
 
 // trim takes off what every shell takes for blank, and nothing else.
