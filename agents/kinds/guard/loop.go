@@ -19,9 +19,9 @@ var loopHead = sync.OnceValue(func() *regexp.Regexp {
 var loopEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` *[;\n][ \n]*done(?:[ \n|;&]|$)`) })
 
 // loop reads a loop over words, as the commands that it runs for each of them. In
-// its body the variable stands where every shell replaces it by the word and by
-// nothing else: it is none in the end of a here-document, so none is in a loop. What
-// is no loop is left as it is.
+// its body the variable stands where every shell replaces it by the word only. The
+// end of a here-document is no such place: a loop with one is not read. A text that
+// is not read stays as it is.
 func (l *lexer) loop(after string) (commands []command, ok bool) {
 	head := loopHead().FindStringSubmatch(l.rest)
 	if head == nil {
