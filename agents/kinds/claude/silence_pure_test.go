@@ -52,7 +52,7 @@ func TestSilenceOfHooks(t *testing.T) {
 		{"an answer of an earlier attempt", []step{hook("SessionStart", ""), old(transcript.Answered, "")}, time.Hour, ""},
 		{"an earlier attempt used tools", seq(old(transcript.Called, "1"), old(transcript.Ran, "1")), time.Hour, ""},
 		{"the outcome of a tool of an earlier attempt", seq(ran), time.Hour, ""},
-		{"a tool has run unheard", seq(answered, called, ran), 0, "has used Bash"},
+		{"a tool has run unheard", seq(answered, called, ran), 0, "it ran Bash"},
 		{"a tool runs unheard", seq(answered, called), 9 * time.Second, "uses Bash"},
 		{"a tool was just called", seq(answered, called), 4 * time.Second, ""},
 		{"a tool runs for hours", seq(answered, hook("PreToolUse", "1"), called), time.Hour, ""},

@@ -75,7 +75,7 @@ var silences = []struct {
 	{"a policy turns hooks off", func(f *fixture) { f.meddle(`s/"disableAllHooks": false/"disableAllHooks": true/`) },
 		[]mt.Turn{{mt.Shell("while :; do sleep 0.1; done")}, {mt.Report("made it")}, {mt.Text("end")}}, "hooks", 1},
 	{"no hook tells of tools", func(f *fixture) { f.meddle(`s/"PreToolUse"/"Setup"/`) },
-		[]mt.Turn{{mt.Shell("true")}, {mt.Text("and now"), mt.Hold("never")}}, "it has used Bash", 2},
+		[]mt.Turn{{mt.Shell("true")}, {mt.Text("and now"), mt.Hold("never")}}, "it ran Bash", 2},
 	{"no hook tells of a tool that takes long", func(f *fixture) { f.meddle(`s/"PreToolUse"/"Setup"/`) },
 		[]mt.Turn{{mt.Shell("while :; do sleep 0.1; done")}}, "the model uses Bash", 1},
 	{"no hook tells of prompts", func(f *fixture) { f.meddle(`s/"UserPromptSubmit"/"Setup"/`) },

@@ -31,7 +31,7 @@ var byways = map[string]byway{
 	"xxd":     {valued: "cglosR", words: last},
 	"iconv":   {short: "o", long: []string{"output"}, valued: "ft"},
 	"openssl": {long: []string{"out", "keyout"}},
-	"go":      {short: "o", long: []string{"o", "coverprofile", "cpuprofile", "memprofile"}},
+	"go":      {long: []string{"o", "coverprofile", "cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace"}},
 	"cc":      {short: "o", valued: "IDLUlx"}, "gcc": {short: "o", valued: "IDLUlx"}, "clang": {short: "o", valued: "IDLUlx"},
 	"gzip": {valued: "S", reads: "clt", words: every}, "gunzip": {valued: "S", reads: "clt", words: every},
 	"bzip2": {reads: "ct", words: every}, "bunzip2": {reads: "ct", words: every},
