@@ -131,8 +131,9 @@ func (a *assignment) workPrompt() (string, error) {
 }
 
 // briefStanding sets what a standing agent reads when its program starts: who it is, in a
-// new conversation, and its task, if it has one.
-func (a *assignment) briefStanding(l conversation.Launch, got bool, scopes workspace.Scopes) error {
+// new conversation, and its task, if it has one. What still waits, by its messages, is told
+// again after that, so that a turn which one of them began is not told of.
+func (a *assignment) briefStanding(l conversation.Launch, got bool, waiting []string, scopes workspace.Scopes) error {
 	s := a.stage
 	s.Policy = a.policy(scopes)
 	s.Prompt, s.Resumption, s.Again, s.Stays = a.spec.Brief, "", false, true
@@ -145,7 +146,7 @@ func (a *assignment) briefStanding(l conversation.Launch, got bool, scopes works
 		}
 		s.Prompt += "\n\n" + text + "\n\n" + prompt.WorkBegun(a.task.ID, a.task.Place.Commit, l.Said)
 		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
-	case l.Cut && last != strings.TrimSpace(s.Prompt): // else it was only being told who it is
+	case l.Cut && last != strings.TrimSpace(s.Prompt) && !holdsMessage(last, waiting): // else it was only being told who it is
 		s.Resumption = prompt.CutOff(a.spec.Member, last, l.Said, false)
 		s.Prompt += "\n\n" + prompt.CutOff(a.spec.Member, last, l.Said, true)
 	case l.Said != "":
@@ -155,6 +156,11 @@ func (a *assignment) briefStanding(l conversation.Launch, got bool, scopes works
 	s.PromptFile = s.Files.File("prompt", ".md")
 	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
 	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
+}
+
+// holdsMessage reports whether a text has one of these messages in it.
+func holdsMessage(text string, ids []string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return strings.Contains(text, fmt.Sprintf("<message id=%q ", id)) })
 }
 
 // ear is what an agent is told, as its events say.

@@ -226,7 +226,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 			if text := revival(a.Lost, l.Cut); text != "" {
 				a.stage.Show(event.Event{Kind: event.Note, Text: text})
 			}
-			err = a.briefStanding(l, a.Got, a.verdict.Scopes())
+			err = a.briefStanding(l, a.Got, a.Waiting(), a.verdict.Scopes())
 		case a.kind.Judge:
 			err = a.brief(a.verdict.Scopes())
 		}
