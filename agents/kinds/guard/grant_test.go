@@ -599,8 +599,8 @@ func TestChecksOfWhoLeads(t *testing.T) {
 	sentry.Holder = rights.Holder{Stays: true, Sentry: true}
 	other.Led, other.Dir = "/p/other", "/p/other"
 	for command, want := range map[string]bool{
-		"go test ./...": true, "go test ./... 2>&1 | tail -20": true, "go test -run TestX ./api": true, "go vet ./...": true, "make lint && make test": true,
-		"go test ./... > out": false, "go run ./cmd": false, "go test -exec ./pwn ./...": false, "go test ./...; git commit -am x": false,
+		"go test ./...": true, "go test ./... 2>&1 | tail -20": true, "go test -run TestX ./api": true, "go vet ./...": true, "go build ./... && go vet ./...": true, "go build -v ./...": true, "make lint && make test": true,
+		"go test ./... > out": false, "go run ./cmd": false, "go build .": false, "go build ./api": false, "go build -o x ./...": false, "go build": false, "go test -exec ./pwn ./...": false, "go test ./...; git commit -am x": false,
 	} {
 		for name, p := range map[string]guard.Policy{"lead": lead, "sentry": sentry, "lead of another project": other} {
 			c := bash(command)
