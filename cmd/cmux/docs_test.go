@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"cmux/agents/testkit/agenttest/golden"
 )
 
 const commandsPage = "../../docs/commands.md"
@@ -15,7 +17,7 @@ const commandsPage = "../../docs/commands.md"
 // TestDocsCommands keeps docs/commands.md what the commands say of themselves.
 func TestDocsCommands(t *testing.T) {
 	got := commandsDoc(newRoot(&Deps{}))
-	if *update {
+	if golden.Updates() {
 		if err := os.WriteFile(commandsPage, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

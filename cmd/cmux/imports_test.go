@@ -128,6 +128,7 @@ var house = []struct {
 var besides = []string{
 	"agents/testkit/agenttest",
 	"agents/testkit/agenttest/fuzzing",
+	"agents/testkit/agenttest/golden",
 	"agents/testkit/agenttest/testall",
 	"agents/testkit/agenttest/calls",
 	"agents/testkit/agenttest/calls/plain",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,13 +20,12 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
+	"cmux/agents/testkit/agenttest/golden"
 	"cmux/agents/testkit/agenttest/until"
 	"cmux/agents/testkit/modeltest"
 	"cmux/agents/testkit/scripted"
 	"cmux/dag"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files and docs")
 
 // TestMain lets this binary be cmux wherever it is called by that name: in
 // scripts, and as the copy that a run keeps of it.
@@ -48,7 +46,7 @@ const deadline = 3 * time.Minute
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updates(),
 		RequireExplicitExec: true,
 		Setup:               setup,
 		Condition:           condition,
@@ -302,27 +300,5 @@ func TestReport(t *testing.T) {
 		if b.String() != c.want {
 			t.Errorf("report(%v) = %q, want %q", c.err, b.String(), c.want)
 		}
-	}
-}
-
-// golden compares got with a file below testdata, or rewrites it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update rewrites it)\ngot:\n%s\nwant:\n%s", path, got, want)
 	}
 }

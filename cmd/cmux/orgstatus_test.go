@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/testkit/agenttest/golden"
 )
 
 func TestRenderOrg(t *testing.T) {
@@ -25,7 +26,7 @@ func TestRenderOrg(t *testing.T) {
 	text += "\n---\n" + renderOrg(r, noon, look{width: 50})
 	text += "\n---\n" + renderOrg(&control.OrgReport{State: control.OrgNone}, noon, look{})
 	text += "\n---\n" + renderAgent(&api, noon) + "\n---\n" + renderAgent(&web, noon)
-	golden(t, "org.golden", text)
+	golden.Equal(t, "org.golden", text)
 }
 
 // The table says when an agent that met the limit of its account goes on.

@@ -12,6 +12,7 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
+	"cmux/agents/testkit/agenttest/golden"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -20,7 +21,7 @@ func TestStatusTable(t *testing.T) {
 	v := runtest.Everything(t)
 	for _, width := range []int{0, 120, 80, 60} {
 		got := renderStatus(v, runtest.Noon, look{width: width})
-		golden(t, fmt.Sprintf("status/width-%d.txt", width), got)
+		golden.Equal(t, fmt.Sprintf("status/width-%d.txt", width), got)
 		for i := range v.Nodes {
 			if n := v.Nodes[i].Spec.Name; !strings.Contains(got, "\n"+n+" ") || !strings.Contains(got, v.Nodes[i].Status.Label.String()) {
 				t.Errorf("width %d: the name or status of %s is cut", width, n)
@@ -68,25 +69,25 @@ agents:
 func TestStatusOfUse(t *testing.T) {
 	v := spending(t)
 	for _, width := range []int{0, 80} {
-		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, runtest.Noon, look{width: width}))
+		golden.Equal(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, runtest.Noon, look{width: width}))
 	}
 	var b bytes.Buffer
 	if err := printJSON(&b, runs.NewReport(v)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "status/used.json", b.String())
+	golden.Equal(t, "status/used.json", b.String())
 }
 
 func TestStatusSaysWhatStandsInTheWay(t *testing.T) {
 	v := runtest.Everything(t)
 	v.Holder, v.RunState, v.ConfigChanged = nil, dag.RunNoRunner, true
 	v.Pending = []run.Request{{Op: run.OpRetry, Node: "api"}}
-	golden(t, "status/no-runner.txt", renderStatus(v, runtest.Noon, look{width: 100}))
+	golden.Equal(t, "status/no-runner.txt", renderStatus(v, runtest.Noon, look{width: 100}))
 }
 
 // Every status has a source, and an age unless nothing was recorded of it.
 func TestStatusVerbose(t *testing.T) {
-	golden(t, "status/verbose.txt", renderStatus(runtest.Everything(t), runtest.Noon, look{verbose: true}))
+	golden.Equal(t, "status/verbose.txt", renderStatus(runtest.Everything(t), runtest.Noon, look{verbose: true}))
 }
 
 // A marker file that belongs to no node is listed in the table and in JSON.
@@ -125,7 +126,7 @@ func TestStatusJSON(t *testing.T) {
 	if err := printJSON(&b, runs.NewReport(runtest.Everything(t))); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "status/status.json", b.String())
+	golden.Equal(t, "status/status.json", b.String())
 	var shape struct {
 		Run   map[string]any
 		Nodes []map[string]any

@@ -1,39 +1,16 @@
 package runs
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
+	"cmux/agents/testkit/agenttest/golden"
 	"cmux/dag"
 	"cmux/signals"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
-
-// golden compares got with a file below testdata, or rewrites it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update rewrites it)\ngot:\n%s\nwant:\n%s", path, got, want)
-	}
-}
 
 func TestNotices(t *testing.T) {
 	v := runtest.Everything(t)
@@ -53,7 +30,7 @@ func TestNotices(t *testing.T) {
 	for _, n := range Notices(v) {
 		b.WriteString(n.Text + "\n")
 	}
-	golden(t, "notices.txt", b.String())
+	golden.Equal(t, "notices.txt", b.String())
 	v.Holder, v.Halted = &signals.Holder{PID: 42}, true
 	if !slices.ContainsFunc(Notices(v), func(n Notice) bool {
 		return n.Text == "a signal has stopped the runner, so nothing here changes: kill -CONT 42"

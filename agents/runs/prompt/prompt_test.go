@@ -1,7 +1,6 @@
 package prompt_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,10 +11,9 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/agents/testkit/agenttest/fuzzing"
+	"cmux/agents/testkit/agenttest/golden"
 	"cmux/dag"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 const (
 	base = "1111111111111111111111111111111111111111"
@@ -148,24 +146,7 @@ func TestCompose(t *testing.T) {
 			return in
 		}(),
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, prompt.Compose(in)) })
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; review with -update and git diff:\n%s", file, got)
+		t.Run(name, func(t *testing.T) { golden.Equal(t, name+".txt", prompt.Compose(in)) })
 	}
 }
 
@@ -231,7 +212,7 @@ func TestMessages(t *testing.T) {
 	} {
 		b.WriteString(s + "\n=====\n")
 	}
-	golden(t, "messages", b.String())
+	golden.Equal(t, "messages.txt", b.String())
 }
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
+	"cmux/agents/testkit/agenttest/golden"
 )
 
 // reminders are what agents are told when their conversation is gone.
@@ -54,5 +55,5 @@ func TestReminded(t *testing.T) {
 			t.Errorf("%s: it has no task, and the reminder names one", name)
 		}
 	}
-	golden(t, "reminders", b.String())
+	golden.Equal(t, "reminders.txt", b.String())
 }

@@ -1,10 +1,7 @@
 package top
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,29 +13,9 @@ import (
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
+	"cmux/agents/testkit/agenttest/golden"
 	"cmux/dag"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
-
-// golden compares got with a file below testdata, or rewrites it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update rewrites it)\ngot:\n%s\nwant:\n%s", path, got, want)
-	}
-}
 
 // everything is a run in which nodes stand in as many ways as can be, one asks
 // with options and one was refused an order.
@@ -130,7 +107,7 @@ func TestScreens(t *testing.T) {
 			s.send(made{"api", &control.Work{Commits: []control.Commit{{ID: "abc1234", Subject: "Add the handler"}}, Stat: []string{"api.go | 3 ++-", "1 file changed"}}})
 			fmt.Fprintf(&all, "=== %q selected\n%s", name, s.screen())
 		}
-		golden(t, fmt.Sprintf("%dx%d.txt", size[0], size[1]), all.String())
+		golden.Equal(t, fmt.Sprintf("%dx%d.txt", size[0], size[1]), all.String())
 	}
 }
 
@@ -478,7 +455,7 @@ func TestDiffPage(t *testing.T) {
 		"diff --git a/two b/two\nnew file mode 100644\n@@ -0,0 +1 @@\n+c\n"+strings.Repeat("+y\n", 20), s.looks)
 	pg.order = order{words: []string{"agents", "diff", "api"}}
 	s.send(read{pg})
-	golden(t, "diff.txt", s.screen()+"=== n\n"+s.keys("n").screen())
+	golden.Equal(t, "diff.txt", s.screen()+"=== n\n"+s.keys("n").screen())
 	if at := s.page.file(); at != 1 {
 		t.Errorf("n leads to file %d", at)
 	}
