@@ -207,6 +207,11 @@ func (r *Repo) mergeInto(ctx context.Context, branch, tip string, tips []merge.T
 	var conflict *merge.ConflictError
 	if errors.As(err, &conflict) {
 		conflict.Into = branch
+		for i, tip := range conflict.Tips {
+			if tip == merge.TheBase {
+				conflict.Tips[i] = branch
+			}
+		}
 	}
 	return head, err
 }

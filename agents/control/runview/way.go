@@ -33,6 +33,8 @@ func WayOut(v *run.View, i int) string {
 	case failed && v.OverBudget(i) != nil:
 		return "raise its budget; cmux agents retry " + name
 	case strings.Contains(n.Status.Reason, "cmux agents "):
+	case failed && n.Status.Label.Reason == dag.ReasonConflict && strings.Contains(n.Status.Reason, n.Spec.Branch+" and "+v.Run.Plan.BaseName()+" conflict in "):
+		return "merge " + v.Run.Plan.BaseName() + " into " + n.Spec.Branch + ", resolve, commit; cmux agents retry " + name + ", or with --fresh to begin at the base"
 	case failed && n.Status.Label.Reason == dag.ReasonConflict: // again, until a person has made them fit
 		return reconcile(v, i) + ", resolve, commit; cmux agents retry " + name
 	case failed:

@@ -48,6 +48,9 @@ type Plan struct {
 	Graph      *dag.Graph `json:"-"`
 }
 
+// BaseName is what git and people call the base: its branch, or else its commit.
+func (p *Plan) BaseName() string { return cmp.Or(p.BaseBranch, p.Base) }
+
 // Run is the folder of one run.
 type Run struct {
 	Paths

@@ -11,6 +11,7 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/common"
 	"cmux/worktree/git"
+	"cmux/worktree/merge"
 )
 
 // place finds out where an attempt is to run. What needs git is asked beside
@@ -165,8 +166,11 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		Path: r.g.TreePath(r.Run.Plan.Root, spec), Branch: spec.Branch, Start: p.place.Commit,
 		Fresh: p.fresh, Owner: r.g.Session + "/" + spec.Name,
 	}
+	if spec.HasBranch() { // one from before lacks what the base gained since
+		lend.Contributions = []merge.Tip{{Name: r.Run.Plan.BaseName(), Commit: r.Run.Plan.Base}}
+	}
 	if spec.Role == dag.RoleBuild {
-		lend.Contributions = p.tips
+		lend.Contributions = append(lend.Contributions, p.tips...)
 	}
 	if err := r.repo.HideTrees(ctx, []string{lend.Path}); err != nil { // an update may have added the node
 		return err
