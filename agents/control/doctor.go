@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"cmux/agents/control/finding"
+	"cmux/agents/control/merging"
 	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
@@ -38,12 +40,10 @@ import (
 func Examine(ctx context.Context, c project.Caller) []finding.Finding {
 	var all []finding.Finding
 	add := func(what, detail string, err error, try string) {
-		f := finding.Finding{What: what, OK: err == nil, Detail: detail}
+		f := finding.Finding{What: what, OK: true, Detail: detail}
 		if err != nil {
-			f.Detail, f.Try = finding.Explain(err)
-			if try != "" {
-				f.Try = try
-			}
+			f = finding.Wrong(what, err)
+			f.Try = cmp.Or(try, f.Try)
 		}
 		all = append(all, f)
 	}
@@ -252,10 +252,9 @@ func writable(root string) error {
 func (p *Project) examineRun(ctx context.Context, r *run.Run) []finding.Finding {
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
-		text, try := finding.Explain(err)
-		return []finding.Finding{{What: "run", Detail: text, Try: try}}
+		return []finding.Finding{finding.Wrong("run", err)}
 	}
-	f := finding.Finding{What: "run", OK: true, Detail: fmt.Sprintf("%s is %s", r.Plan.ID, v.RunState)}
+	f := finding.Finding{What: "run", OK: true, Detail: fmt.Sprintf("%s: %s", r.Plan.ID, v.RunState)}
 	if v.Holder != nil {
 		f.Detail += ", runner " + v.Holder.String()
 	}
@@ -269,8 +268,7 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []finding.Finding 
 	}
 	all := []finding.Finding{f}
 	if lines, err := v.Passed(true); err != nil {
-		text, try := finding.Explain(err)
-		all = append(all, finding.Finding{What: "records", Detail: text, Try: try})
+		all = append(all, finding.Wrong("records", err))
 	} else if len(lines) > 0 {
 		all = append(all, finding.Finding{What: "records", Detail: "lines that count for nothing: " + say.List(lines, 10),
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
@@ -303,8 +301,7 @@ func foreignMarkers(root string, newest []*run.Run) []finding.Finding {
 	case errors.Is(err, signals.ErrNoDir):
 		return nil
 	case err != nil:
-		text, try := finding.Explain(err)
-		return []finding.Finding{{What: "markers", Detail: text, Try: try}}
+		return []finding.Finding{finding.Wrong("markers", err)}
 	case len(others) > 0:
 		for k, file := range others {
 			for _, r := range newest {
@@ -325,9 +322,7 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, newest []*
 	f := finding.Finding{What: "worktrees", OK: true, Detail: "none left over"}
 	out, err := p.Git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
-		f.OK = false
-		f.Detail, f.Try = finding.Explain(err)
-		return f
+		return finding.Wrong(f.What, err)
 	}
 	var left, missing []string
 	for line := range strings.SplitSeq(out, "\x00") {
@@ -338,6 +333,9 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, newest []*
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, path)
 			continue
+		}
+		if path == merging.TreeOf(p.Root) {
+			return finding.Finding{What: f.What, Detail: "a merge of branches has not ended", Try: "cmux agents merge --continue, or --abort"}
 		}
 		t, err := repo.Tree(ctx, path)
 		if err != nil || t.Owner == "" || p.isAgents(t) || path == p.mergeTree() || path == p.healthTree() {

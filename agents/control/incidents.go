@@ -130,8 +130,7 @@ func (p *Project) examineIncidents() finding.Finding {
 	f := finding.Finding{What: "incidents"}
 	all, err := p.Incidents(IncidentQuery{All: true})
 	if err != nil {
-		f.Detail, f.Try = finding.Explain(err)
-		return f
+		return finding.Wrong(f.What, err)
 	}
 	var waits []*incident.Incident
 	for _, i := range all.Incidents {

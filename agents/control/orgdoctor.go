@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,8 @@ import (
 func (p *Project) examineOrg(ctx context.Context) []finding.Finding {
 	const what = "organization"
 	wrong := func(err error, try string) finding.Finding {
-		f := finding.Finding{What: what}
-		if f.Detail, f.Try = finding.Explain(err); try != "" {
-			f.Try = try
-		}
+		f := finding.Wrong(what, err)
+		f.Try = cmp.Or(try, f.Try)
 		return f
 	}
 	var all []finding.Finding

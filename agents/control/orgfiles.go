@@ -68,8 +68,7 @@ func (p *Project) examineMailbox() finding.Finding {
 		return true
 	})
 	if err != nil {
-		f.Detail, f.Try = finding.Explain(err)
-		return f
+		return finding.Wrong(f.What, err)
 	}
 	f.Detail = fmt.Sprintf("%s, %d waiting", say.Count(messages, "message"), waiting)
 	switch {
@@ -89,8 +88,7 @@ func (p *Project) examineTasks() finding.Finding {
 	f := finding.Finding{What: "tasks"}
 	all, err := p.Tasks(TaskQuery{All: true})
 	if err != nil {
-		f.Detail, f.Try = finding.Explain(err)
-		return f
+		return finding.Wrong(f.What, err)
 	}
 	f.Detail = say.Count(len(all.Tasks), "task")
 	switch {
@@ -159,8 +157,8 @@ func (p *Project) examineModes() *finding.Finding {
 			continue
 		}
 		if err != nil {
-			detail, try := finding.Explain(err)
-			return &finding.Finding{What: "secrets", Detail: detail, Try: try}
+			f := finding.Wrong("secrets", err)
+			return &f
 		}
 		if info.Mode().Perm()&0o077 != 0 || !info.Mode().IsRegular() {
 			return &finding.Finding{What: "secrets", Detail: fmt.Sprintf("%s can be read by others (%v)", p.Short(path), info.Mode()), Try: "chmod 600 " + p.Short(path)}

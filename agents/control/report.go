@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/org/recovery"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -304,7 +305,7 @@ func (r *Away) Markdown() string {
 		b.WriteString("\n## Tasks\n\n| task | state | agent | commits | tokens | what |\n|---|---|---|---|---|---|\n")
 	}
 	for _, t := range r.Tasks {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d %s | %s | %s |\n", t.ID, cell(t.Label), cell(t.Agent), t.Commits, short(t.Tip), say.Short(t.Tokens), cell(t.Title))
+		fmt.Fprintf(&b, "| %s | %s | %s | %d %s | %s | %s |\n", t.ID, cell(t.Label), cell(t.Agent), t.Commits, recovery.Short(t.Tip), say.Short(t.Tokens), cell(t.Title))
 	}
 	if len(r.Incidents) > 0 {
 		b.WriteString("\n## Incidents\n\n| incident | state | about | opened | what | how it ended |\n|---|---|---|---|---|---|\n")
@@ -339,8 +340,6 @@ func (r *Away) Markdown() string {
 	}
 	return b.String()
 }
-
-func short(commit string) string { return commit[:min(len(commit), 12)] }
 
 // JournalReport writes a report into today's journal and returns where.
 func (p *Project) JournalReport(r *Away) (string, error) {

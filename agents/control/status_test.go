@@ -50,7 +50,7 @@ func TestExamine(t *testing.T) {
 	}
 	s = begun(t, chain)
 	got := s.findings()
-	if f := got["run"]; f.OK || !strings.HasSuffix(f.Detail, " is no runner") || f.Try != "cmux agents resume" {
+	if f := got["run"]; f.OK || !strings.HasSuffix(f.Detail, ": no runner") || f.Try != "cmux agents resume" {
 		t.Errorf("%+v", f)
 	}
 	s.record(started("api"))

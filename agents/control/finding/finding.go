@@ -18,8 +18,8 @@ type Finding struct {
 	Try    string `json:"try"` // the way out, when not OK; also of what will matter only later
 }
 
-// Explain takes an error apart into what is wrong, in a line, and the way out.
-func Explain(err error) (text, try string) {
-	text, try = project.Explain(err)
-	return strings.ReplaceAll(text, "\n", "; "), try
+// Wrong is a finding that says in a line what is wrong, and the way out of it.
+func Wrong(what string, err error) Finding {
+	text, try := project.Explain(err)
+	return Finding{What: what, Detail: strings.ReplaceAll(text, "\n", "; "), Try: try}
 }

@@ -99,10 +99,13 @@ func (p *Merging) Merge(ctx context.Context, o Merge) (*Merged, error) {
 	return &Merged{Target: spec.Target, Contained: res.Skipped, Merged: res.Merged, Commit: res.Commit}, nil
 }
 
+// TreeOf is the worktree of a merge in the project at root, until the merge has ended.
+func TreeOf(root string) string { return filepath.Join(run.Folder(root), "merge") }
+
 // mergeSpec is where a merge goes, and whether it was begun before.
 func mergeSpec(r *run.Run, o Merge) (spec *worktree.MergeSpec, begun bool, err error) {
 	folder := run.Folder(r.Plan.Root)
-	spec = &worktree.MergeSpec{Path: filepath.Join(folder, "merge"), Target: o.Into, StateFile: filepath.Join(folder, "merge.json")}
+	spec = &worktree.MergeSpec{Path: TreeOf(r.Plan.Root), Target: o.Into, StateFile: filepath.Join(folder, "merge.json")}
 	if err := errors.Join(signals.Expect(spec.StateFile, 0), signals.Expect(spec.Path, fs.ModeDir)); err != nil {
 		return nil, false, err
 	}
