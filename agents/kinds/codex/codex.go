@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"cmux/agents/kinds/agent"
@@ -511,27 +509,13 @@ func (a *instance) used() (sum dag.Usage) {
 	return sum
 }
 
-// Interrupt implements agent.Agent. Codex's sandbox keeps .git from being made among the
-// temporary files by an empty folder of that name, which stays when it is killed: below
-// it, go takes everything for a broken repository.
+// Interrupt implements agent.Agent. Codex's sandbox keeps .git and such from being made
+// among the temporary files by empty folders of that name, which stay when it is killed:
+// below a .git, go takes everything for a broken repository.
 func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
 	ended, err := a.Agent.Interrupt(ctx, grace)
-	for _, dir := range a.temp {
-		syscall.Rmdir(filepath.Join(dir, ".git")) // one that is not empty stays
-	}
+	clearTemp(a.temp)
 	return ended, err
-}
-
-// tempFolders are those for temporary files in which programs with this environment may
-// write.
-func tempFolders(env []string) []string {
-	dirs := []string{"/tmp"}
-	for _, e := range env {
-		if dir, ok := strings.CutPrefix(e, "TMPDIR="); ok && filepath.IsAbs(dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
 }
 
 // Used implements agent.Meter.
@@ -539,33 +523,4 @@ func (a *instance) Used() dag.Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.used()
-}
-
-// sandbox is what the node may do, as Codex gets it.
-type sandbox struct {
-	approval string
-	mode     string
-	policy   object
-}
-
-func sandboxOf(s *agent.Stage) sandbox {
-	switch {
-	case s.Review && s.AutoAccept:
-		// Nothing is asked, and nothing can be written.
-		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
-	case s.Review && s.Automatic:
-		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
-	case s.Review:
-		return sandbox{"on-request", "read-only", object{"type": "readOnly", "networkAccess": true}}
-	case s.AutoAccept:
-		return sandbox{"untrusted", "danger-full-access", object{"type": "dangerFullAccess"}}
-	}
-	approval := "on-request"
-	if s.Automatic {
-		approval = "never" // what its sandbox keeps from it fails
-	}
-	return sandbox{approval, "workspace-write", object{
-		"type": "workspaceWrite", "writableRoots": committing(or(s.Tree, s.Dir)), "networkAccess": true,
-		"excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
-	}}
 }

@@ -29,7 +29,9 @@ func fixture(t *testing.T, change func(*dag.Node), turns ...mt.Turn) (*agenttest
 	base := t.TempDir()
 	home := mt.Env(t, server, base)
 	n := agenttest.Node(codex.Name, "Do the whole task. #script:work", change)
-	return agenttest.New(t, base, n, home.Env), server
+	// Each sandbox mounts on /tmp/.git. They take turns by a register among the temporary
+	// files, so that must be one.
+	return agenttest.New(t, base, n, append(home.Env, "TMPDIR=/tmp")), server
 }
 
 func auto(n *dag.Node) { n.AutoAccept = true }
@@ -419,7 +421,10 @@ func TestReportByTool(t *testing.T) {
 func TestSandboxLeavesNoGit(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()
-	f, _ := fixture(t, nil, mt.Turn{mt.Shell("ls -ad $TMPDIR/.git >seen; sleep 1000")})
+	server := mt.New(t, mt.Script{Name: "work", Turns: []mt.Turn{{mt.Shell("ls -ad $TMPDIR/.git >seen; sleep 1000")}}})
+	base := t.TempDir()
+	// With temporary files of its own: in /tmp another test's sandbox would keep it.
+	f := agenttest.New(t, base, agenttest.Node(codex.Name, "Do the whole task. #script:work", nil), mt.Env(t, server, base).Env)
 	seen := filepath.Join(f.Tree, "seen")
 	_, wait := f.Start()
 	var left string

@@ -1,6 +1,11 @@
 package codex
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 
 	"cmux/agents/kinds/agent"
@@ -23,5 +28,56 @@ func TestSandbox(t *testing.T) {
 		if got := sandboxOf(&c.s); got.approval != c.approval || got.mode != c.mode {
 			t.Errorf("review %v, automatic %v, auto_accept %v: %s, %s", c.s.Review, c.s.Automatic, c.s.AutoAccept, got.approval, got.mode)
 		}
+	}
+}
+
+// What a killed sandbox leaves is removed, except while another one runs or begins: that
+// may be about to mount on it.
+func TestClearTemp(t *testing.T) {
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		pid   int
+		held  bool
+		stays bool
+	}{
+		"nobody registered":  {},
+		"a killed one":       {pid: dead.Process.Pid},
+		"one that runs":      {pid: os.Getpid(), stays: true},
+		"one that registers": {held: true, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			register := filepath.Join(dir, "codex-bwrap-synthetic-mount-targets-1", "0a")
+			for _, d := range []string{register, filepath.Join(dir, ".git"), filepath.Join(dir, ".codex", "kept")} {
+				if err := os.MkdirAll(d, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lock, err := os.Create(filepath.Join(filepath.Dir(register), "lock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lock.Close()
+			if c.pid != 0 {
+				if err := os.WriteFile(filepath.Join(register, strconv.Itoa(c.pid)), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.held {
+				if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clearTemp([]string{dir})
+			if _, err := os.Stat(filepath.Join(dir, ".git")); (err == nil) != c.stays {
+				t.Errorf("the empty .git: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, ".codex", "kept")); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -1,0 +1,86 @@
+package codex
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"cmux/agents/kinds/agent"
+)
+
+// sandbox is what the node may do, as Codex gets it.
+type sandbox struct {
+	approval string
+	mode     string
+	policy   object
+}
+
+func sandboxOf(s *agent.Stage) sandbox {
+	switch {
+	case s.Review && s.AutoAccept:
+		// Nothing is asked, and nothing can be written.
+		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
+	case s.Review && s.Automatic:
+		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
+	case s.Review:
+		return sandbox{"on-request", "read-only", object{"type": "readOnly", "networkAccess": true}}
+	case s.AutoAccept:
+		return sandbox{"untrusted", "danger-full-access", object{"type": "dangerFullAccess"}}
+	}
+	approval := "on-request"
+	if s.Automatic {
+		approval = "never" // what its sandbox keeps from it fails
+	}
+	return sandbox{approval, "workspace-write", object{
+		"type": "workspaceWrite", "writableRoots": committing(or(s.Tree, s.Dir)), "networkAccess": true,
+		"excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
+	}}
+}
+
+// tempFolders are those for temporary files in which programs with this environment may
+// write.
+func tempFolders(env []string) []string {
+	dirs := []string{"/tmp"}
+	for _, e := range env {
+		if dir, ok := strings.CutPrefix(e, "TMPDIR="); ok && filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// clearTemp removes what a killed sandbox left in the folders for temporary files. An
+// empty folder in one of them may be what another node's sandbox is about to mount on.
+func clearTemp(dirs []string) {
+	for _, dir := range dirs {
+		register, _ := filepath.Glob(filepath.Join(dir, "codex-bwrap-synthetic-mount-targets-*"))
+		for _, r := range register {
+			lock, err := os.Open(filepath.Join(r, "lock")) // Codex holds it to write into the register
+			if err != nil {
+				continue
+			}
+			defer lock.Close()
+			if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || inUse(r) {
+				return
+			}
+		}
+	}
+	for _, dir := range dirs {
+		for _, name := range []string{".git", ".agents", ".codex"} {
+			syscall.Rmdir(filepath.Join(dir, name)) // one that is not empty stays
+		}
+	}
+}
+
+// inUse reports whether a sandbox that is registered runs: a file REGISTER/FOLDER/PID.
+func inUse(register string) bool {
+	files, _ := filepath.Glob(filepath.Join(register, "*", "*"))
+	for _, file := range files {
+		if pid, err := strconv.Atoi(filepath.Base(file)); err == nil && syscall.Kill(pid, 0) != syscall.ESRCH {
+			return true
+		}
+	}
+	return false
+}
