@@ -48,7 +48,8 @@ func (e *Error) Error() string {
 	if len(args) > 6 {
 		args = append(slices.Clone(args[:6]), "...")
 	}
-	msg := strings.TrimSpace(e.Stderr)
+	said := slices.DeleteFunc(strings.Split(e.Stderr, "\n"), func(line string) bool { return strings.HasPrefix(line, "hint:") })
+	msg := strings.TrimSpace(strings.Join(said, "\n"))
 	if msg == "" {
 		msg = e.Err.Error()
 	}

@@ -63,8 +63,7 @@ var fixedConfig = []string{
 	"fetch.recurseSubmodules=false",
 	"fetch.prune=false",
 	"fetch.pruneTags=false",
-	"protocol.version=2",               // which serves a commit by its id
-	"advice.graftFileDeprecated=false", // of the variable below; it would stand before what went wrong
+	"protocol.version=2", // which serves a commit by its id
 	"commit.gpgSign=false",
 }
 

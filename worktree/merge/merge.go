@@ -8,6 +8,7 @@ package merge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -263,6 +264,9 @@ func (l LeftOut) between(first, second string) string {
 	return fmt.Sprintf("%s: the merge of %s and %s leaves out what %s changed there", l, first, second, dropped)
 }
 
+// ErrUnrelated is a merge of two histories without a commit in common.
+var ErrUnrelated = errors.New("no commit in common")
+
 // MergeTree merges two commits into a tree, or lists the conflicting files. What
 // the merge leaves out of one of them is told by Note; first and second name them.
 func (r Merger) MergeTree(ctx context.Context, a, b, first, second string) (tree string, files []string, err error) {
@@ -277,6 +281,10 @@ func mergeTree(ctx context.Context, c git.Command, a, b string) (tree string, fi
 	c.Args = []string{"merge-tree", "--write-tree", "--messages", "--name-only", "-z", a, b}
 	out, err := c.Run(ctx)
 	if code := git.ExitCode(err); code != 0 && code != 1 {
+		var said *git.Error
+		if errors.As(err, &said) && strings.Contains(said.Stderr, "unrelated histories") {
+			err = ErrUnrelated
+		}
 		return "", nil, nil, err
 	}
 	lines := git.Fields(out)

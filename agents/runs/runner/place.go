@@ -166,7 +166,7 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		Path: r.g.TreePath(r.Run.Plan.Root, spec), Branch: spec.Branch, Start: p.place.Commit,
 		Fresh: p.fresh, Owner: r.g.Session + "/" + spec.Name,
 	}
-	if spec.HasBranch() { // one from before lacks what the base gained since
+	if spec.HasBranch() && p.place.Lent == "" { // one from an earlier run lacks what the base gained since
 		lend.Contributions = []merge.Tip{{Name: r.Run.Plan.BaseName(), Commit: r.Run.Plan.Base}}
 	}
 	if spec.Role == dag.RoleBuild {
