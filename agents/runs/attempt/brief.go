@@ -147,8 +147,9 @@ func (a *assignment) briefStanding(l conversation.Launch, got bool, waiting []st
 		s.Prompt += "\n\n" + text + "\n\n" + prompt.WorkBegun(a.task.ID, a.task.Place.Commit, l.Said)
 		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
 	case l.Cut && last != strings.TrimSpace(s.Prompt) && !holdsMessage(last, waiting): // else it was only being told who it is
-		s.Resumption = prompt.CutOff(a.spec.Member, last, l.Said, false)
-		s.Prompt += "\n\n" + prompt.CutOff(a.spec.Member, last, l.Said, true)
+		ordered := a.spec.Lost == "" && !l.Again
+		s.Resumption = prompt.CutOff(a.spec.Member, last, l.Said, false, ordered)
+		s.Prompt += "\n\n" + prompt.CutOff(a.spec.Member, last, l.Said, true, ordered)
 	case l.Said != "":
 		s.Resumption = l.Said
 		s.Prompt += "\n\n" + l.Said

@@ -297,9 +297,11 @@ func (a *attempt) revive() error {
 
 // revival says that the program starts again for one that was lost, or cut off in the
 // middle of a turn; empty: for none.
-func revival(lost string, cut bool) string {
+func revival(lost string, l conversation.Launch) string {
 	switch {
-	case cut:
+	case l.Cut && lost == "" && !l.Again:
+		return "it was stopped in the middle of a turn and starts again"
+	case l.Cut:
 		return strings.TrimSuffix("its program ended in the middle of a turn and starts again: "+lost, ": ")
 	case lost != "":
 		return run.Revival + lost

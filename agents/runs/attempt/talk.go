@@ -223,7 +223,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 	err := a.patiently(func() (err error) {
 		switch {
 		case a.stays():
-			if text := revival(a.Lost, l.Cut); text != "" {
+			if text := revival(a.Lost, l); text != "" {
 				a.stage.Show(event.Event{Kind: event.Note, Text: text})
 			}
 			err = a.briefStanding(l, a.Got, a.Waiting(), a.verdict.Scopes())

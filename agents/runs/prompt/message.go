@@ -51,19 +51,27 @@ func WorkResumed(id, said string) string {
 	return s
 }
 
-// cutOff begins what CutOff says.
-const cutOff = "Your program was cut off in the middle of a turn and was started again"
+// What CutOff says begins with one of these.
+const (
+	cutOff  = "Your program was cut off in the middle of a turn and was started again"
+	stopped = "You were stopped in the middle of a turn and are started again"
+)
 
 // maxTold is how many bytes are repeated of what an agent was told.
 const maxTold = 600
 
 // CutOff sends a standing agent without a task on whose program ended in the middle of a
 // turn. last is what it was told last in that, or "". said is what a person answered, or
-// "". fresh: its conversation is gone.
-func CutOff(m *run.Member, last, said string, fresh bool) string {
-	s := cutOff + "; you are back in the same conversation and directory. Commands that were running have ended."
+// "". fresh: its conversation is gone. ordered: somebody stopped it.
+func CutOff(m *run.Member, last, said string, fresh, ordered bool) string {
+	s := cutOff
+	if ordered {
+		s = stopped
+	}
 	if fresh {
-		s = cutOff + ". That was in an earlier conversation, which is gone."
+		s += ". That was in an earlier conversation, which is gone."
+	} else {
+		s += "; you are back in the same conversation and directory. Commands that were running have ended."
 	}
 	if last = strings.TrimSpace(last); last != "" {
 		s += " This is what you were told last:\n" + quoted(Cut(last, maxTold))
@@ -97,7 +105,7 @@ func (t *Told) Take(e event.Event) {
 		}
 	case event.Prompt, event.HandBack, event.Answer:
 		late := e.At.Before(t.rested) // its program wrote it down after the turn
-		if !late && !strings.Contains(e.Text, cutOff) {
+		if !late && !strings.Contains(e.Text, cutOff) && !strings.Contains(e.Text, stopped) {
 			t.Text = e.Text
 		}
 	}

@@ -48,7 +48,7 @@ func TestTold(t *testing.T) {
 		{"a message after it", []event.Event{rests, told("plan"), works, handed("mail"), {Kind: event.Text, Text: "hm"}}, "mail"},
 		{"it came to rest", []event.Event{told("plan"), rests}, ""},
 		{"a new turn, and nothing of it is written down yet", []event.Event{told("plan"), rests, works, late}, ""},
-		{"cut off twice", []event.Event{rests, told("plan"), told(CutOff(nil, "plan", "", false)), told("You are api.\n\n" + CutOff(nil, "plan", "", true))}, "plan"},
+		{"cut off twice", []event.Event{rests, told("plan"), told(CutOff(nil, "plan", "", false, false)), told("You are api.\n\n" + CutOff(nil, "plan", "", true, true))}, "plan"},
 	} {
 		var got Told
 		for i, e := range c.all {
@@ -70,10 +70,10 @@ func TestCutOff(t *testing.T) {
 		got        string
 		has, never []string
 	}{
-		{CutOff(lead, "<message id=\"x1\">\nbuild it", "", false),
+		{CutOff(lead, "<message id=\"x1\">\nbuild it", "", false, false),
 			[]string{"cut off in the middle of a turn", "the same conversation", "\n> <message id=\"x1\">\n> build it\n", "`cmux tasks list`", "without repeating it"}, []string{"gone", "git status", "A person says"}},
-		{CutOff(&run.Member{Role: "worker"}, "", "use b", true), []string{"an earlier conversation, which is gone. Look at", "`git status`", "A person says:\nuse b"}, []string{"told last", "tasks list", "the same conversation"}},
-		{CutOff(lead, long, "", false), []string{"bytes more)"}, []string{long}},
+		{CutOff(&run.Member{Role: "worker"}, "", "use b", true, false), []string{"an earlier conversation, which is gone. Look at", "`git status`", "A person says:\nuse b"}, []string{"told last", "tasks list", "the same conversation"}},
+		{CutOff(lead, long, "", false, true), []string{"bytes more)", "You were stopped in the middle of a turn and are started again; you are back in"}, []string{long, "cut off"}},
 	} {
 		for _, w := range c.has {
 			if !strings.Contains(c.got, w) {
