@@ -78,20 +78,21 @@ demo-web: tools dashboard build
 
 # What is compiled for vet and staticcheck is what the tests need: -race. Without
 # the paths in it, another clone on the same machine need not compile it again.
+#
+# For macOS all is type-checked, tests and dependencies too, from source: vet
+# would have to compile every dependency for it first, in two minutes of CPU. It
+# is deadcode that loads it; what it finds dead there is not asked for. Vet's
+# rules then miss the few files that are macOS's alone.
 check:
 	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples web/*.go)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
 	@scripts/words.sh
 	$(GO) mod tidy -diff
 	$(GO) vet -race -trimpath ./...
 	@staticcheck="$$($(LINT) -n staticcheck)" && GOFLAGS="$$GOFLAGS -race -trimpath" "$$staticcheck" -checks inherit,-ST1005 ./...
+	@deadcode="$$($(LINT) -n deadcode)" && GOOS=darwin GOARCH=arm64 "$$deadcode" -test -filter='^$$' ./...
 
-# For macOS all is type-checked, tests and dependencies too, from source: vet
-# would have to compile every dependency for it first, in two minutes of CPU. It
-# is deadcode that loads it; what it finds dead there is not asked for. Vet's
-# rules then miss the few files that are macOS's alone.
 check-all: check
 	@dead="$$($(LINT) deadcode -test ./...)"; test -z "$$dead" || { echo "nothing calls: $$dead"; exit 1; }
-	@deadcode="$$($(LINT) -n deadcode)" && GOOS=darwin GOARCH=arm64 "$$deadcode" -test -filter='^$$' ./...
 
 # No result is taken from the cache: it does not know what a test builds, nor whose
 # clone it was that passed. check has vetted already, and without debugger's tables
