@@ -18,9 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/platform/endpoint"
 	"cmux/signals"
 )

@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"cmux/agents/control"
+	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 	"cmux/server/login"
 )

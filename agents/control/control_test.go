@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/command"
 	"cmux/agents/runs/run"

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/locks"
 	"cmux/agents/runs/run"

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/signals/mailbox"
 )
 

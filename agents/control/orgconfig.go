@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 	"cmux/signals"

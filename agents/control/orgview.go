@@ -45,6 +45,7 @@ type OrgReport struct {
 	Unread      int                  `json:"unread"`           // messages for the person
 	Undelivered int                  `json:"undelivered"`      // messages for agents, which have not been read
 	Blocked     []TaskBrief          `json:"blocked"`          // tasks that wait for a decision
+	Unmerged    int                  `json:"unmerged"`         // finished tasks whose work is not in the integration branch
 	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
 	Locks       []LockReport         `json:"locks"`            // that are held or waited for
 	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
@@ -160,6 +161,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 				report.Blocked = append(report.Blocked, TaskBrief{ID: t.ID, Title: t.Title})
 			}
 		}
+		report.Unmerged = len(list.Unmerged())
 	}
 	if all, err := p.Locks(); err == nil {
 		report.Locks = all
@@ -318,7 +320,9 @@ func (a *AgentReport) Explained() string {
 }
 
 // NeedsPerson reports whether the agent waits for a person.
-func (a *AgentReport) NeedsPerson() bool { return a.State == string(standing.NeedsInput) }
+func (a *AgentReport) NeedsPerson() bool {
+	return standing.WantsPerson(standing.Word(a.State), a.Detail)
+}
 
 // Way is the command that a person would call next for the agent; empty: none.
 func (a *AgentReport) Way() string {
@@ -333,6 +337,8 @@ func (a *AgentReport) Way() string {
 		return "cmux attach " + a.Name
 	case a.State == string(standing.TakenOver):
 		return "cmux workers release " + a.Name
+	case a.State == string(standing.NeedsInput): // another agent's answer
+		return "to answer instead: cmux workers answer " + a.Name + " TEXT"
 	}
 	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/kinds/rights"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"

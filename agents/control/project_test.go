@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 )

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 	"cmux/worktree"

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
 	"cmux/agents/records/mail"

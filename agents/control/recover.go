@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/recovery"
 	"cmux/agents/org/standing"

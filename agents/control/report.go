@@ -129,7 +129,6 @@ func (r *Away) waits(what, try string) { r.Waiting = append(r.Waiting, ReportedW
 
 // tasks adds those that ended in the time, and those that wait for a person.
 func (r *Away) tasks(list *task.List) {
-	unmerged := 0
 	for _, t := range list.All() {
 		if t.State == task.Blocked {
 			r.waits(fmt.Sprintf("task %s is %s: %s", t.ID, t.Label(), t.Title), "cmux tasks show "+t.ID)
@@ -137,7 +136,7 @@ func (r *Away) tasks(list *task.List) {
 		if !t.State.Over() || t.ChangedAt.Before(r.Since) {
 			continue
 		}
-		v := viewOf(list, t, nil)
+		v := viewOf(list, t, &standing.Org{})
 		out := ReportedTask{ID: t.ID, Title: t.Title, Label: v.Label, Agent: t.Worker(), EndedAt: t.ChangedAt, done: t.State == task.Done}
 		if v.Result != nil {
 			out.Summary, out.Commits, out.Tip, out.Tokens = v.Result.Summary, v.Result.Commits, v.Result.Tip, v.Result.Tokens
@@ -147,10 +146,7 @@ func (r *Away) tasks(list *task.List) {
 		}
 		r.Tasks = append(r.Tasks, out)
 	}
-	for range list.Unmerged() {
-		unmerged++
-	}
-	if unmerged > 0 {
+	if unmerged := len(list.Unmerged()); unmerged > 0 {
 		r.waits(say.Count(unmerged, "finished task")+" not merged", "cmux tasks merge")
 	}
 	slices.SortStableFunc(r.Tasks, func(a, b ReportedTask) int { return a.EndedAt.Compare(b.EndedAt) })

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 )

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
@@ -32,25 +32,25 @@ type TaskResult struct {
 	Tokens   int64       `json:"tokens"`
 }
 
-// shares names the agents that work in a folder of others, and so on no branch of
-// their own.
-func (p *Project) shares() map[string]bool {
-	all := make(map[string]bool)
+// crew is the organization whose agents have the tasks; it is empty where there is none.
+func (p *Project) crew() *standing.Org {
 	if org, err := standing.Open(p.Root); err == nil {
-		for name, a := range org.Agents {
-			all[name] = a.Member.Tree == ""
-		}
+		return org
 	}
-	return all
+	return &standing.Org{}
 }
 
-func viewOf(l *task.List, t *task.Task, shares map[string]bool) TaskView {
+func viewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 	v := TaskView{Task: t, Label: t.Label()}
-	if !shares[t.Worker()] && t.Kind != task.ForAnswer {
+	if a := crew.Agents[t.Worker()]; (a == nil || a.Member.Tree != "") && t.Kind != task.ForAnswer { // else its agent works in a folder of others
 		v.OnBranch = t.WorkBranch()
 	}
-	if t.State == task.Open || t.State == task.Assigned {
+	switch a := crew.Agents[t.Agent]; {
+	case t.State == task.Open, t.State == task.Assigned:
 		v.Label += comesAfter(l, t)
+	case t.State == task.Working && a != nil && !a.Life.On():
+		w, _ := a.Stands(time.Now(), crew.Stopped)
+		v.Label += fmt.Sprintf(", %s is %s", t.Agent, w)
 	}
 	if end := t.Result(); end != nil {
 		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted()}
@@ -97,7 +97,7 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 		return nil, err
 	}
 	out := &Tasks{Tasks: []TaskView{}, Skipped: append([]task.Bad{}, l.Bad...), Gaps: append([]string{}, l.Gaps...)}
-	shares := p.shares()
+	crew := p.crew()
 	for _, t := range l.Queue(func(t *task.Task) bool {
 		return (q.Agent == "" || t.Agent == q.Agent) && (t.Backlog && t.State == task.Open) == q.Backlog
 	}) {
@@ -105,7 +105,7 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 			out.Over++
 			continue
 		}
-		out.Tasks = append(out.Tasks, viewOf(l, t, shares))
+		out.Tasks = append(out.Tasks, viewOf(l, t, crew))
 	}
 	return out, nil
 }
@@ -120,7 +120,7 @@ func (p *Project) Task(id string) (TaskView, error) {
 	if t == nil {
 		return TaskView{}, noTask(id)
 	}
-	return viewOf(l, t, p.shares()), nil
+	return viewOf(l, t, p.crew()), nil
 }
 
 // TaskLog are the changes of a task, oldest first.
@@ -250,7 +250,7 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 	case err != nil:
 		return TaskView{}, err
 	}
-	return viewOf(l, l.Get(id), p.shares()), nil
+	return viewOf(l, l.Get(id), p.crew()), nil
 }
 
 // mayCheck refuses an agent a check of its own where the programs ask a person: cmux

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
+	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 )
 
@@ -44,4 +44,15 @@ func TestLabelOfWhatWaits(t *testing.T) {
 	label("open, after t1, t2")
 	change(task.Change{Task: "t1", Saw: 1, Op: task.OpMove, To: task.Cancelled})
 	label("open, waits for t1 (cancelled), t2")
+}
+
+// A task whose agent is stopped or down is at work by its state only.
+func TestLabelOfWhatRests(t *testing.T) {
+	lives := standing.State{Life: standing.Life{N: 1, Started: time.Now()}}
+	org := &standing.Org{Agents: map[string]*standing.Agent{"api": {State: lives}, "web": {State: standing.State{Stopped: true}}, "db": {}}}
+	for name, want := range map[string]string{"api": "working", "web": "working, web is stopped", "db": "working, db is down", "gone": "working"} {
+		if v := viewOf(nil, &task.Task{State: task.Working, Agent: name}, org); v.Label != want {
+			t.Errorf("%q, want %q", v.Label, want)
+		}
+	}
 }

@@ -43,10 +43,12 @@ With --json the shape is
                "waiting", "hinders",
                "lives", "tasks_since_reset", "reset_count", "last_reset_at", "role_context", "warning",
                "tokens", "context": {"tokens", "window", "share"}, "compactions"}],
-   "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered", "incidents",
+   "runs": [{"id", "session", "state", "done", "nodes"}],
+   "blocked": [{"id", "title"}], "unmerged", "unread", "undelivered", "incidents",
    "locks": [{"name", "holder": {"who", "pid"}, "note", "since", "waiting": [{"who", "pid"}]}],
    "server": {"up", "url", "since", "why"}}
-where unread are messages for you, undelivered those that agents have not read, incidents
+where blocked are tasks that wait for a decision, unmerged is how many finished tasks
+cmux tasks merge would bring in, unread are messages for you, undelivered those that agents have not read, incidents
 the newest that you have not acked, as cmux incidents show has them, state is none,
 running, stopped or no monitor, and that of an agent is starting,
 idle, working, checking, needs input, taken over, limited, down (the monitor starts it
@@ -65,19 +67,16 @@ left out.`,
 }
 
 func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
-		return err
-	}
 	if o.Watch {
+		p, err := o.Project(ctx)
+		if err != nil {
+			return err
+		}
 		return o.watch(ctx, p)
 	}
-	report, err := p.Organization(ctx)
-	if err != nil {
+	p, report, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OrgReport, error) { return p.Organization(ctx) })
+	if done {
 		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, report)
 	}
 	_, err = fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.look()))
 	return err
@@ -130,12 +129,11 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 	b.WriteString(renderDoing(r.Agents, now))
 	for i := range r.Agents {
 		a := &r.Agents[i]
-		line := a.Name + ": " + a.Explained()
 		if a.Warning != "" {
 			need = append(need, a.Name+": "+say.Line(a.Warning))
 		}
 		if way := a.Way(); way != "" {
-			need = append(need, line+" ("+way+")")
+			need = append(need, a.Name+": "+a.Explained()+" ("+way+")")
 		} else if a.Hinders != "" && len(a.Waiting) > 0 {
 			need = append(need, fmt.Sprintf("%s: %s not handed over: %s", a.Name, say.Count(len(a.Waiting), "message"), a.Hinders))
 		}
@@ -143,12 +141,14 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 	for _, t := range r.Blocked {
 		need = append(need, fmt.Sprintf("task %s is blocked: %s (cmux tasks show %s)", t.ID, say.Line(t.Title), t.ID))
 	}
-	if r.Unread > 0 {
-		need = append(need, fmt.Sprintf("%s for you: cmux mailbox inbox", say.Count(r.Unread, "message")))
+	count := func(n int, what, rest string) {
+		if n > 0 {
+			need = append(need, say.Count(n, what)+rest)
+		}
 	}
-	if r.Undelivered > 0 {
-		need = append(need, fmt.Sprintf("%s not read yet: cmux mailbox list --waiting", say.Count(r.Undelivered, "message")))
-	}
+	count(r.Unmerged, "finished task", " not merged: cmux tasks merge")
+	count(r.Unread, "message", " for you: cmux mailbox inbox")
+	count(r.Undelivered, "message", " not read yet: cmux mailbox list --waiting")
 	for _, i := range r.Incidents {
 		need = append(need, fmt.Sprintf("incident %s, %s: %s (cmux incidents show %s)", i.ID, i.State, say.Line(i.Title), i.ID))
 	}
@@ -269,22 +269,21 @@ that of the agents of cmux status --json.`,
 }
 
 func runWorkersList(ctx context.Context, o *workersListOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	p, agents, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.AgentReport, error) {
+		report, err := p.Organization(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return report.Agents, nil
+	})
+	if done {
 		return err
 	}
-	report, err := p.Organization(ctx)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, report.Agents)
-	}
-	if report.State == control.OrgNone {
+	if len(agents) == 0 {
 		_, err := fmt.Fprintln(o.Out, "No organization in this project: cmux start")
 		return err
 	}
-	_, err = fmt.Fprint(o.Out, renderAgents(report.Agents, p.Now(), o.look())+renderDoing(report.Agents, p.Now()))
+	_, err = fmt.Fprint(o.Out, renderAgents(agents, p.Now(), o.look())+renderDoing(agents, p.Now()))
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
-
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"

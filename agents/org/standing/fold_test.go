@@ -350,3 +350,15 @@ func TestCompactionsFold(t *testing.T) {
 		t.Errorf("of the conversation before: %+v", c)
 	}
 }
+
+func TestWantsPerson(t *testing.T) {
+	for detail, want := range map[string]bool{"": true, "may it use Bash?": true, "asked user: which": true, "asked user": true,
+		"asked supervisor: which": false, "asked supervisor": false, "asked users: which": false} {
+		if got := WantsPerson(NeedsInput, detail); got != want {
+			t.Errorf("%q: %v", detail, got)
+		}
+	}
+	if WantsPerson(Idle, "") {
+		t.Error("an idle agent wants nothing")
+	}
+}

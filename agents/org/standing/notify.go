@@ -70,7 +70,7 @@ func (k *Keeper) notifies(ctx context.Context) {
 	}
 	for _, name := range k.org.Names() {
 		word, detail := k.org.Agents[name].Stands(k.Now(), k.org.Stopped)
-		if word != NeedsInput {
+		if !WantsPerson(word, detail) {
 			continue
 		}
 		now.agents[name] = true

@@ -102,7 +102,7 @@ func (p *Panes) Show(ctx context.Context, name string, w Word, detail string) er
 	if err != nil || at == nil {
 		return err
 	}
-	return at.Show(ctx, name, tmux.Label{State: name + ": " + string(w), Why: detail, Style: looks()[w], Needs: w == NeedsInput})
+	return at.Show(ctx, name, tmux.Label{State: name + ": " + string(w), Why: detail, Style: looks()[w], Needs: WantsPerson(w, detail)})
 }
 
 // Screen is the text in the window.

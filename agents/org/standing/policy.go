@@ -141,6 +141,14 @@ func (o *Org) Posed(now time.Time) map[string]bool {
 // waits for the answer.
 const askedWhom = "asked "
 
+// WantsPerson reports whether an agent that stands so waits for a person: not for another
+// agent's answer.
+func WantsPerson(w Word, detail string) bool {
+	whom, asked := strings.CutPrefix(detail, askedWhom)
+	whom, _, _ = strings.Cut(whom, ":")
+	return w == NeedsInput && (!asked || whom == "user")
+}
+
 // asks reports whether it only waits for the answer to a message, at its prompt
 // and without a task: it can be given one.
 func (s *State) asks() bool {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"cmux/agents/kinds/question"
 	"cmux/agents/records/event"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/conversation"
+	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 )
@@ -106,6 +108,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	if a.stays() {
 		wrote := conversation.Wrote{}
 		if p, text := mailbox.Cut(sent.Subject); p == mailbox.Question {
+			text = strings.TrimSpace(text + "\n\n" + prompt.Cut(sent.Body, maxDetail))
 			wrote.Posed = &conversation.Posed{Question: question.New(text), To: sent.To}
 			wrote.Posed.Message = sent.ID
 		}

@@ -10,10 +10,9 @@ import (
 
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/notice"
-	"cmux/signals/mailbox"
-
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/signals/mailbox"
 )
 
 // noticeRest is what is left to notifications under way when the run has ended.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"cmux/agents/control/runview"
-
 	"cmux/agents/runs/run"
 )
 

@@ -3440,6 +3440,8 @@ export interface components {
             /** Format: int64 */
             undelivered: number;
             /** Format: int64 */
+            unmerged: number;
+            /** Format: int64 */
             unread: number;
         };
         OrgSession: {
