@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
-	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
@@ -136,7 +136,7 @@ func (s *StartingOrg) preflight(ctx context.Context) error {
 		s.Remarks = append(s.Remarks, fmt.Sprintf("%s has no way of its own to decide what is safe: with permissions: auto it asks", s.Kind))
 	}
 	var errs []error
-	for _, problem := range kinds.Preflight(ctx, s.Kind, setup).Problems {
+	for _, problem := range preflight.Kind(ctx, s.Kind, setup).Problems {
 		text := fmt.Sprintf("%s: %s (%s)", s.Kind, problem.What, problem.Try)
 		if problem.Fatal {
 			errs = append(errs, errors.New(text))

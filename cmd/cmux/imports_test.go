@@ -92,7 +92,7 @@ var house = []struct {
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},
 	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag signals"},
 	{"agents/control/finding", "agents/control/project"},
-	{"agents/control/preflight", "agents/control/finding agents/control/project agents/kinds agents/kinds/agent agents/platform/proc agents/platform/say agents/runs/runner dag worktree worktree/common"},
+	{"agents/control/preflight", "agents/control/finding agents/control/project agents/kinds agents/kinds/agent agents/platform/proc agents/platform/say agents/runs/runner dag worktree worktree/common worktree/git"},
 	{"agents/control/files", "agents/control/project signals worktree worktree/git"},
 	{"agents/control/runs", "agents/control/files agents/control/project agents/control/runview agents/kinds/question agents/org/task agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/runs/run agents/runs/runner dag signals worktree worktree/common worktree/git worktree/merge"},
 	{"agents/control/commands", "agents/control/configfile agents/control/preflight agents/control/project agents/control/runs agents/control/runview agents/kinds/question agents/org/standing agents/platform/harmless agents/platform/say agents/runs/attempt agents/runs/run agents/runs/runner dag signals worktree worktree/common"},

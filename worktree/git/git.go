@@ -211,6 +211,11 @@ func gitMissing(err error) error {
 		Try: "install git 2.38 or newer"}
 }
 
+// Author is nil where a commit in dir has an author, with the environment env.
+func Author(ctx context.Context, dir string, env []string) error {
+	return Exec(ctx, dir, env, "var", "GIT_AUTHOR_IDENT").Run()
+}
+
 // CheckVersion refuses a git that lacks merge-tree --write-tree.
 func CheckVersion(ctx context.Context) error {
 	out, err := Run(ctx, "/", "version")

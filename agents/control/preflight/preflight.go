@@ -25,6 +25,7 @@ import (
 	"cmux/dag"
 	"cmux/worktree"
 	"cmux/worktree/common"
+	"cmux/worktree/git"
 )
 
 // Launch looks for what would keep the agents of a launch from working. The error
@@ -47,7 +48,7 @@ func Launch(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 	for _, u := range kindsOf(l.Graph) {
 		s := u.setup
 		s.Env, s.Root, s.Headless = l.Options.Env, l.Options.Root, l.Options.Headless
-		for _, problem := range kinds.Preflight(ctx, u.kind, s).Problems {
+		for _, problem := range Kind(ctx, u.kind, s).Problems {
 			text := fmt.Sprintf("%s: %s (%s)", u.kind, problem.What, problem.Try)
 			if problem.Fatal {
 				errs = append(errs, errors.New(text))
@@ -202,6 +203,18 @@ func kindsOf(g *dag.Graph) []use {
 	return all
 }
 
+// Kind looks at a kind, as kinds.Preflight does, and at what its agents commit with.
+func Kind(ctx context.Context, kind string, s agent.Setup) agent.Fitness {
+	fit := kinds.Preflight(ctx, kind, s)
+	if s.Root != "" && kinds.All()[kind].Judge && git.Author(ctx, s.Root, s.Env) != nil {
+		fit.Problems = append(fit.Problems, agent.Problem{
+			What: "git does not know who you are, so its agents cannot commit",
+			Try:  "git config --global user.name 'YOUR NAME' && git config --global user.email YOU@EXAMPLE.COM",
+		})
+	}
+	return fit
+}
+
 // Kinds looks at every kind that has a program, as start would at those
 // that g uses: what is in order, then a finding for each thing that is amiss.
 // With a kind that g does not use nothing is wrong.
@@ -221,10 +234,11 @@ func Kinds(ctx context.Context, env []string, root string, g *dag.Graph) []findi
 			continue
 		}
 		u.setup.Env, u.setup.Root = env, root
-		fit := kinds.Preflight(ctx, u.kind, u.setup)
-		unused := ""
-		if k < 0 {
-			unused = "no node uses it"
+		fit, unused := agent.Fitness{}, ""
+		if k >= 0 {
+			fit = Kind(ctx, u.kind, u.setup)
+		} else {
+			fit, unused = kinds.Preflight(ctx, u.kind, u.setup), "no node uses it"
 		}
 		if facts := join(", ", append(slices.Clone(fit.Facts), unused)...); facts != "" {
 			all = append(all, finding.Finding{What: c.Name, OK: true, Detail: facts})
