@@ -108,7 +108,7 @@ func reported(r modeltest.Request) bool {
 			switch {
 			case b.Type == "tool_use":
 				return strings.Contains(b.Input, "cmux done")
-			case b.Type == "text" && m.Role == "user" && strings.Contains(b.Text, "cmux done"):
+			case b.Type == "text" && m.Role == "user" && strings.Contains(b.Text, "with `done`"):
 				return false
 			}
 		}

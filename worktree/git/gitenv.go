@@ -63,7 +63,8 @@ var fixedConfig = []string{
 	"fetch.recurseSubmodules=false",
 	"fetch.prune=false",
 	"fetch.pruneTags=false",
-	"protocol.version=2", // which serves a commit by its id
+	"protocol.version=2",               // which serves a commit by its id
+	"advice.graftFileDeprecated=false", // of the variable below; some commands obey it
 	"commit.gpgSign=false",
 }
 
