@@ -33,12 +33,12 @@ workers that it gives work to. They live in a tmux session of their own: window 
 the monitor, window 1 the supervisor, the workers follow. If they run already, start
 attaches.
 
-The first start asks how the agents may act and keeps the answer in
-.cmux/config.yml: "ask" lets the program ask you, "bypass" lets it ask nothing
-(for Claude Code: --dangerously-skip-permissions). If the project has a test command and
-the configuration no verify:, it asks which command checks the agents' work. It also
-freezes your environment: every agent gets it, until you give --env. After cmux stop, or after a crash,
-start brings every agent back, in its conversation and with its unfinished task.
+The first start asks how the agents may act and keeps the answer in .cmux/config.yml:
+"ask" lets the program ask you, "auto" lets it decide (Claude Code: auto mode), "bypass"
+lets it ask nothing (--dangerously-skip-permissions). If the project has a test command
+and the configuration no verify:, it asks which command checks the agents' work. It also
+freezes your environment: every agent gets it, until you give --env. After cmux stop, or
+after a crash, start brings every agent back, in its conversation and with its task.
 
 .cmux/config.yml holds what you decide for all agents: cmux help organization-config.
 After the first start it counts once you take it into use with cmux config apply.`,

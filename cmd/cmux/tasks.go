@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
 )
 
 const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verify", "branch", "project",
@@ -318,12 +319,11 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 	if r := t.Result; r != nil {
 		line("Attempts", fmt.Sprint(len(t.Attempts)))
 		line("Result", r.Summary)
+		line("Failed", run.FailedCheck(r.Checks))
 		line("Commits", fmt.Sprint(r.Commits))
 		line("Changed", r.DiffStat)
 	}
-	if t.Merged != nil {
-		line("Merged", strings.TrimPrefix(t.Merged.String(), "merged at "))
-	}
+	line("Merged", strings.TrimPrefix(t.Merged.String(), "merged at "))
 	if t.Body != "" {
 		_, err = fmt.Fprintf(o.Out, "\n%s\n", strings.TrimRight(t.Body, "\n"))
 	}

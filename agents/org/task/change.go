@@ -323,7 +323,11 @@ func (c *Change) String() string {
 		}
 		return string(c.To) + why
 	case OpVerdict:
-		return fmt.Sprintf("attempt %d: %s", c.Attempt, c.End.Label())
+		text := fmt.Sprintf("attempt %d: %s", c.Attempt, c.End.Label())
+		if check := run.FailedCheck(c.End.Checks); check != "" && c.End.Outcome != dag.Done {
+			text += ": " + check
+		}
+		return text
 	case OpOverride:
 		return "done (override)" + why
 	}

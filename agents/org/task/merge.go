@@ -26,7 +26,10 @@ func (m *Merged) With() bool { return !m.In() && m.Check == "" && len(m.Conflict
 
 // String says how the work stands with the integration branch.
 func (m *Merged) String() string {
-	if m.In() {
+	switch {
+	case m == nil:
+		return ""
+	case m.In():
 		return "merged at " + m.Commit
 	}
 	text := "not merged: a conflict in " + strings.Join(m.Conflict, ", ")

@@ -483,3 +483,20 @@ func TestStarts(t *testing.T) {
 		t.Errorf("%s is below it, and merged", below[0].ID)
 	}
 }
+
+// A verdict names the check that failed.
+func TestVerdictTold(t *testing.T) {
+	checks := []run.Check{{Command: "go vet ./..."}, {Command: "go test ./...", Exit: 1}, {Command: "late", TimedOut: true}}
+	for want, end := range map[string]run.End{
+		"attempt 2: failed (checks): `go test ./...`: exit 1":        {Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: checks},
+		"attempt 2: failed (checks): `late` took longer than it may": {Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: checks[2:]},
+		"attempt 2: done": {Outcome: dag.Done, Checks: checks[:1]},
+	} {
+		if got := (&Change{Op: OpVerdict, Attempt: 2, End: &end}).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := (*Merged)(nil).String(); got != "" {
+		t.Error(got)
+	}
+}

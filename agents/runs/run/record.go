@@ -135,6 +135,19 @@ type Check struct {
 	Output   string       `json:"output,omitempty"` // its end
 }
 
+// FailedCheck is the check that failed, and how; empty: none did.
+func FailedCheck(checks []Check) string {
+	for _, c := range checks {
+		switch {
+		case c.TimedOut:
+			return fmt.Sprintf("`%s` took longer than it may", c.Command)
+		case c.Exit != 0:
+			return fmt.Sprintf("`%s`: exit %d", c.Command, c.Exit)
+		}
+	}
+	return ""
+}
+
 // End is how an attempt ended.
 type End struct {
 	Outcome      dag.Outcome `json:"outcome"`
