@@ -35,6 +35,12 @@ type Part struct {
 	Options []string `json:"options,omitempty"` // as they are shown: a number stands for the one in that place, from 1 on
 }
 
+// Posed is a question that went as a message to somebody who is to answer it.
+type Posed struct {
+	Question
+	To string `json:"to"` // address
+}
+
 // New is a question of one part.
 func New(text string, options ...string) Question {
 	return Question{Parts: []Part{{text, options}}}

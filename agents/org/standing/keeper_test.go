@@ -41,6 +41,7 @@ type world struct {
 	lives    map[string]*life
 	specs    []*run.Spec
 	tells    map[string][]string // ids of messages
+	from     map[string]string   // by id of a message: who wrote it to the agent alone
 	gave     map[string][]*run.Work
 	awoke    map[string]int      // how often it was told that its limit may be over
 	took     map[string][]string // ids of work that was taken back
@@ -84,7 +85,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), ended: make(map[string]int), awoke: make(map[string]int), trees: make(map[string]string)}
+	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), from: make(map[string]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), ended: make(map[string]int), awoke: make(map[string]int), trees: make(map[string]string)}
 	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main", Verify: []string{"make test"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +187,7 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 	}
 	if m.Op == attempt.OpTell {
 		l.w.tells[l.name] = append(l.w.tells[l.name], m.Key)
+		l.w.from[m.Key] = m.Mail.From
 	}
 	switch m.Op {
 	case attempt.OpStand:

@@ -144,8 +144,8 @@ func (d mailDesk) Life(name string) int { return d.lives.Of(name).Number() }
 
 // Tell implements mail.Desk.
 func (d mailDesk) Tell(ctx context.Context, name string, w *mailbox.Waiting) error {
-	of := &mailbox.Message{From: "unverified", Re: w.Re}
-	if w.Verified {
+	of := &mailbox.Message{Re: w.Re}
+	if w.Verified && w.To != (mailbox.Address{Kind: mailbox.All}).String() {
 		of.From = w.From
 	}
 	m := attempt.Message{Op: attempt.OpTell, Key: w.ID, Text: mail.Text(d.org.Root(), &w.Line), Urgency: w.Urgency, Mail: of}

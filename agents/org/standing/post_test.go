@@ -124,6 +124,11 @@ func TestMail(t *testing.T) {
 	f.Close()
 	after := w.send("user", "api", "still there")
 	w.until("the one behind it is told", func(*Org) bool { return count(w.told("api"), after) == 1 })
+	w.mu.Lock()
+	if w.from[after] != "user" || w.from[all] != "" {
+		t.Errorf("a message is from %q, one to everybody from %q", w.from[after], w.from[all])
+	}
+	w.mu.Unlock()
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}

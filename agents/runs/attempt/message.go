@@ -76,7 +76,7 @@ type Message struct {
 	ToOpen  bool             `json:"to_open,omitempty"` // answer: it is for the question that is open, and for nothing else
 	Options []string         `json:"options,omitempty"` // ask: a number stands for the option in that place
 	Wait    bool             `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
-	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count; tell: from and re
+	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count; tell: from, of one to the agent alone, and re
 	Files   []mail.Enclosure `json:"files,omitempty"`   // send: they go along
 	Kept    bool             `json:"kept,omitempty"`    // withdraw: the work is given again, and goes on as it was left
 	Trial   bool             `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over

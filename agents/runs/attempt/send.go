@@ -109,7 +109,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		wrote := conversation.Wrote{}
 		if p, text := mailbox.Cut(sent.Subject); p == mailbox.Question {
 			text = strings.TrimSpace(text + "\n\n" + prompt.Cut(sent.Body, maxDetail))
-			wrote.Posed = &conversation.Posed{Question: question.New(text), To: sent.To}
+			wrote.Posed = &question.Posed{Question: question.New(text), To: sent.To}
 			wrote.Posed.Message = sent.ID
 		}
 		if err := a.feed(wrote); err != nil {

@@ -48,14 +48,15 @@ func (t *talk) exited() <-chan struct{} {
 
 // words returns the text of a message.
 func (t *talk) words(m conversation.Message) (event.Kind, string) {
+	said := m.Text
+	if m.Of != nil {
+		said = reply(m.Of, said)
+	}
 	switch m.Why {
 	case conversation.ByPerson:
-		if m.Of != nil {
-			return event.Answer, reply(m.Of, m.Text)
-		}
-		return event.Answer, m.Text
+		return event.Answer, said
 	case conversation.WasUnread:
-		return event.Answer, prompt.Unread(m.Text)
+		return event.Answer, prompt.Unread(said)
 	case conversation.NoReport:
 		return event.HandBack, prompt.NoReport(max(t.SentBack, 1), conversation.MaxSentBack)
 	case conversation.LimitOver:
@@ -72,7 +73,7 @@ func (t *talk) words(m conversation.Message) (event.Kind, string) {
 
 // reply is the answer of a person to a question that the agent put by a message, as
 // it reads messages: with who answers, and to which question.
-func reply(p *conversation.Posed, said string) string {
+func reply(p *question.Posed, said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	for i, part := range p.Parts {
 		if len(lines) != len(p.Parts) {

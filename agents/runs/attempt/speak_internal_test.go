@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/question"
-	"cmux/agents/runs/conversation"
 )
 
 // An answer says who answers, and which question.
@@ -24,7 +23,7 @@ func TestReply(t *testing.T) {
 		{two, "as you like", "> as you like\n"},
 	} {
 		c.q.Message = "m7"
-		if got := reply(&conversation.Posed{Question: c.q, To: "user"}, c.said); got != head+c.want+"</message>" {
+		if got := reply(&question.Posed{Question: c.q, To: "user"}, c.said); got != head+c.want+"</message>" {
 			t.Errorf("%q:\n%s", c.said, got)
 		}
 	}

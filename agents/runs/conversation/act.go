@@ -117,28 +117,38 @@ func (m *move) leaveAlone() {
 }
 
 // sayOn hands over what waits, a person's newest words last: but first if they are
-// the answer to a question that is open, as that is what was shown, or that the agent
-// put by a message.
+// the answer to a question that is open, as that is what was shown, and next if they
+// are that to one that the agent put by a message.
 func (m *move) sayOn() {
 	if m.Said != nil {
 		said := Message{Why: ByPerson, Text: *m.Said, refs: m.SaidBy}
 		if len(m.Open.Parts) > 0 {
 			said.open = new(m.Open)
 		}
-		if said.open == nil && !m.inQuestion() {
-			said.Of = m.Posed
-		}
 		m.SaidBy, m.Open = nil, Open{}
-		if m.inQuestion() || said.Of != nil {
+		if m.inQuestion() {
 			m.Said, m.TurnEnded = nil, false
 			m.deliver(said)
 			return
 		}
 		m.Pending = append(slices.Clip(m.Pending), said)
 	}
-	h := m.Pending[0]
-	m.Pending, m.Said, m.TurnEnded = m.Pending[1:], nil, false
+	h := m.takes(max(0, m.replies()))
+	m.Said, m.TurnEnded = nil, false
 	m.deliver(m.together(h))
+}
+
+// replies is where a person's answer to a question that the agent put by a message
+// stands among what waits; -1: there is none.
+func (s *State) replies() int {
+	return slices.IndexFunc(s.Pending, func(p Message) bool { return p.Why == ByPerson && p.Of != nil })
+}
+
+// takes takes one out of what waits.
+func (m *move) takes(i int) Message {
+	h := m.Pending[i]
+	m.Pending = slices.Delete(slices.Clone(m.Pending), i, i+1)
+	return h
 }
 
 // keep queues a message that cannot be delivered now, before those queued since. It
@@ -182,7 +192,7 @@ func (m *move) deliver(h Message) {
 	}
 	// A call that waits is answered also where a person has the agent: what they
 	// say is read only when it is over.
-	if c := m.Call; c.Ref != 0 && (!c.Asks || h.Answering()) {
+	if c := m.Call; c.Ref != 0 && (!c.Asks || h.Answering() && h.Of == nil) {
 		m.Call = Call{}
 		if h.Why == ByPerson {
 			h.Text = question.Option(h.Text, c.Options)
@@ -196,7 +206,7 @@ func (m *move) deliver(h Message) {
 		m.back()
 		return
 	}
-	if m.Gate.Ref != 0 && m.Gate.Asks && !h.Answering() {
+	if m.Gate.Ref != 0 && m.Gate.Asks && (!h.Answering() || h.Of != nil) {
 		if h.Why == NoWork {
 			m.handOver(h) // the call was for a task that is over: it is refused with these words
 			return
@@ -237,11 +247,8 @@ func (m *move) hand(by Channel, d Deliver) {
 // hasAnswer reports whether the answer to a question that the agent put waits, with
 // nothing but mail before it.
 func (s *State) hasAnswer() bool {
-	if s.Said != nil && s.Posed != nil {
-		return true
-	}
-	i := slices.IndexFunc(s.Pending, func(p Message) bool { return p.Answers || p.Why != FromMail })
-	return i >= 0 && s.Pending[i].Answers
+	i := slices.IndexFunc(s.Pending, func(p Message) bool { return p.Of != nil || p.Why != FromMail })
+	return i >= 0 && s.Pending[i].Of != nil
 }
 
 // awaitingTurn hands over what waits when the turn has ended.
@@ -251,7 +258,7 @@ func (m *move) awaitingTurn() bool {
 	case m.Ended, m.Overridden, m.Taken, m.Question != nil, m.Drop != nil:
 		m.keep(h)
 		m.back()
-	case m.hurried(), h.Why == FromMail && !h.Answers && m.hasAnswer():
+	case m.hurried(), h.Why == FromMail && h.Of == nil && m.hasAnswer():
 		m.keep(h)
 		m.back()
 	case m.Report != nil && (h.Why == FromMail || m.Call.Ref != 0): // a call that waits keeps the turn from ending
@@ -374,6 +381,7 @@ func (m *move) restart() {
 	said := m.Said != nil
 	if said {
 		m.Opening, m.Said = lines(m.Opening, *m.Said), nil
+		m.gets(Message{})
 	}
 	m.enter(Preparing)
 	if !m.Stays || m.Again || said { // else nobody has answered the turns without a report

@@ -56,8 +56,9 @@ type Message struct {
 	Shown   bool
 	Asked   bool    // it goes to a hook or a call that waits for the answer to a question
 	Urgency Urgency // FromMail, NoWork
-	Answers bool    // FromMail: it came after a question that its sender may answer
-	Of      *Posed  // ByPerson: the question that it answers; nil: one that is open, or none
+	// Of is the question that it answers, which went as a message; nil: one that is open,
+	// or none.
+	Of *question.Posed
 
 	refs    []Ref              // whoever gave it waits to hear what becomes of it
 	parts   []Message          // of several messages that go together; nil: it is one

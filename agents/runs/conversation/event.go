@@ -97,8 +97,9 @@ type (
 		ID, Text string
 		At       bool
 	}
-	// Tell: a message. Has: its conversation holds it already. From: the sender. Re:
-	// the id of the message that it answers.
+	// Tell: a message. Has: its conversation holds it already. From: who wrote it to
+	// the agent alone; empty: nobody who is known. Re: the id of the message that it
+	// answers.
 	Tell struct {
 		ID, Text string
 		Urgency  Urgency
@@ -113,11 +114,11 @@ type (
 		ID, Why string
 		Kept    bool
 	}
-	Take    struct{}               // a person takes it over, until Release
-	Wrote   struct{ Posed *Posed } // it wrote a message; Posed: a question in it
-	Seen    struct{ ID string }    // its conversation holds what it was handed with this ID
-	Compact struct{ ID string }    // its program is to compact its conversation, now or not at all
-	Kept    struct{}               // it has committed or written down what it did in this turn
+	Take    struct{}                        // a person takes it over, until Release
+	Wrote   struct{ Posed *question.Posed } // it wrote a message; Posed: a question in it
+	Seen    struct{ ID string }             // its conversation holds what it was handed with this ID
+	Compact struct{ ID string }             // its program is to compact its conversation, now or not at all
+	Kept    struct{}                        // it has committed or written down what it did in this turn
 )
 
 // What came of effects.

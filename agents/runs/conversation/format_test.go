@@ -46,7 +46,7 @@ func formatFields(b *strings.Builder, v reflect.Value) {
 			formatQuestion(b, x)
 		case *question.Question:
 			formatQuestion(b, *x)
-		case *Posed:
+		case *question.Posed:
 			fmt.Fprintf(b, " %s=%q", is.Name, x.Parts[0].Text)
 		case time.Time:
 			fmt.Fprintf(b, " %s=%s", is.Name, x.UTC().Format("15:04:05"))

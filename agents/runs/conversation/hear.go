@@ -124,16 +124,19 @@ func (m *move) answer(e Answer) {
 		if e.ID != "" {
 			m.remember(e.ID)
 		}
+		var by []Ref
 		if m.owe(e.Ref); e.Ref != 0 {
-			m.SaidBy = append(slices.Clip(m.SaidBy), e.Ref)
+			by = []Ref{e.Ref}
 		}
+		if m.Posed != nil && !m.inQuestion() && len(m.Open.Parts) == 0 {
+			m.Pending = append(slices.Clip(m.Pending), Message{Why: ByPerson, Text: text, Of: m.Posed, refs: by})
+			return
+		}
+		m.SaidBy = append(slices.Clip(m.SaidBy), by...)
 		if m.Said != nil { // one that has not been handed over yet
 			text = *m.Said + "\n" + text
 		}
 		m.Said = &text
-		if !m.inQuestion() && len(m.Open.Parts) == 0 {
-			m.do(m.putToRest()...)
-		}
 	}
 }
 

@@ -36,38 +36,35 @@ const maxAwaited = 100
 
 // awaits takes in that the agent put a question to somebody, and waits for the
 // answer.
-func (s *State) awaits(p *Posed) {
+func (s *State) awaits(p *question.Posed) {
 	s.Posed, s.Awaits = p, "asked "+p.To
 	if line, _, _ := strings.Cut(strings.TrimSpace(p.Parts[0].Text), "\n"); line != "" {
 		s.Awaits += ": " + question.Shorten(line, maxAwaited)
 	}
 }
 
-// putToRest takes in that the question that it put is answered: once, its message is
-// settled.
-func (s *State) putToRest() (all []Effect) {
-	if s.Posed == nil || s.Posed.settled || s.Posed.To != "user" {
-		return nil
-	}
-	p := *s.Posed
-	p.settled, s.Posed = true, &p
-	return []Effect{Settle{p.Message}}
-}
-
 // goesOn has the agent wait for nothing any more, without a turn.
 func (s *State) goesOn() { s.Awaits, s.Posed = "", nil }
 
-// answers reports whether a message that comes now may answer the question that the
-// agent put: it says so, or its sender is who was asked, or a person.
-func (s *State) answers(e Tell) bool {
+// answers is the question of the agent's that a message which comes now answers: it
+// says so, or it is from who was asked, or a person, and answers no other message. nil:
+// none.
+func (s *State) answers(e Tell) *question.Posed {
 	p := s.Posed
-	return p != nil && (e.From == "" || e.From == p.To || e.From == "user" || e.Re != "" && e.Re == p.Message)
+	if p == nil || e.Re != "" && e.Re != p.Message || e.Re == "" && e.From != p.To && e.From != "user" {
+		return nil
+	}
+	return p
 }
 
-// gets takes in that the agent has a message, for which it may have waited.
-func (s *State) gets(p Message) {
-	if s.Posed == nil || p.Answers {
-		s.goesOn()
+// gets takes in that the agent has been told something, for which it may have waited.
+// The message of a question that this answers is settled.
+func (m *move) gets(p Message) {
+	if p.Of != nil && p.Of.To == "user" {
+		m.do(Settle{p.Of.Message})
+	}
+	if p.Of == m.Posed {
+		m.goesOn()
 	}
 }
 
@@ -77,7 +74,7 @@ func (m *move) passed(e Passed) {
 	if e.Failure == "" {
 		q := e.Question
 		q.Message, m.Kept = e.ID, true
-		m.awaits(&Posed{Question: q, To: e.To})
+		m.awaits(&question.Posed{Question: q, To: e.To})
 		m.do(Tellback{Ref: e.Ref, Text: e.Text})
 		return
 	}

@@ -104,7 +104,7 @@ func (m *move) backOff() {
 }
 
 func (m *move) backingOff() bool {
-	heard := m.Drop != nil || m.Taken || m.WentOn || m.Report != nil || m.Overridden || m.Limit != nil || m.Said != nil || m.Ended
+	heard := m.Drop != nil || m.Taken || m.WentOn || m.Report != nil || m.Overridden || m.Limit != nil || m.Said != nil || m.replies() >= 0 || m.Ended
 	if !heard && !m.rang[BackoffClock] {
 		return false
 	}

@@ -85,6 +85,9 @@ func (p *player) feed(what What) {
 		p.seen[[2]Phase{before.Phase, p.s.Phase}] = true
 	}
 	p.denied = slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Deny); return ok })
+	if q := before.Posed; q != nil && q != p.s.Posed && q.To == "user" && !gone(what) && !slices.Contains(effects, Effect(Settle{q.Message})) {
+		p.wrong("nobody answered %s, and %T ends it", q.Message, what)
+	}
 	p.takeIn(what)
 	for i, effect := range effects {
 		if long(effect) {
@@ -99,6 +102,18 @@ func (p *player) feed(what What) {
 		p.queue = p.queue[1:]
 		p.feed(next)
 	}
+}
+
+// gone reports whether an event may end a question to a person, who did not answer: another takes
+// its place, or other work.
+func gone(what What) bool {
+	switch e := what.(type) {
+	case Wrote:
+		return e.Posed != nil
+	case Passed, Give, Tallied:
+		return true
+	}
+	return false
 }
 
 // did feeds what no hook told of.
@@ -448,13 +463,20 @@ func (p *player) ordered() {
 			p.feed(Unfit{Reason: dag.ReasonSetup, Detail: "no space"})
 			return
 		}
-		p.feed([]What{Kept{}, Wrote{Posed: &Posed{Question: question.New("which?"), To: "user"}}}[p.below(2)])
+		p.feed([]What{Kept{}, Wrote{Posed: p.posed(id)}}[p.below(2)])
 	case 7:
 		if len(p.messages) > 0 { // again, by somebody who did not hear that it has it
 			last := p.messages[len(p.messages)-1]
 			p.feed(Tell{ID: last, Text: "message " + last})
 		}
 	}
+}
+
+// posed is a question that is put as the message with this id.
+func (p *player) posed(id string) *question.Posed {
+	q := question.New("which?")
+	q.Message = id
+	return &question.Posed{Question: q, To: "user"}
 }
 
 func maxRef(refs map[Ref]bool) Ref {
@@ -566,7 +588,7 @@ func (p *player) helpful() {
 			p.feed(Cancel{})
 		case p.s.Phase == Resting:
 			p.ids++
-			p.feed(Tell{ID: fmt.Sprintf("m%d", p.ids), Text: "go on"})
+			p.feed(Tell{ID: fmt.Sprintf("m%d", p.ids), Text: "go on", From: "user"})
 		case p.s.Phase == Asking && !p.s.Taken:
 			p.feed(Answer{Text: fmt.Sprintf("go-on-%d", len(p.log))})
 		case !p.s.Reports:

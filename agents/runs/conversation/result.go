@@ -192,6 +192,13 @@ func (m *move) sendBackUnread() bool {
 	if m.Overridden {
 		return false
 	}
+	if i := m.replies(); i >= 0 && !m.Ended {
+		m.Report, m.TurnEnded = nil, false
+		h := m.takes(i)
+		h.Why = WasUnread
+		m.deliver(h)
+		return true
+	}
 	said := m.unread()
 	if said == "" && !m.Stays && !m.Ended && len(m.Pending) > 0 && m.Unheard >= maxUnheard {
 		if m.Unheard == maxUnheard { // said once

@@ -78,12 +78,13 @@ type State struct {
 	Ended     bool    // the program has
 
 	// Of one that stays.
-	Work     string      // id of its piece of work; empty: none
-	Got      bool        // it was handed its work, and may report
-	Told     bool        // its work is known to have reached it: a program that starts later need not be told the whole
-	Drop     *Withdraw   // its work is taken back
-	Awaits   string      // what it waits for, without a turn: `asked NAME: QUESTION`
-	Posed    *Posed      // that question; nil: it waits for something else, or for nothing
+	Work   string    // id of its piece of work; empty: none
+	Got    bool      // it was handed its work, and may report
+	Told   bool      // its work is known to have reached it: a program that starts later need not be told the whole
+	Drop   *Withdraw // its work is taken back
+	Awaits string    // what it waits for, without a turn: `asked NAME: QUESTION`
+	// Posed is that question; nil: it waits for something else, or for nothing.
+	Posed    *question.Posed
 	Read     []string    // ids of messages that it has read, the newest last
 	Unproven []Message   // handed to a hook, of which it has shown no sign yet; where its conversation cannot be read
 	Ill      *string     // it is stuck, which is seen to when its work is tallied
@@ -136,13 +137,6 @@ type State struct {
 	Trial      bool         // it is to find out whether the limit of its account is over
 	Background bool         // what a turn left at work is waited for
 	Concludes  bool         // it says when it has taken in that its report is accepted
-}
-
-// Posed is a question that went as a message to somebody who is to answer it.
-type Posed struct {
-	question.Question
-	To      string // address
-	settled bool   // it needs no answer any more
 }
 
 // New is a conversation that has not begun.

@@ -79,12 +79,11 @@ func (m *move) told(e Tell) {
 	case m.accepted():
 		m.do(Deny{m.Name + " is done: its report was accepted just now"})
 	case slices.Contains(m.Read, e.ID), slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) }), m.onTheWay(e.ID):
-	case e.Has:
-		m.read(e.ID)
 	default:
-		p := Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency, Answers: m.answers(e)}
-		if p.Answers {
-			m.do(m.putToRest()...)
+		p := Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency, Of: m.answers(e)}
+		if e.Has {
+			m.has(p)
+			return
 		}
 		m.Pending = append(slices.Clip(m.Pending), p)
 	}
@@ -114,9 +113,9 @@ func (m *move) together(h Message) Message {
 	}
 	slices.SortStableFunc(mail[:n], func(a, b Message) int {
 		switch {
-		case a.Answers == b.Answers:
+		case (a.Of == nil) == (b.Of == nil):
 			return 0
-		case a.Answers:
+		case a.Of != nil:
 			return -1
 		}
 		return 1
@@ -140,13 +139,13 @@ func join(all []Message) Message {
 	if len(all) == 1 {
 		return all[0]
 	}
-	h := Message{Why: FromMail, parts: slices.Clone(all)}
+	h := Message{Why: FromMail, Of: all[0].Of}
 	for i, p := range all {
 		if i > 0 {
 			h.ID, h.Text = h.ID+",", h.Text+"\n\n"
 		}
 		h.ID, h.Text, h.Urgency = h.ID+p.ID, h.Text+p.Text, max(h.Urgency, p.Urgency)
-		h.Answers = h.Answers || p.Answers
+		h.parts = append(h.parts, p.split()...)
 	}
 	return h
 }
@@ -217,6 +216,7 @@ func (m *move) surviving() (left []Message) {
 // personTyped takes in that a person typed: in an agent that stays that is a turn
 // like any other.
 func (m *move) personTyped(said string) {
+	m.gets(Message{Of: m.Posed})
 	if !m.Stays || m.Taken {
 		m.tookOver(said)
 		return
@@ -224,8 +224,6 @@ func (m *move) personTyped(said string) {
 	m.quiet()
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 	m.Spoke, m.WentOn = true, true
-	m.do(m.putToRest()...)
-	m.goesOn()
 	m.begins()
 	if said == "" && m.Got { // broken off, and not to be sent on at once
 		m.Awaits = "waits for a person, who broke its turn off"
@@ -302,16 +300,17 @@ func (m *move) handed() {
 	if h.Why == NewWork {
 		m.Got = m.Work == h.ID
 	}
-	switch h.Why {
-	case FromMail:
-		m.gets(h)
-	case ByPerson:
-		m.goesOn()
+	parts := h.split()
+	for i, p := range parts {
+		if p.Why == FromMail || p.Answering() {
+			m.gets(p)
+		}
+		parts[i].Of = nil // it is answered, whatever is seen of that
 	}
 	switch {
 	case h.ID == "":
 	case m.Recalls:
-		m.Unseen = append(slices.Clip(m.Unseen), h.split()...)
+		m.Unseen = append(slices.Clip(m.Unseen), parts...)
 		m.early()
 	case m.By == ByProgram:
 		m.read(h.ID)
