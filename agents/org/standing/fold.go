@@ -104,6 +104,7 @@ type State struct {
 
 	Left bool // its program ended too often, and its wrapper waits for a person
 
+	posed      *question.Posed   // that it waits for the answer to, over its lives
 	away       map[string]string // by branch: the snapshot of what was not committed when its work was put back
 	relaunch   int               // the life that is to end so that the next one begins
 	relaunchBy string            // the request for that
@@ -146,6 +147,10 @@ func (s *State) Apply(rec *run.Record) {
 		s.workEnded(rec)
 	case run.Confirmed:
 		s.reads(rec.Key)
+	case run.Posed:
+		if rec.Attempt > s.foreign {
+			s.posed = rec.Posed
+		}
 	case run.Filled:
 		if rec.Attempt == s.Life.N {
 			s.Context = *rec.Context
@@ -166,7 +171,7 @@ func (s *State) Apply(rec *run.Record) {
 		s.died(rec, "ended", rec.End.Label().String())
 	case run.Reset:
 		s.Conversation, s.foreign, s.Midway = "", max(s.foreign, s.Life.N), false
-		s.Context, s.Compaction = run.Context{}, nil
+		s.Context, s.Compaction, s.posed = run.Context{}, nil, nil
 		s.Tasks, s.Resets, s.ResetAt, s.Resetting, s.Held = 0, s.Resets+1, rec.At, "", ""
 	case run.Stopped:
 		s.Stopped = true

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/kinds/question"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -306,6 +307,32 @@ func TestNewID(t *testing.T) {
 	id := NewID(func(string) bool { asked++; return asked < 3 })
 	if asked != 3 || len(id) != 11 || id[:3] != "ag_" {
 		t.Errorf("%q after %d", id, asked)
+	}
+}
+
+// The question that an agent put by a message is that of its next life, until it is
+// answered or the agent begins anew.
+func TestPosedFold(t *testing.T) {
+	asked := run.Record{Type: run.Posed, Attempt: 1, Posed: &question.Posed{Question: question.New("which?"), To: "user"}}
+	starts, ended := run.Record{Type: run.Started, Attempt: 1}, run.Record{Type: run.Vanished, Attempt: 1, How: run.HowStopped}
+	for _, c := range []struct {
+		name string
+		recs []run.Record
+		asks bool
+	}{
+		{"it asks", []run.Record{asked}, true},
+		{"at work, and then lost", []run.Record{asked, {Type: run.Active, Attempt: 1, Activity: dag.Working}, ended, {Type: run.Started, Attempt: 2}}, true},
+		{"answered", []run.Record{asked, {Type: run.Posed, Attempt: 1}, ended}, false},
+		{"reset", []run.Record{asked, {Type: run.Reset}, ended}, false},
+		{"asked by a program that was reset", []run.Record{{Type: run.Reset}, asked}, false},
+	} {
+		s := State{}
+		for _, rec := range append([]run.Record{starts}, c.recs...) {
+			s.Apply(&rec)
+		}
+		if (s.posed != nil) != c.asks {
+			t.Errorf("%s: %+v", c.name, s.posed)
+		}
 	}
 }
 

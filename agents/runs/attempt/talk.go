@@ -28,6 +28,9 @@ func (a *attempt) open() {
 		Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
 	a.Trial, a.Lost, a.Midway = a.spec.Trial, a.spec.Lost, a.spec.Midway
+	if p := a.spec.Posed; p != nil {
+		a.AwaitAnswer(p)
+	}
 }
 
 // stuck means that the agent must not continue: nothing guards it, or messages do not reach
@@ -144,6 +147,8 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 				a.note("the message of its question still counts as unread: %v", err)
 			}
 		}
+	case conversation.Pose:
+		return nil, a.record(run.Record{Type: run.Posed, Posed: e.Posed})
 	case conversation.Confirm:
 		return nil, a.confirm(e.ID)
 	case conversation.Halt:

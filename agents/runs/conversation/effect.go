@@ -126,6 +126,9 @@ type (
 	// Settle records that the question which went to the person as the message with
 	// this ID needs no answer any more.
 	Settle struct{ ID string }
+	// Pose records the question by message that the agent waits for from now on, in
+	// later conversations too; nil: none.
+	Pose struct{ *question.Posed }
 	// Slip has the hook that is being answered carry a message.
 	Slip struct{ Message }
 	// LookBack has what the agent's conversation holds read at once, before what was
@@ -227,6 +230,7 @@ func (PassOn) effect()       {}
 func (Tellback) effect()     {}
 func (Slip) effect()         {}
 func (Settle) effect()       {}
+func (Pose) effect()         {}
 func (LookBack) effect()     {}
 func (Confirm) effect()      {}
 func (WorkOver) effect()     {}

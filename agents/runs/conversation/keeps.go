@@ -34,9 +34,9 @@ func (s *State) alone() bool { return s.Stays && !s.Taken && !s.Spoke && !s.Over
 // maxAwaited bounds how much of a question is repeated, in runes.
 const maxAwaited = 100
 
-// awaits takes in that the agent put a question to somebody, and waits for the
+// AwaitAnswer takes in that the agent put a question to somebody, and waits for the
 // answer.
-func (s *State) awaits(p *question.Posed) {
+func (s *State) AwaitAnswer(p *question.Posed) {
 	s.Posed, s.Awaits = p, "asked "+p.To
 	if line, _, _ := strings.Cut(strings.TrimSpace(p.Parts[0].Text), "\n"); line != "" {
 		s.Awaits += ": " + question.Shorten(line, maxAwaited)
@@ -74,7 +74,7 @@ func (m *move) passed(e Passed) {
 	if e.Failure == "" {
 		q := e.Question
 		q.Message, m.Kept = e.ID, true
-		m.awaits(&question.Posed{Question: q, To: e.To})
+		m.AwaitAnswer(&question.Posed{Question: q, To: e.To})
 		m.do(Tellback{Ref: e.Ref, Text: e.Text})
 		return
 	}

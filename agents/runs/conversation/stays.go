@@ -61,7 +61,7 @@ func (m *move) ordered(what What) {
 	case Wrote:
 		m.Kept = true
 		if e.Posed != nil {
-			m.awaits(e.Posed)
+			m.AwaitAnswer(e.Posed)
 		}
 	case Kept:
 		m.Kept = true

@@ -22,6 +22,9 @@ func take(s State, e Event) *move {
 	}
 	m.hearFurther()
 	m.settles()
+	if m.Posed != s.Posed {
+		m.do(Pose{m.Posed})
+	}
 	if m.long != nil {
 		m.effects = append(m.effects, m.long)
 	}

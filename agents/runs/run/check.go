@@ -34,6 +34,8 @@ func (r *Record) check() error {
 		return fmt.Errorf("record %q of %q without what it tells", r.Type, r.Node)
 	case r.Type == Filled && (r.Context == nil || r.Context.Tokens < 0 || r.Context.Window < 0):
 		return fmt.Errorf("record %q of %q without what it tells", r.Type, r.Node)
+	case r.Posed != nil && len(r.Posed.Parts) == 0:
+		return fmt.Errorf("record %q of %q without a question", r.Type, r.Node)
 	case r.Type == Collided && (r.Collision == nil || r.Collision.A == r.Collision.B):
 		return fmt.Errorf("record %q without two nodes", r.Type)
 	case r.Type == Reviewed && (r.Node == "" || r.How != string(VerdictApproved) && r.How != string(VerdictDropped)):

@@ -51,6 +51,7 @@ const (
 	Told       Type = "told"      // its piece of work Key is known to have reached its program
 	WorkEnded  Type = "work_over" // its piece of work Key is over: End
 	Confirmed  Type = "confirmed" // it has read the message Key
+	Posed      Type = "posed"     // it waits for the answer to the question that it put by message, Posed; nil: for none
 	Filled     Type = "context"   // so much of the agent's context window is in use: Context
 	Compacting Type = "compacts"  // a summary is about to replace its conversation: Key is the order, empty without one; Detail is why, Value where it is kept how it stood
 	Compacted  Type = "compacted" // its program has confirmed that, with the same Key and Value
@@ -215,6 +216,7 @@ type Record struct {
 	How          string             `json:"how,omitempty"`      // Overridden: touch, marker, approve, override; RunnerUp: start, resume, respawn
 	Detail       string             `json:"detail,omitempty"`   // for people
 	Question     *question.Question `json:"question,omitempty"` // Active: that is to be answered, of which Detail is the text
+	Posed        *question.Posed    `json:"posed,omitempty"`
 	PID          int                `json:"pid,omitempty"`
 	PIDStart     uint64             `json:"pid_start,omitempty"` // start time of PID, in the kernel's ticks
 	Boot         string             `json:"boot,omitempty"`      // RunnerUp: of the machine; markers seen before another boot may be gone

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"cmux/agents/kinds/question"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -58,6 +59,8 @@ type Spec struct {
 	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organization
 	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organization's configuration
 	Checks       []string     `json:"checks,omitempty"`       // Member: the commands that check work before a merge; the agent may run them where it works, a supervisor in the person's folder
+
+	Posed *question.Posed `json:"posed,omitempty"` // Member: the question by message that it waits for the answer to; nil: none
 }
 
 // WorkDir is the folder in which the node's program and its checks run.

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cmux/agents/kinds/question"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -301,6 +302,42 @@ func TestStandingAgentIsCutOff(t *testing.T) {
 	f.stands("rests", rests)
 	if n := strings.Count(out.String(), cut); n != 2 || !strings.Contains(out.String(), "its program ended in the middle of a turn and starts again: its wrapper was killed") {
 		t.Errorf("both lives were told %d times that they were cut off:\n%s", n, out)
+	}
+	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+}
+
+// The question that an agent put by a message outlives its wrapper and its program.
+func TestStandingAgentStillAsks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, scriptedNode(`while read -r line; do echo "told: $line"; cmux hook turn-ended </dev/null; done`, nil))
+	f.Stay("you are a")
+	f.Spec.Posed = &question.Posed{Question: question.New("which color?"), To: "user"}
+	f.Spec.Posed.Message = "m1"
+	asks := func(s *attempt.Standing) bool {
+		return s.Activity == dag.NeedsInput && s.Detail == "asked user: which color?"
+	}
+	cmd, out, wait := f.start()
+	f.stands("asks again", asks)
+	if q := f.Last(run.Active).Question; q == nil || q.Message != "m1" {
+		t.Errorf("a person is shown %+v", q)
+	}
+	for _, p := range f.Processes() {
+		if p.PID != 0 && p.PID != syscall.Getpid() && p.PID != cmd.Process.Pid {
+			syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+	f.Eventually("its program starts again", func() bool { return f.Last(run.Active).How == run.HowRevived })
+	f.stands("asks again", asks)
+	if err := f.order(attempt.Message{Op: attempt.OpAnswer, Text: "blue"}); err != nil {
+		t.Fatal(err)
+	}
+	f.Eventually("the answer says what it is for", func() bool { return strings.Contains(out.String(), `subject="re: which color?"`) })
+	f.stands("rests", rests)
+	if p := f.Last(run.Posed).Posed; p != nil {
+		t.Errorf("its next life asks %+v", p)
 	}
 	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
 		t.Fatal(err)
