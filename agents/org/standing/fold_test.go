@@ -311,7 +311,7 @@ func TestNewID(t *testing.T) {
 }
 
 // The question that an agent put by a message is that of its next life, until it is
-// answered or the agent begins anew.
+// answered or the agent is reset.
 func TestPosedFold(t *testing.T) {
 	asked := run.Record{Type: run.Posed, Attempt: 1, Posed: &question.Posed{Question: question.New("which?"), To: "user"}}
 	starts, ended := run.Record{Type: run.Started, Attempt: 1}, run.Record{Type: run.Vanished, Attempt: 1, How: run.HowStopped}

@@ -133,8 +133,8 @@ func (m *move) sayOn() {
 		}
 		m.Pending = append(slices.Clip(m.Pending), said)
 	}
-	h := m.takes(max(0, m.replies()))
-	m.Said, m.TurnEnded = nil, false
+	h, rest := without(m.Pending, max(0, m.replies()))
+	m.Pending, m.Said, m.TurnEnded = rest, nil, false
 	m.deliver(m.together(h))
 }
 
@@ -144,11 +144,9 @@ func (s *State) replies() int {
 	return slices.IndexFunc(s.Pending, func(p Message) bool { return p.Why == ByPerson && p.Of != nil })
 }
 
-// takes takes one out of what waits.
-func (m *move) takes(i int) Message {
-	h := m.Pending[i]
-	m.Pending = slices.Delete(slices.Clone(m.Pending), i, i+1)
-	return h
+// without is message i of all, and the others.
+func without(all []Message, i int) (h Message, rest []Message) {
+	return all[i], slices.Delete(slices.Clone(all), i, i+1)
 }
 
 // keep queues a message that cannot be delivered now, before those queued since. It
@@ -381,7 +379,7 @@ func (m *move) restart() {
 	said := m.Said != nil
 	if said {
 		m.Opening, m.Said = lines(m.Opening, *m.Said), nil
-		m.gets(Message{})
+		m.do(m.gets(Message{})...)
 	}
 	m.enter(Preparing)
 	if !m.Stays || m.Again || said { // else nobody has answered the turns without a report

@@ -59,13 +59,14 @@ func (s *State) answers(e Tell) *question.Posed {
 
 // gets takes in that the agent has been told something, for which it may have waited.
 // The message of a question that this answers is settled.
-func (m *move) gets(p Message) {
+func (s *State) gets(p Message) (all []Effect) {
 	if p.Of != nil && p.Of.To == "user" {
-		m.do(Settle{p.Of.Message})
+		all = append(all, Settle{p.Of.Message})
 	}
-	if p.Of == m.Posed {
-		m.goesOn()
+	if p.Of == s.Posed {
+		s.goesOn()
 	}
+	return all
 }
 
 // passed takes in that a question was sent, or could not be: then a person is
@@ -192,7 +193,7 @@ func (m *move) early() {
 // has takes in that the agent has what it was handed.
 func (m *move) has(p Message) {
 	if p.Why == FromMail {
-		m.gets(p)
+		m.do(m.gets(p)...)
 	}
 	if p.Why == NewWork {
 		m.Got = m.Got || m.Work == p.ID

@@ -194,8 +194,8 @@ func (m *move) sendBackUnread() bool {
 	}
 	if i := m.replies(); i >= 0 && !m.Ended {
 		m.Report, m.TurnEnded = nil, false
-		h := m.takes(i)
-		h.Why = WasUnread
+		h, rest := without(m.Pending, i)
+		m.Pending, h.Why = rest, WasUnread
 		m.deliver(h)
 		return true
 	}

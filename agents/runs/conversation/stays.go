@@ -216,7 +216,7 @@ func (m *move) surviving() (left []Message) {
 // personTyped takes in that a person typed: in an agent that stays that is a turn
 // like any other.
 func (m *move) personTyped(said string) {
-	m.gets(Message{Of: m.Posed})
+	m.do(m.gets(Message{Of: m.Posed})...)
 	if !m.Stays || m.Taken {
 		m.tookOver(said)
 		return
@@ -303,7 +303,7 @@ func (m *move) handed() {
 	parts := h.split()
 	for i, p := range parts {
 		if p.Why == FromMail || p.Answering() {
-			m.gets(p)
+			m.do(m.gets(p)...)
 		}
 		parts[i].Of = nil // it is answered, whatever is seen of that
 	}
