@@ -204,18 +204,10 @@ func (r *Repo) mergeInto(ctx context.Context, branch, tip string, tips []merge.T
 		return tip, nil
 	}
 	head, err := r.Merge(ctx, tip, tips)
-	if errors.Is(err, merge.ErrUnrelated) {
-		return "", fmt.Errorf("%s and %s have %w: put its work on that branch (git reset --soft %s, then git commit), or retry with --fresh to begin at the base",
-			branch, tips[0].Name, err, tips[0].Name)
-	}
 	var conflict *merge.ConflictError
 	if errors.As(err, &conflict) {
 		conflict.Into = branch
-		for i, tip := range conflict.Tips {
-			if tip == merge.TheBase {
-				conflict.Tips[i] = branch
-			}
-		}
+		conflict.CallBase(branch)
 	}
 	return head, err
 }

@@ -447,6 +447,10 @@ func (q *queue) prove(ctx context.Context) error {
 // blame names, beside the branch, those merged before that touch the files.
 func (q *queue) blame(ctx context.Context, b merge.Tip, e *merge.ConflictError) error {
 	e.Tips = []string{b.Name}
+	if e.Unrelated {
+		e.Tips = append(e.Tips, e.Into)
+		return nil
+	}
 	for _, other := range q.s.Branches {
 		if other.Name == b.Name {
 			break

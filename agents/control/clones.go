@@ -263,7 +263,7 @@ func joinHint(err error, a *standing.Agent) error {
 	var conflict *merge.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return &project.Hint{Err: fmt.Errorf("%w; nothing was changed", err), Try: fmt.Sprintf("cmux workers assign %s 'git merge %s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, a.Member.CloneFrom)}
+		return &project.Hint{Err: fmt.Errorf("%w; nothing was changed", err), Try: fmt.Sprintf("cmux workers assign %s 'git merge %s%s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, conflict.Options(), a.Member.CloneFrom)}
 	case errors.Is(err, worktree.ErrDirty):
 		return &project.Hint{Err: err, Try: "have what is not committed there committed, then cmux workers merge-clone " + a.Name}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -223,9 +224,9 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		m.o.Begun(fmt.Sprintf("%s: %s", t.ID, out.Branch))
 	}
 	if m.o.DryRun {
-		return out, m.try(ctx, tip, out)
+		return out, merging.TaskHint(m.try(ctx, tip, out), tip, m.target)
 	}
-	return out, m.bring(ctx, t, tip, out)
+	return out, merging.TaskHint(m.bring(ctx, t, tip, out), tip, m.target)
 }
 
 // try says what would become of a task's work, checks left aside.
@@ -233,7 +234,7 @@ func (m *taskMerger) try(ctx context.Context, tip merge.Tip, out *MergedTask) er
 	commit, err := m.repo.Merge(ctx, m.good, []merge.Tip{tip})
 	var conflict *merge.ConflictError
 	switch {
-	case errors.As(err, &conflict):
+	case errors.As(err, &conflict) && !conflict.Unrelated:
 		out.Outcome, out.Conflict = TaskConflict, conflict.Files
 		return nil
 	case err != nil:
@@ -283,7 +284,7 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip merge.Tip, out
 			}
 			if check != nil {
 				err = m.blames(ctx, t, check)
-			} else {
+			} else if !conflict.Unrelated {
 				err = nil
 			}
 			if err := errors.Join(err, m.abort(ctx)); err != nil {
@@ -318,11 +319,10 @@ func (m *taskMerger) settle(ctx context.Context, tip merge.Tip) error {
 }
 
 func (m *taskMerger) abort(ctx context.Context) error {
-	err := m.repo.AbortMerge(context.WithoutCancel(ctx), m.spec)
-	if errors.Is(err, worktree.ErrNoMerge) {
-		return nil
+	if err := m.repo.AbortMerge(context.WithoutCancel(ctx), m.spec); !errors.Is(err, worktree.ErrNoMerge) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // leaveOut writes down that a task's work stays out, and has another task bring

@@ -39,6 +39,9 @@ type ConflictError struct {
 	Into  string   // what was merged into, as the caller calls it
 	Tips  []string // the names of the tips that touch the files
 	Files []string // the conflicting paths, relative to the root
+	// Unrelated: the two Tips have no commit in common, which git does not merge by
+	// itself. There are no files then.
+	Unrelated bool
 	// Submodules are those among the files that can be merged in the tree of the merge.
 	Submodules []SubmoduleConflict
 }
@@ -49,10 +52,29 @@ type SubmoduleConflict struct {
 	Commit string // of the side that is merged; the submodule in the merge's tree has it
 }
 
+// CallBase replaces TheBase by what the caller calls it.
+func (e *ConflictError) CallBase(name string) {
+	for i, tip := range e.Tips {
+		if tip == TheBase {
+			e.Tips[i] = name
+		}
+	}
+}
+
+// Options are those that git merge needs to begin the merge, with a blank behind.
+func (e *ConflictError) Options() string {
+	if e.Unrelated {
+		return "--allow-unrelated-histories "
+	}
+	return ""
+}
+
 func (e *ConflictError) Error() string {
 	// One alone does not fit what it was to be merged into.
 	who, does := e.Tips, "conflict"
 	switch {
+	case e.Unrelated:
+		return git.Together(who) + " have no commit in common"
 	case len(who) == 1 && e.Into != "":
 		return fmt.Sprintf("%s conflicts with %s in %s", who[0], e.Into, git.Shown(e.Files))
 	case len(who) == 1:
@@ -181,6 +203,10 @@ func (m *joint) tree(ctx context.Context, i, j int) (string, error) {
 		return "", err
 	}
 	tree, files, err := m.MergeTree(ctx, left, right, called(m.heads[i:mid]), called(m.heads[mid:j]))
+	var unrelated *ConflictError
+	if errors.As(err, &unrelated) { // no commit of the one half with any of the other
+		unrelated.Tips = []string{called(m.heads[i : i+1]), called(m.heads[mid : mid+1])}
+	}
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +221,7 @@ func called(heads []Tip) string {
 	var names []string
 	for _, h := range heads {
 		if h.Name == "" {
-			h.Name = "the base"
+			h.Name = TheBase
 		}
 		names = append(names, h.Name)
 	}
@@ -264,15 +290,17 @@ func (l LeftOut) between(first, second string) string {
 	return fmt.Sprintf("%s: the merge of %s and %s leaves out what %s changed there", l, first, second, dropped)
 }
 
-// ErrUnrelated is a merge of two histories without a commit in common.
-var ErrUnrelated = errors.New("no commit in common")
-
 // MergeTree merges two commits into a tree, or lists the conflicting files. What
-// the merge leaves out of one of them is told by Note; first and second name them.
+// the merge leaves out of one of them is told by Note; first and second name them,
+// in the *ConflictError too that says that they are unrelated.
 func (r Merger) MergeTree(ctx context.Context, a, b, first, second string) (tree string, files []string, err error) {
 	tree, files, left, err := mergeTree(ctx, git.Command{Dir: r.repo.Root}, a, b)
 	for _, l := range left {
 		git.Note(ctx, "%s", l.between(first, second))
+	}
+	var said *git.Error
+	if errors.As(err, &said) && strings.Contains(said.Stderr, "unrelated histories") {
+		err = &ConflictError{Tips: []string{first, second}, Unrelated: true}
 	}
 	return tree, files, err
 }
@@ -281,10 +309,6 @@ func mergeTree(ctx context.Context, c git.Command, a, b string) (tree string, fi
 	c.Args = []string{"merge-tree", "--write-tree", "--messages", "--name-only", "-z", a, b}
 	out, err := c.Run(ctx)
 	if code := git.ExitCode(err); code != 0 && code != 1 {
-		var said *git.Error
-		if errors.As(err, &said) && strings.Contains(said.Stderr, "unrelated histories") {
-			err = ErrUnrelated
-		}
 		return "", nil, nil, err
 	}
 	lines := git.Fields(out)

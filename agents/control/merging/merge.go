@@ -314,7 +314,7 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 		for _, s := range conflict.Submodules {
 			then = fmt.Sprintf("for %s by git -C %s merge %s and git -C %s add %s, ", s.Path, say.Word(filepath.Join(spec.Path, s.Path)), s.Commit, say.Word(spec.Path), say.Word(s.Path)) + then
 		}
-		return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), say.Word(what), then)}
+		return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s%s, resolve and commit there, %s", say.Word(spec.Path), conflict.Options(), say.Word(what), then)}
 	case errors.As(err, &broken) && broken.Tree != "":
 		return &project.Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
 	case errors.As(err, &broken):
@@ -323,6 +323,17 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 		return &project.Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), " + next}
 	}
 	return err
+}
+
+// TaskHint adds the way out to an error about a task's work that shares no commit with
+// the target, which nobody but a person brings together.
+func TaskHint(err error, tip merge.Tip, target string) error {
+	var c *merge.ConflictError
+	if !errors.As(err, &c) {
+		return err
+	}
+	c.CallBase(target)
+	return &project.Hint{Err: err, Try: fmt.Sprintf("git merge %s%.12s into %s, resolve, commit; then cmux tasks merge", c.Options(), tip.Commit, target)}
 }
 
 // settle records that the collisions between branches that a merge took are

@@ -88,7 +88,7 @@ func (p *Merging) MergeQueue(ctx context.Context, into string) (*MergeQueue, err
 			one.Moved = now
 		}
 		if one.Outcome == "" {
-			if good, err = one.try(ctx, repo, good); err != nil {
+			if good, err = one.try(ctx, repo, q.Target, good); err != nil {
 				return nil, err
 			}
 		}
@@ -107,13 +107,17 @@ func mergeBegun(r *run.Run) (target string, begun bool) {
 }
 
 // try says what would come of a branch, and where the target would be then.
-func (b *QueuedBranch) try(ctx context.Context, repo *worktree.Repo, good string) (string, error) {
+func (b *QueuedBranch) try(ctx context.Context, repo *worktree.Repo, target, good string) (string, error) {
 	ctx = git.WithNotes(ctx, func(s string) { b.Why = strings.TrimPrefix(b.Why+"; "+s, "; ") })
 	commit, err := repo.Merge(ctx, good, []merge.Tip{{Name: b.Branch, Commit: b.Commit}})
 	var conflict *merge.ConflictError
 	switch {
 	case errors.As(err, &conflict):
 		b.Outcome, b.Conflict = QueuedConflict, append(b.Conflict, conflict.Files...)
+		if conflict.Unrelated {
+			conflict.CallBase(target)
+			b.Why = conflict.Error()
+		}
 		return good, nil
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", b.Branch, err)

@@ -1,6 +1,7 @@
 package runview
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -33,10 +34,12 @@ func WayOut(v *run.View, i int) string {
 	case failed && v.OverBudget(i) != nil:
 		return "raise its budget; cmux agents retry " + name
 	case strings.Contains(n.Status.Reason, "cmux agents "):
-	case failed && n.Status.Label.Reason == dag.ReasonConflict && strings.Contains(n.Status.Reason, n.Spec.Branch+" and "+v.Run.Plan.BaseName()+" conflict in "):
-		return "merge " + v.Run.Plan.BaseName() + " into " + n.Spec.Branch + ", resolve, commit; cmux agents retry " + name + ", or with --fresh to begin at the base"
 	case failed && n.Status.Label.Reason == dag.ReasonConflict: // again, until a person has made them fit
-		return reconcile(v, i) + ", resolve, commit; cmux agents retry " + name
+		way, fresh := reconcile(v, i)
+		if way += ", resolve, commit; cmux agents retry " + name; fresh {
+			way += ", or with --fresh to begin at the base"
+		}
+		return way
 	case failed:
 		return "cmux agents logs " + name + "; cmux agents retry " + name
 	case Left(n):
@@ -51,36 +54,53 @@ func WayOut(v *run.View, i int) string {
 	return ""
 }
 
-// reconcile is the merge by which a person begins to make the branches fit whose
+// reconcile are the merges by which a person begins to make the sides fit whose
 // conflict the reason of node i names: in the node's own worktree if its branch is
-// among them, else in that of the first.
-func reconcile(v *run.View, i int) string {
-	g := v.Run.Plan.Graph
+// among them, else in that of the first. The base goes by its commit: what its branch
+// has gained since the run began would count as the node's. With fresh, the node can do without what it has.
+func reconcile(v *run.View, i int) (way string, fresh bool) {
+	p, own := &v.Run.Plan, &v.Run.Plan.Graph.Nodes[i]
 	who, _, _ := strings.Cut(v.Nodes[i].Status.Reason, " conflict") // a file may have a node's name
+	who, _, unrelated := strings.Cut(who, " have no commit in common")
 	words := strings.FieldsFunc(who, func(r rune) bool { return strings.ContainsRune(" ,:", r) })
+	base := slices.Contains(words, p.BaseName())
 	var in []*dag.Node
-	first := "" // of what a person does
-	for j := range g.Nodes {
-		n := &g.Nodes[j]
-		unfinished := slices.Contains(words, n.Branch+"'s")
+	for j := range p.Graph.Nodes {
+		n := &p.Graph.Nodes[j]
 		switch {
-		case !n.HasBranch() || !n.HasTree() || !unfinished && !slices.Contains(words, n.Branch) && !slices.Contains(words, n.Name):
-		case j == i:
-			if unfinished {
-				first = "git -C " + say.Word(g.TreePath(v.Run.Plan.Root, n)) + " commit -a, then "
-			}
+		case !n.HasBranch() || !n.HasTree() || !slices.ContainsFunc([]string{n.Branch, n.Branch + "'s", n.Name}, func(s string) bool { return slices.Contains(words, s) }):
+		case n == own:
 			in = slices.Insert(in, 0, n)
 		default:
 			in = append(in, n)
 		}
 	}
-	if own := &g.Nodes[i]; len(in) == 1 && in[0] != own && own.HasTree() {
-		in = []*dag.Node{own, in[0]}
+	if own.HasTree() && (len(in) == 0 && base || len(in) == 1 && in[0] != own && !base) {
+		in = slices.Insert(in, 0, own)
 	}
-	if len(in) < 2 {
-		return "git merge one of these branches in the worktree of another"
+	if len(in) == 0 {
+		return "git merge one of these branches in the worktree of another", false
 	}
-	return first + "git -C " + say.Word(g.TreePath(v.Run.Plan.Root, in[0])) + " merge " + say.Word(in[1].Branch)
+	tree := p.Graph.TreePath(p.Root, in[0])
+	at := "git -C " + say.Word(tree)
+	var steps []string
+	if _, err := os.Lstat(tree); err != nil {
+		steps = append(steps, "git -C "+say.Word(p.Root)+" worktree add "+say.Word(tree)+" "+say.Word(in[0].Branch))
+	}
+	if slices.Contains(words, in[0].Branch+"'s") { // unfinished work
+		steps = append(steps, at+" add -A && "+at+" commit")
+	}
+	merge, note := at+" merge ", ""
+	if unrelated {
+		merge, note = merge+"--allow-unrelated-histories ", " (what one side deleted is there again)"
+	}
+	if base = base || len(in) == 1; base {
+		steps = append(steps, merge+p.Base+note)
+	}
+	for _, n := range in[1:] {
+		steps = append(steps, merge+say.Word(n.Branch)+note)
+	}
+	return strings.Join(steps, ", then "), base && in[0] == own
 }
 
 // ApplyWay is the command that applies the edited configuration g.

@@ -64,8 +64,8 @@ func (g GitTrees) Start(ctx context.Context, branch, start string, all []Contrib
 	}
 	commit, err := g.Repo.Merge(ctx, base.Commit, tips)
 	var conflict *merge.ConflictError
-	if errors.As(err, &conflict) && len(conflict.Tips) > 0 && conflict.Tips[0] == merge.TheBase {
-		conflict.Tips[0] = start
+	if errors.As(err, &conflict) {
+		conflict.CallBase(start)
 	}
 	for i := range all {
 		all[i].In = err == nil && all[i].Commit != ""

@@ -136,7 +136,11 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 	}
 	var err error
 	if spec.Role != dag.RoleMerge {
-		if p.place.Commit, err = r.repo.Merge(ctx, p.place.Commit, p.tips); err != nil {
+		var conflict *merge.ConflictError
+		if p.place.Commit, err = r.repo.Merge(ctx, p.place.Commit, p.tips); errors.As(err, &conflict) {
+			conflict.CallBase(r.Run.Plan.BaseName())
+		}
+		if err != nil {
 			return err
 		}
 	}
