@@ -39,10 +39,14 @@ func sandboxOf(s *agent.Stage) sandbox {
 	}}
 }
 
+// shared is the folder for temporary files in which every sandbox has mount points,
+// wherever its register is.
+const shared = "/tmp"
+
 // tempFolders are those for temporary files in which programs with this environment may
 // write.
 func tempFolders(env []string) []string {
-	dirs := []string{"/tmp"}
+	dirs := []string{shared}
 	for _, e := range env {
 		if dir, ok := strings.CutPrefix(e, "TMPDIR="); ok && filepath.IsAbs(dir) {
 			dirs = append(dirs, dir)
@@ -68,10 +72,26 @@ func clearTemp(dirs []string) {
 		}
 	}
 	for _, dir := range dirs {
+		if dir == shared && codexRuns("/proc") {
+			continue // its register is in a folder of its own
+		}
 		for _, name := range []string{".git", ".agents", ".codex"} {
 			syscall.Rmdir(filepath.Join(dir, name)) // one that is not empty stays
 		}
 	}
+}
+
+// codexRuns reports whether a process in proc is Codex or a sandbox; true where there is
+// no proc to tell.
+func codexRuns(proc string) bool {
+	names, _ := filepath.Glob(filepath.Join(proc, "[0-9]*", "comm"))
+	for _, file := range names {
+		name, _ := os.ReadFile(file) // gone since: no name
+		if strings.HasPrefix(string(name), "codex") || string(name) == "bwrap\n" {
+			return true
+		}
+	}
+	return len(names) == 0
 }
 
 // inUse reports whether a sandbox that is registered runs: a file REGISTER/FOLDER/PID.

@@ -81,3 +81,22 @@ func TestClearTemp(t *testing.T) {
 		})
 	}
 }
+
+// What is in the folder that all sandboxes share stays while any Codex runs: the register
+// of another one's mount points is in a folder that nobody else knows.
+func TestCodexRuns(t *testing.T) {
+	for name, want := range map[string]bool{"": true, "bash": false, "bwrap": true, "codex": true, "codex-linux-san": true, "bwraps": false} {
+		proc := t.TempDir()
+		if name != "" {
+			if err := os.Mkdir(filepath.Join(proc, "12"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(proc, "12", "comm"), []byte(name+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := codexRuns(proc); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+}
