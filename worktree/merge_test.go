@@ -152,3 +152,20 @@ func TestMergeDriversThatDropASide(t *testing.T) {
 		t.Errorf("%+v: %s", clash, clash.Drops())
 	}
 }
+
+// Of several tips the one is named that shares no commit with the branch.
+func TestMergeNamesTheUnrelatedTip(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	branchWith(t, r, "feature", base, "f.txt", "f")
+	fits := branchWith(t, r, "fits", base, "g.txt", "g")
+	alone := merge.Tip{Name: "alone", Commit: sh(t, r.Root, "commit-tree", "-m", "alone", base+"^{tree}")}
+	want := "feature and alone have no commit in common"
+	_, err := r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "feature", Start: base, Contributions: []merge.Tip{fits, alone}, Owner: "o"})
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, _, err := r.Join(t.Context(), "feature", alone); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
