@@ -24,6 +24,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/signals/mailbox"
+	"cmux/worktree/gitfile"
 )
 
 // States of an organization.
@@ -45,7 +46,7 @@ type OrgReport struct {
 	Unread      int                  `json:"unread"`           // messages for the person
 	Undelivered int                  `json:"undelivered"`      // messages for agents, which have not been read
 	Blocked     []TaskBrief          `json:"blocked"`          // tasks that wait for a decision
-	Unmerged    int                  `json:"unmerged"`         // finished tasks whose work is not in the integration branch
+	Unmerged    int                  `json:"unmerged"`         // finished tasks that a merge would bring in
 	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
 	Locks       []LockReport         `json:"locks"`            // that are held or waited for
 	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
@@ -161,7 +162,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 				report.Blocked = append(report.Blocked, TaskBrief{ID: t.ID, Title: t.Title})
 			}
 		}
-		report.Unmerged = len(list.Unmerged())
+		report.Unmerged = list.Mergeable()
 	}
 	if all, err := p.Locks(); err == nil {
 		report.Locks = all
@@ -231,7 +232,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	word, detail := a.Stands(p.Now(), org.Stopped)
 	r := AgentReport{
 		Name: a.Name, ID: m.ID, Display: m.Display, Role: m.Role, Kind: m.Kind, Model: m.Model, Supervisor: m.Supervisor, Dir: m.Dir,
-		Branch: m.Branch, Permanent: m.Permanent, Team: m.Team, State: string(word), Detail: detail, Lives: a.Life.N,
+		Branch: gitfile.Branch(m.Tree, m.Branch), Permanent: m.Permanent, Team: m.Team, State: string(word), Detail: detail, Lives: a.Life.N,
 		Tasks: a.Tasks, Resets: a.Resets, Tokens: a.Used.Counted(), pane: a.Life.Pane,
 	}
 	if c := a.Context; c.Tokens > 0 {
@@ -249,8 +250,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	if mode, err := signals.Type(m.RoleFile); m.RoleFile != "" && (err != nil || !mode.IsRegular()) {
 		r.Warning = "its role file " + p.Short(m.RoleFile) + " is missing: it works without a role from its next conversation on"
 	}
-	r.Since = project.Moment(a.Since)
-	r.Until = project.Moment(a.Until)
+	r.Since, r.Until = project.Moment(a.Since), project.Moment(a.Until)
 	if word == standing.NeedsInput && a.Asked != "" {
 		r.Question = agentAsks(a)
 	}

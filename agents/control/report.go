@@ -146,7 +146,7 @@ func (r *Away) tasks(list *task.List) {
 		}
 		r.Tasks = append(r.Tasks, out)
 	}
-	if unmerged := len(list.Unmerged()); unmerged > 0 {
+	if unmerged := list.Mergeable(); unmerged > 0 {
 		r.waits(say.Count(unmerged, "finished task")+" not merged", "cmux tasks merge")
 	}
 	slices.SortStableFunc(r.Tasks, func(a, b ReportedTask) int { return a.EndedAt.Compare(b.EndedAt) })

@@ -265,7 +265,7 @@ func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (
 	}
 	l, err := host.Dial(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
 	if errors.Is(err, host.ErrGone) {
-		return r, &project.Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: "cmux workers status " + a.Name}
+		return r, &project.Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: org.WayTo(a.Name)}
 	}
 	if err != nil {
 		return r, err

@@ -56,6 +56,23 @@ func Common(gitDir string) string {
 	return filepath.Clean(gitDir)
 }
 
+// Branch is the branch that is checked out in the worktree tree, or that no branch is;
+// or other, where that cannot be read.
+func Branch(tree, other string) string {
+	dir, err := Private(tree)
+	if err != nil {
+		return other
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+	if err != nil {
+		return other
+	}
+	if branch, on := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: refs/heads/"); on {
+		return branch
+	}
+	return "(no branch)"
+}
+
 // from is a path as it is meant in dir.
 func from(dir, path string) string {
 	if filepath.IsAbs(path) {

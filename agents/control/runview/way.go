@@ -46,12 +46,20 @@ func WayOut(v *run.View, i int) string {
 		return "cmux agents override " + name + "; cmux agents retry " + name + "; cmux agents attach " + name
 	case Asks(n) && v.Run.Plan.Headless:
 		return "cmux agents answer " + name
+	case Asks(n) && inPane(n):
+		return "cmux agents attach " + name
 	case Asks(n):
 		return "cmux agents attach " + name + "; cmux agents answer " + name
 	case TakenOver(n):
 		return "cmux agents release " + name
 	}
 	return ""
+}
+
+// inPane reports whether only keys in its pane answer what a node asks.
+func inPane(n *run.NodeView) bool {
+	a := n.Attempt()
+	return a != nil && a.Asks != nil && a.Asks.InPane && !a.Over()
 }
 
 // reconcile are the merges by which a person begins to make the sides fit whose

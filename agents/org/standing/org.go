@@ -93,6 +93,14 @@ func Open(root string) (*Org, error) {
 // Root is the root of the project.
 func (o *Org) Root() string { return o.Run.Plan.Root }
 
+// WayTo is what a person calls next for an agent that does not run.
+func (o *Org) WayTo(name string) string {
+	if o.Stopped {
+		return "cmux start"
+	}
+	return "cmux workers status " + name
+}
+
 // Names are the names of the agents: the supervisor first, then by age.
 func (o *Org) Names() []string {
 	var names []string

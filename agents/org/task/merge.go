@@ -85,6 +85,17 @@ func (t *Task) Delivers() bool {
 	return t.State == Done && (t.Override || end != nil && end.Commits > 0 && end.Tip != "")
 }
 
+// Mergeable is how many of the Unmerged a merge would try: not those that a task which
+// is not over is to bring in.
+func (l *List) Mergeable() (n int) {
+	for _, t := range l.Unmerged() {
+		if by := t.Merged; by == nil || by.Task == "" || l.Get(by.Task) == nil || l.Get(by.Task).State.Over() {
+			n++
+		}
+	}
+	return n
+}
+
 // Unmerged are the tasks that are done and whose work is not in the integration
 // branch, in the order in which it is to come in: that of their ends, but parents
 // before children, and what repairs a task before the task.

@@ -475,12 +475,31 @@ func TestStarts(t *testing.T) {
 	if !slices.Equal(order, []string{"t1", "t3", "t4"}) {
 		t.Errorf("they are merged in the order %v", order)
 	}
+	if n := list.Mergeable(); n != 3 {
+		t.Errorf("%d can be merged, want 3", n)
+	}
 	if below := list.Below(list.Get("t4")); len(below) != 2 {
 		t.Errorf("%d tasks are below it, want 2", len(below))
 	}
 	list = change(t, b, Change{Task: "t1", Op: OpMerge, Merged: &Merged{Commit: "m"}}, Change{Task: "t3", Op: OpMerge, Merged: &Merged{Commit: "m"}})
 	if below := list.Below(list.Get("t4")); len(below) != 0 {
 		t.Errorf("%s is below it, and merged", below[0].ID)
+	}
+}
+
+// What a task that is not over is to bring in waits for that, and for no person.
+func TestMergeable(t *testing.T) {
+	b := newBook(t, t.TempDir())
+	var all []Change
+	for _, id := range []string{"t1", "t2"} {
+		all = append(all, add(id, "x"), move(id, Assigned), move(id, Working), verdict(id, 1, run.End{Outcome: dag.Done, Commits: 1, Tip: id}))
+	}
+	list := change(t, b, append(all, add("t3", "mends t1"))...)
+	for by, want := range map[string]int{"": 2, "t3": 1, "t9": 2} {
+		list.Get("t1").Merged = &Merged{Conflict: []string{"code"}, Task: by}
+		if got := list.Mergeable(); got != want {
+			t.Errorf("by %q: %d, want %d", by, got, want)
+		}
 	}
 }
 
