@@ -48,7 +48,7 @@ func viewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 	switch a := crew.Agents[t.Agent]; {
 	case t.State == task.Open, t.State == task.Assigned:
 		v.Label += comesAfter(l, t)
-	case t.State == task.Working && a != nil && !a.Life.On():
+	case (t.State == task.Working || t.State == task.NeedsInput) && a != nil && !a.Life.On():
 		w, _ := a.Stands(time.Now(), crew.Stopped)
 		v.Label += fmt.Sprintf(", %s is %s", t.Agent, w)
 	}

@@ -55,4 +55,7 @@ func TestLabelOfWhatRests(t *testing.T) {
 			t.Errorf("%q, want %q", v.Label, want)
 		}
 	}
+	if v := viewOf(nil, &task.Task{State: task.NeedsInput, Agent: "web"}, org); v.Label != "needs input, web is stopped" {
+		t.Errorf("%q", v.Label)
+	}
 }
