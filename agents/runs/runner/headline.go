@@ -48,6 +48,10 @@ func (r *Runner) show() {
 	if !r.screen.Shows() || len(r.relabel) == 0 {
 		return
 	}
+	// A gate waits again once what it depends on was reset, and no record is of the gate.
+	for _, i := range r.tally.needs {
+		r.relabel[i] = true
+	}
 	now := time.Now()
 	for i := range r.relabel {
 		label := r.hist.State.Status(i, now).Label
