@@ -4,7 +4,8 @@ import "strings"
 
 // cmux's keys, in addition to tmux's. The first of each works without the prefix in the
 // panes of nodes and in the monitor, because inside another tmux the prefix would belong to
-// that one. In any other pane, with a program of the person, the key goes to that program.
+// that one. In any other pane the key goes to the person's program there, except KeyNext
+// while somebody needs the person, as the status line then says.
 const (
 	KeyNext, PrefixNext       = "F8", "a"
 	KeyMonitor, PrefixMonitor = "F9", "m"
@@ -22,6 +23,9 @@ const (
 	keyLineTime  = "20" // seconds
 )
 
+// ofCmux: the pane is a node's or the monitor.
+const ofCmux = "#{?#{" + optNode + "},1,#{" + MonitorOption + "}}"
+
 // narrow: the terminal has little room in the status line. crowded: too little for all keys
 // beside the windows and the run's status.
 const (
@@ -32,7 +36,11 @@ const (
 // statusRight is the right part of the status line: the run's status or, after the first
 // attach, the keys.
 func statusRight() string {
-	text := func(s string) string { return strings.ReplaceAll(s, ",", "#,") }
+	// In a pane of the person, KeyMonitor goes to the program.
+	monitor := "#{?" + ofCmux + "," + KeyMonitor + ",#{E:@cmux_prefix} " + PrefixMonitor + "} monitor"
+	text := func(s string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(s, ",", "#,"), KeyMonitor+" monitor", monitor)
+	}
 	return "#{?#{" + optHint + "},#{?" + crowded + "," + text(keyLineBrief) + "," + text(keyLine) + "} · ,}" +
 		"#{?" + narrow + ",#{" + optBrief + "},#{" + optStatus + "}} "
 }
@@ -78,40 +86,44 @@ func bindings() string {
 	// of several keepers and runners, and no process has to know all of them.
 	root := "#{s/" + strings.NewReplacer("(", ".", ")", ".").Replace(OrgMark) + "$//:" + RootOption + "}"
 	compute := func(option, format string) []string { return []string{"set-option", "-sF", option, format} }
-	next := choose("1", [][]string{
-		compute(optProject, root),
-		compute(optRing, "#{S:#{?#{==:"+root+",#{"+optProject+"}},#{W:#{P:#{?#{"+optNeed+"},#{pane_id} ,}}},}}"),
-		compute(optNext, "#{s/^.*#{pane_id} //:"+optRing+"}#{"+optRing+"}"),
-		compute(optNext, "#{s/ .*$//:"+optNext+"}"),
-		choose(to,
-			[][]string{{"run-shell", "-C", mustText(
-				[]string{"if-shell", "-F", "-t", to, "##{!=:##{window_id},#{window_id}}", mustText(back)},
-				[]string{"switch-client", "-t", to},
-				// Whole: what it asks may be longer than its tile. It is a person who
-				// pressed the key, so nobody's typing is led elsewhere.
-				[]string{"if-shell", "-F", "-t", to, later("#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}"),
-					mustText([]string{"resize-pane", "-Z", "-t", to}, []string{"set-option", "-w", "-t", to, "--", optZoomed, "1"})},
-			)}},
-			[][]string{
-				{"if-shell", "-F", "#{window_zoomed_flag}", "resize-pane -Z"},
-				{"display-message", "No agent needs you."},
-			}),
-	}, nil)
+	next := func(nobody ...[]string) []string {
+		return choose("1", [][]string{
+			compute(optProject, root),
+			compute(optRing, "#{S:#{?#{==:"+root+",#{"+optProject+"}},#{W:#{P:#{?#{"+optNeed+"},#{pane_id} ,}}},}}"),
+			compute(optNext, "#{s/^.*#{pane_id} //:"+optRing+"}#{"+optRing+"}"),
+			compute(optNext, "#{s/ .*$//:"+optNext+"}"),
+			choose(to,
+				[][]string{{"run-shell", "-C", mustText(
+					[]string{"if-shell", "-F", "-t", to, "##{!=:##{window_id},#{window_id}}", mustText(back)},
+					[]string{"switch-client", "-t", to},
+					// Whole: what it asks may be longer than its tile. It is a person who
+					// pressed the key, so nobody's typing is led elsewhere.
+					[]string{"if-shell", "-F", "-t", to, later("#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}"),
+						mustText([]string{"resize-pane", "-Z", "-t", to}, []string{"set-option", "-w", "-t", to, "--", optZoomed, "1"})},
+				)}},
+				nobody),
+		}, nil)
+	}
+	tiles := [][]string{
+		{"if-shell", "-F", "#{window_zoomed_flag}", "resize-pane -Z"},
+		{"display-message", "No agent needs you."},
+	}
 	monitor := choose("#{"+optHome+"}",
 		[][]string{{"run-shell", "-C", mustText(back, []string{"select-window", "-t", "#{" + optHome + "}"})}},
 		[][]string{{"display-message", "This session has no monitor."}})
 	ended := choose("#{W:#{?#{==:#{"+optKind+"},"+kindEnded+"},1,}}",
 		[][]string{{"select-window", "-t", ":=" + kindEnded}},
 		[][]string{{"display-message", "No agent has ended."}})
-	own := func(key string, do []string) []string {
-		return append([]string{"bind-key", "-n", key}, choose("#{?#{"+optNode+"},1,#{"+MonitorOption+"}}", [][]string{do}, [][]string{{"send-keys", key}})...)
+	own := func(key string, do ...[]string) []string {
+		return choose(ofCmux, do, [][]string{{"send-keys", key}})
 	}
 	var b strings.Builder
 	for _, bind := range [][]string{
-		append([]string{"bind-key", "-N", "The next agent that needs you", PrefixNext}, next...),
+		append([]string{"bind-key", "-N", "The next agent that needs you", PrefixNext}, next(tiles...)...),
 		append([]string{"bind-key", "-N", "The monitor", PrefixMonitor}, monitor...),
 		append([]string{"bind-key", "-N", "Agents that have ended", PrefixEnded}, ended...),
-		own(KeyNext, next), own(KeyMonitor, monitor),
+		append([]string{"bind-key", "-n", KeyNext}, next(own(KeyNext, tiles...))...),
+		append([]string{"bind-key", "-n", KeyMonitor}, own(KeyMonitor, monitor)...),
 		// Once in each of cmux's sessions: at the first attach.
 		{"set-hook", "-g", "client-attached[100]", mustText(choose("#{?#{"+optHome+"},#{?#{"+optKeysOut+"},0,1},0}",
 			[][]string{{"set-option", optKeysOut, "1"}, {"set-option", optHint, "1"},

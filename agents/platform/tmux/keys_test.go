@@ -133,12 +133,31 @@ func TestKeys(t *testing.T) {
 	must(t, s.ShowPane(ctx, at.Pane, true))
 	current(t, c, at.Session, at.Pane, false)
 
-	// In a person's own pane, the keys go to the program there.
+	// In a person's own pane, the keys go to the program there, unless somebody needs
+	// the person: that is what the status line names the key for.
 	own, err := c.NewWindow(ctx, at.Session, "own", Spec{Dir: "/tmp", Argv: []string{"cat", "-v"}}, Marks{})
 	must(t, err)
 	run(t, c, "select-window", "-t", string(own.Window))
-	keys("F9")
-	shows("^[[20~")
+	keys("F8", "F9")
+	shows("^[[19~^[[20~")
+	run(t, c, "set-option", "-t", string(at.Session), optHint, "1")
+	shows("Keys: F8 next agent that needs you, C-b m monitor, C-b e ended")
+	need(again, false, "n2")
+	keys("F8")
+	current(t, c, at.Session, panes["n2"], true)
+	run(t, c, "select-window", "-t", string(own.Window))
+	need(again, false)
+	keys("F8")
+	shows("^[[19~^[[20~^[[19~")
+	// So they do in a session that is no project's.
+	need(again, false, "n2")
+	run(t, c, "set-option", "-t", string(at.Session), RootOption, "/tmp/shop")
+	foreign, err := c.NewSession(ctx, "foreign", "own", Spec{Dir: "/tmp", Argv: []string{"cat", "-v"}}, Marks{})
+	must(t, err)
+	keys, screen = press(t, s, foreign.Session, 220, 45)
+	shows("foreign")
+	keys("F8")
+	shows("^[[19~")
 }
 
 // The key goes to the panes of all sessions of the project, and to no other's.
