@@ -301,14 +301,14 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 	}
 	line("Task", t.ID+"  "+t.Title)
 	line("State", t.Label)
+	line("Next", t.Next())
 	line("Priority", string(t.Priority))
 	line("Kind", map[task.Kind]string{task.ForAnswer: "answer: it ends with a report, and nothing is changed"}[t.Kind])
 	line("Agent", t.Agent)
 	line("Branch", t.OnBranch)
-	switch {
-	case t.Start != nil:
+	if t.Start != nil {
 		line("Start", fmt.Sprintf("with the work of %s, at %.12s", strings.Join(t.Start.Tasks, ", "), t.Start.Commit))
-	case len(t.After) > 0 && len(t.Attempts) == 0:
+	} else if len(t.After) > 0 && len(t.Attempts) == 0 {
 		line("Start", "with the work of "+strings.Join(t.After, ", "))
 	}
 	line("Project", t.Project)

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,19 +97,30 @@ func (k *Keeper) assign(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// orphans says of tasks whose agent is gone that they cannot go on.
+// orphans says of tasks whose agent is gone that they cannot go on, and gives them
+// back to it when an agent of its name is there again.
 func (k *Keeper) orphans(ctx context.Context, list *task.List) (err error) {
 	for _, t := range list.All() {
-		if t.State != task.Assigned && !t.State.Active() || k.org.Agents[t.Agent] != nil || k.org.Broken[t.Agent] != nil {
+		a, why := k.org.Agents[t.Agent], task.NoAgent(t.Agent)
+		c := task.Change{Saw: t.Version, To: task.Blocked, Reason: why}
+		switch {
+		case a != nil && a.Leaving == "" && t.Orphan():
+			c = task.Change{Saw: t.Version, To: task.Assigned, Agent: t.Agent}
+		case t.State != task.Assigned && !t.State.Active() || a != nil || k.org.Broken[t.Agent] != nil:
 			continue
 		}
-		why := "there is no agent " + t.Agent
-		if _, merr := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why}); merr != nil {
-			err = errors.Join(err, merr)
+		if _, merr := k.move(ctx, t.ID, c); merr != nil {
+			if !errors.Is(merr, task.ErrStale) { // else the next look finds what it is now
+				err = errors.Join(err, merr)
+			}
+			continue
+		}
+		if a != nil {
+			k.Log.Info("an agent gets back its task", "agent", t.Agent, "task", t.ID)
 			continue
 		}
 		id, subject := fmt.Sprintf("%s-%d-orphan", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title)
-		why += fmt.Sprintf(". Give it to another one: cmux tasks assign %s NAME", t.ID)
+		why += fmt.Sprintf(". Give it to another one: cmux tasks assign %s NAME. An agent that is made with the name %s gets it by itself", t.ID, t.Agent)
 		err = errors.Join(err, k.write(ctx, &Agent{Name: t.Agent}, t.CreatedBy, id, subject, why))
 	}
 	return err
@@ -296,14 +308,14 @@ func (k *Keeper) progress(ctx context.Context, a *Agent, t *task.Task) error {
 	return err
 }
 
-// move takes a task to another state.
+// move takes a task to another state: as it is now, or as c.Saw says that it must be.
 func (k *Keeper) move(ctx context.Context, id string, c task.Change) (*task.Task, error) {
 	list, err := k.change(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil {
 			return nil, task.ErrNone
 		}
-		c.Task, c.Saw, c.Op, c.By = id, t.Version, task.OpMove, task.Cmux
+		c.Task, c.Saw, c.Op, c.By = id, cmp.Or(c.Saw, t.Version), task.OpMove, task.Cmux
 		return []task.Change{c}, nil
 	})
 	if err != nil {

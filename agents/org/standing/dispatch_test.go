@@ -196,6 +196,15 @@ func TestTasksTakenBack(t *testing.T) {
 	if got := w.task(id); got.State != task.Cancelled {
 		t.Errorf("the first stands at %+v", got)
 	}
+
+	w.answered(w.spawn("api"))
+	w.until("it is given to the new one", func(*Org) bool { return count(w.gives("api"), last) == 2 })
+	if got := w.task(last); got.State.Over() || got.Agent != "api" || got.Reason != "" || got.Last().N != 2 {
+		t.Errorf("the last stands at %+v", got)
+	}
+	if got := w.task(lost); got.Label() != "blocked (there is no agent nobody: cmux tasks assign "+lost+" NAME)" {
+		t.Errorf("what nobody has is %q", got.Label())
+	}
 }
 
 // A task that goes to another agent takes its branch along.

@@ -178,10 +178,29 @@ func (t *Task) Label() string {
 		return t.Result().Label().String()
 	case t.State == Open && t.Backlog:
 		return "backlog"
+	case t.Orphan():
+		return fmt.Sprintf("%s (%s: %s)", t.State, t.Reason, t.Next())
 	case t.Reason != "" && (t.State == Blocked || t.State == Failed || t.State == Paused):
 		return fmt.Sprintf("%s (%s)", t.State, t.Reason)
 	}
 	return string(t.State)
+}
+
+// NoAgent is why a task is blocked whose agent is gone.
+func NoAgent(name string) string { return "there is no agent " + name }
+
+// Orphan reports whether the task is blocked because its agent is gone.
+func (t *Task) Orphan() bool { return t.State == Blocked && t.Reason == NoAgent(t.Agent) }
+
+// Next is the command that takes a blocked task up again; empty: it is not blocked.
+func (t *Task) Next() string {
+	switch {
+	case t.State != Blocked:
+		return ""
+	case t.Orphan() || t.Agent == "":
+		return "cmux tasks assign " + t.ID + " NAME"
+	}
+	return "cmux tasks assign " + t.ID + " " + t.Agent
 }
 
 func (t *Task) doneLabel() string {

@@ -152,6 +152,26 @@ func TestStory(t *testing.T) {
 	}
 }
 
+// A blocked task names the command that takes it up again.
+func TestBlockedNext(t *testing.T) {
+	for _, c := range []struct {
+		task        Task
+		label, next string
+	}{
+		{Task{State: Blocked, Agent: "api", Reason: "which port?"}, "blocked (which port?)", "cmux tasks assign t1 api"},
+		{Task{State: Blocked, Agent: "api"}, "blocked", "cmux tasks assign t1 api"},
+		{Task{State: Blocked, Agent: "api", Reason: NoAgent("api")}, "blocked (there is no agent api: cmux tasks assign t1 NAME)", "cmux tasks assign t1 NAME"},
+		{Task{State: Blocked, Agent: "api", Reason: NoAgent("web")}, "blocked (there is no agent web)", "cmux tasks assign t1 api"},
+		{Task{State: Assigned, Agent: "api", Reason: NoAgent("api")}, "assigned", ""},
+		{Task{State: Failed, Agent: "api", Reason: NoAgent("api")}, "failed (there is no agent api)", ""},
+	} {
+		c.task.ID = "t1"
+		if label, next := c.task.Label(), c.task.Next(); label != c.label || next != c.next {
+			t.Errorf("%+v: %q, %q, want %q, %q", c.task, label, next, c.label, c.next)
+		}
+	}
+}
+
 // Every state can be left, but done, and a person can call any other one done.
 func TestTable(t *testing.T) {
 	for _, from := range States() {
