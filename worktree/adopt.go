@@ -2,7 +2,7 @@ package worktree
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"path/filepath"
 
 	"cmux/worktree/git"
@@ -36,15 +36,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 	}
 	op := git.Operation(private)
 	if e.branch != s.Branch && !(ours && op == "rebase" && e.branch == "") {
-		on := e.branch
-		if on == "" {
-			on = "a detached HEAD"
-		}
-		way := "git -C " + git.ShellWord(s.Path) + " switch " + git.ShellWord(s.Branch)
-		if s.Branch == "" {
-			way = "git -C " + git.ShellWord(s.Path) + " switch --detach"
-		}
-		return nil, git.Hintf(way+", or --fresh, which saves what is there first", "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
+		return nil, elsewhere(ctx, r, s, e)
 	}
 
 	if !ours {
@@ -53,7 +45,11 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 			return nil, err
 		}
 		if !d.Clean() {
-			return nil, r.dirty(s.Path, d, fmt.Sprintf("left by %s", orUnknown(record.Owner)))
+			why := "left by " + orUnknown(record.Owner)
+			if s.NoFresh {
+				return nil, git.Hintf(commitAll(s.Path), "%w: %s (%s: %s; %s)", ErrDirty, s.Path, d, git.Shown(d.Paths), why)
+			}
+			return nil, r.dirty(s.Path, d, why)
 		}
 	}
 	err = submodule.Follow(ctx, &r.Repo, s.Path, func() error {
@@ -75,6 +71,50 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 		}
 	}
 	return t, nil
+}
+
+// elsewhere says that a worktree is on something else than it is asked for, and how to
+// have it there with nothing lost.
+func elsewhere(ctx context.Context, r *Repo, s LendSpec, e registration) error {
+	d, err := dirt(ctx, s.Path)
+	if err != nil {
+		return err
+	}
+	at, on := "git -C "+git.ShellWord(s.Path), e.branch
+	way := at + " switch " + git.ShellWord(s.Branch)
+	if s.Branch == "" {
+		way = at + " switch --detach"
+	} else if _, err := r.Tip(ctx, s.Branch); errors.Is(err, git.ErrBadRef) {
+		way = at + " switch -c " + git.ShellWord(s.Branch) + " " + s.Start
+	} else if err != nil {
+		return err
+	}
+	if !d.Clean() {
+		way = commitAll(s.Path) + " && " + way
+	}
+	if on == "" {
+		on = "a detached HEAD"
+		held, err := r.held(ctx, e.head)
+		if err != nil {
+			return err
+		}
+		if !held || !d.Clean() {
+			way = at + " switch -c NAME && " + way
+		}
+	}
+	if d.Operation != "" {
+		way = "end the " + d.Operation + " there, then " + way
+	}
+	if !s.NoFresh {
+		way += ", or --fresh, which saves what is there first"
+	}
+	return git.Hintf(way, "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
+}
+
+// commitAll is the command that commits what a worktree holds.
+func commitAll(path string) string {
+	at := "git -C " + git.ShellWord(path)
+	return at + " add -A && " + at + " commit -m 'what was left'"
 }
 
 // freeBranch makes sure that no other worktree has the branch.

@@ -25,6 +25,7 @@ type LendSpec struct {
 	// that a continued branch lacks are merged into it.
 	Contributions []merge.Tip
 	Fresh         bool   // snapshot what is there and begin again at Start
+	NoFresh       bool   // who asks has no --fresh: no message names it
 	Owner         string // session/run/node: who may go on in a dirty tree
 }
 

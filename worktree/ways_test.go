@@ -31,7 +31,9 @@ func literally(t *testing.T, r *Repo, try string) {
 	if _, in, ok := strings.Cut(try, "("); ok {
 		try = strings.TrimSuffix(in, ")")
 	}
-	try = strings.ReplaceAll(try, " commit", " commit -qm mended") // an editor asks a person
+	if !strings.Contains(try, " commit -m ") {
+		try = strings.ReplaceAll(try, " commit", " commit -qm mended") // an editor asks a person
+	}
 	cmd := exec.Command("sh", "-c", try)
 	cmd.Dir = r.Root
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -57,6 +59,18 @@ func TestWaysOut(t *testing.T) {
 		}
 	}
 	elsewhere := func(t *testing.T, r *Repo) error { return owned(r, "another", "n", "o")() }
+	standing := func(r *Repo, branch string) func() error {
+		return func() error {
+			_, err := r.Lend(context.Background(), LendSpec{Path: beside(r, "the w"), Branch: branch, Start: r.head(), Owner: "o", NoFresh: true})
+			return err
+		}
+	}
+	kept := func(t *testing.T, r *Repo, try string) { // on a branch, all of it
+		literally(t, r, try)
+		if out := sh(t, r.Root, "log", "--all", "--format=%s", "--", "new.txt"); !strings.Contains(out, "what was left") {
+			t.Errorf("what was left is not committed: %q", out)
+		}
+	}
 	must := func(t *testing.T, err error) {
 		t.Helper()
 		if err != nil {
@@ -112,6 +126,48 @@ func TestWaysOut(t *testing.T) {
 			_, err := r.Lend(t.Context(), LendSpec{Path: beside(r, "the w"), Branch: "n", Start: r.head(), Owner: "o", Fresh: true})
 			return err
 		}},
+		{"on another branch, without --fresh", func(t *testing.T, r *Repo) func() error {
+			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
+			sh(t, tree.Path, "switch", "-q", "-c", "mine")
+			return standing(r, "n")
+		}, "git -C PATH switch n", []walk{literally}, nil},
+		{"on another branch and dirty", func(t *testing.T, r *Repo) func() error {
+			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
+			commit(t, tree.Path, "n", "a.txt", "of n")
+			sh(t, tree.Path, "switch", "-q", "-c", "mine", "main")
+			write(t, tree.Path, "a.txt", "changed")
+			write(t, tree.Path, "new.txt", "new")
+			return standing(r, "n")
+		}, "git -C PATH add -A && git -C PATH commit -m 'what was left' && git -C PATH switch n", []walk{kept}, nil},
+		{"on another branch, and its own is gone", func(t *testing.T, r *Repo) func() error {
+			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
+			sh(t, tree.Path, "switch", "-q", "-c", "mine")
+			sh(t, tree.Path, "branch", "-q", "-D", "n")
+			return standing(r, "n")
+		}, "git -C PATH switch -c n PATH", []walk{literally}, nil},
+		{"on no branch and dirty", func(t *testing.T, r *Repo) func() error {
+			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
+			sh(t, tree.Path, "switch", "-q", "--detach")
+			commit(t, tree.Path, "mine", "a.txt", "mine")
+			write(t, tree.Path, "new.txt", "new")
+			return standing(r, "n")
+		}, "git -C PATH switch -c NAME && git -C PATH add -A && git -C PATH commit -m 'what was left' && git -C PATH switch n", []walk{kept}, nil},
+		{"on another branch, in a merge", func(t *testing.T, r *Repo) func() error {
+			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
+			sh(t, tree.Path, "switch", "-q", "-c", "mine")
+			other := branchWith(t, r, "other", head(t, r), "f.txt", "other")
+			commit(t, tree.Path, "mine", "f.txt", "mine")
+			try(tree.Path, "merge", other.Commit)
+			return standing(r, "n")
+		}, "end the merge there, then git -C PATH add -A && git -C PATH commit -m 'what was left' && git -C PATH switch n", []walk{func(t *testing.T, r *Repo, _ string) {
+			sh(t, beside(r, "the w"), "merge", "--abort")
+			sh(t, beside(r, "the w"), "switch", "-q", "n")
+		}}, nil},
+		{"left dirty by another, without --fresh", func(t *testing.T, r *Repo) func() error {
+			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "other"})
+			write(t, tree.Path, "new.txt", "new")
+			return standing(r, "n")
+		}, "git -C PATH add -A && git -C PATH commit -m 'what was left'", []walk{literally}, nil},
 		{"not detached", func(t *testing.T, r *Repo) func() error {
 			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "other"})
 			_ = tree

@@ -207,7 +207,7 @@ func (d *Driver) follow(ctx context.Context, s *State, f *Fact) (err error) {
 		if s.Run != nil && s.Run.End == RolledBack {
 			start = s.Run.Best
 		}
-		_, err := d.Repo.Lend(ctx, worktree.LendSpec{Path: d.Tree, Start: start, Owner: "cmux/health"})
+		_, err := d.Repo.Lend(ctx, worktree.LendSpec{Path: d.Tree, Start: start, Owner: "cmux/health", NoFresh: true})
 		return err
 	}
 	if !s.Run.Over() || s.Run != nil && s.Run.End == RolledBack {

@@ -23,7 +23,7 @@ func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) e
 	if err != nil {
 		return err
 	}
-	_, err = g.Repo.Lend(ctx, worktree.LendSpec{Path: path, Branch: branch, Start: base.Commit, Owner: owner})
+	_, err = g.Repo.Lend(ctx, worktree.LendSpec{Path: path, Branch: branch, Start: base.Commit, Owner: owner, NoFresh: true})
 	return err
 }
 
