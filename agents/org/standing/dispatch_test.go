@@ -266,3 +266,26 @@ func TestHeldTasks(t *testing.T) {
 	}
 	w.until("a life", w.lives1("api", 1))
 }
+
+// Who gives a task to another agent while the keeper finds that its own is gone has
+// decided.
+func TestOrphanGivenMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("One", "gone", task.Normal)
+	book, err := task.OpenBook(w.root, time.Now, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := book.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.change(id, task.Assigned, "web")
+	k := &Keeper{Options: Options{Wait: time.Minute}, org: &Org{}, desk: desk{book: book}}
+	if err := k.orphans(t.Context(), list); err != nil {
+		t.Error(err)
+	}
+	if got := w.task(id); got.State != task.Assigned || got.Agent != "web" {
+		t.Errorf("it stands at %+v", got)
+	}
+}
