@@ -334,8 +334,7 @@ func newTaskLogCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error)
 	o := &taskOrderOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use: "log ID", Short: "Show what happened to a task",
-		Long: `Show what happened to a task, oldest first. With --json the lines are those of
-.cmux/tasks.jsonl.`,
+		Long:    "Show what happened to a task, oldest first; with --json as in .cmux/tasks.jsonl.",
 		Example: "  cmux tasks log t1", Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTask(func(*task.Task) bool { return true }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
