@@ -39,8 +39,7 @@ many are done. Keys:
 
 The prefix is C-b, or the one that ~/.config/cmux/tmux.conf sets. If your own tmux
 has the same prefix, press it twice: C-b C-b d. F8 and F9 need no prefix. In a
-pane without an agent, such as main, they go to the program that runs there,
-except F8 while an agent needs you.
+pane of yours, such as main, the program gets F9, and F8 if no agent needs you.
 
 If the node's agent has ended, attach offers to open its conversation in the
 agent's own program: in the node's worktree, or at the project's root if the
