@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
@@ -199,7 +200,7 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 		if a.Member.Tree == "" {
 			where = "the branch that is checked out in " + a.Member.Dir
 		}
-		body += fmt.Sprintf("\n\n%d commits (%s), on %s", end.Commits, end.DiffStat, where)
+		body += fmt.Sprintf("\n\n%s (%s), on %s", say.Count(end.Commits, "commit"), end.DiffStat, where)
 	}
 	body += fmt.Sprintf("\n\nTask %s. Its record: cmux tasks show %[1]s", t.ID)
 	// Nobody can know it before: a forged line with it would keep this one out.
