@@ -3,7 +3,9 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,7 +102,38 @@ type messagesReply struct {
 	model   string
 	usage   Usage
 	whole   bool
+	judges  bool
 	content []object
+}
+
+// judgement is the safeguard by which the API decides, for Claude Code's auto mode,
+// whether the tool calls of an answer are dangerous.
+const judgement = "dangerous_tool_use"
+
+// asksToJudge reports whether a request wants the tool calls of its answer judged.
+func asksToJudge(r Request) bool {
+	type safeguard struct {
+		Type string `json:"type"`
+	}
+	var in struct {
+		Safeguards []safeguard `json:"safeguards"`
+	}
+	return json.Unmarshal(r.Body, &in) == nil && slices.ContainsFunc(in.Safeguards, func(s safeguard) bool { return s.Type == judgement })
+}
+
+// end is how an answer ended, and what was judged of its tool calls.
+func (m *messagesReply) end(stop any) object {
+	end := object{"stop_reason": stop, "stop_sequence": nil}
+	if m.judges && stop != nil {
+		calls := object{}
+		for _, block := range m.content {
+			if block["type"] == "tool_use" {
+				calls[fmt.Sprint(block["id"])] = object{"type": "evaluated", "outcome": "not_flagged"}
+			}
+		}
+		end["safeguard_results"] = []object{{"type": judgement, "status": object{"type": "available", "tool_uses": calls}}}
+	}
+	return end
 }
 
 func (m *messagesReply) message(stop any, output int) object {
@@ -108,8 +141,9 @@ func (m *messagesReply) message(stop any, output int) object {
 	if m.whole {
 		content = append(content, m.content...)
 	}
-	return object{"id": "msg_" + m.id, "type": "message", "role": "assistant", "model": m.model, "content": content,
-		"stop_reason": stop, "stop_sequence": nil, "usage": m.use(output)}
+	message := object{"id": "msg_" + m.id, "type": "message", "role": "assistant", "model": m.model, "content": content, "usage": m.use(output)}
+	maps.Copy(message, m.end(stop))
+	return message
 }
 
 func (m *messagesReply) use(output int) object {
@@ -193,7 +227,7 @@ func (m *messagesReply) finish(stop string, usedTool bool) error {
 	if err := m.start(); err != nil {
 		return err
 	}
-	if err := m.event("message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": m.use(m.usage.Output)}); err != nil {
+	if err := m.event("message_delta", object{"delta": m.end(stop), "usage": m.use(m.usage.Output)}); err != nil {
 		return err
 	}
 	return m.event("message_stop", object{})

@@ -189,6 +189,24 @@ func TestClaudeRunsTools(t *testing.T) {
 	}
 }
 
+// In its auto mode the program asks the server what a tool call may do, and runs no
+// command of which it learns nothing.
+func TestClaudeAutoMode(t *testing.T) {
+	t.Parallel()
+	for _, judges := range []bool{true, false} {
+		dir := t.TempDir()
+		s := New(t, Script{Name: "work", Judges: judges, Turns: []Turn{{Shell("python3 -c 'open(\"made\", \"w\")'")}, {Text("finished")}}})
+		out, code := program(t, Env(t, s, dir), dir, Claude(t), "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "auto", "do #script:work")
+		succeeded(t, lines(t, out), code, "finished")
+		if _, err := os.Stat(filepath.Join(dir, "made")); (err == nil) != judges {
+			t.Errorf("judges %t: %v", judges, err)
+		}
+		if rs := s.Requests(); len(rs) != 2 {
+			t.Errorf("judges %t: %d requests, want 2", judges, len(rs))
+		}
+	}
+}
+
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, name))

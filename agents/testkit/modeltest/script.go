@@ -20,6 +20,10 @@ type Script struct {
 	// Compact answers a request to summarise the conversation. By default the
 	// summary makes the script go on at the turn it had come to.
 	Compact Turn
+
+	// Judges has the server judge each tool call harmless when Claude Code, in its
+	// auto mode, asks it to. Without it the program cannot decide by itself.
+	Judges bool
 }
 
 // Turn is one answer of the model, streamed step by step. One that uses a tool
@@ -125,6 +129,7 @@ func UsageLimit(d time.Duration) Fault { return Fault{Status: 429, Limit: "five_
 //	scripts:
 //	  - name: auth
 //	    match: JWT                # default "#script:auth"
+//	    judges: true              # Claude Code's auto mode needs it
 //	    turns:
 //	      - - thinking: a file is missing
 //	        - tool: {name: Write, input: {file_path: a.txt, content: hello}}
@@ -154,6 +159,7 @@ func Parse(name string, src []byte) ([]Script, error) {
 			Match   string       `yaml:"match"`
 			Turns   [][]stepNode `yaml:"turns"`
 			Compact []stepNode   `yaml:"compact"`
+			Judges  bool         `yaml:"judges"`
 		} `yaml:"scripts"`
 	}
 	d := yaml.NewDecoder(strings.NewReader(string(src)))
@@ -166,7 +172,7 @@ func Parse(name string, src []byte) ([]Script, error) {
 		if f.Name == "" {
 			return nil, fmt.Errorf("%s: script %d has no name", name, i+1)
 		}
-		s := Script{Name: f.Name, Match: f.Match, Compact: steps(f.Compact)}
+		s := Script{Name: f.Name, Match: f.Match, Compact: steps(f.Compact), Judges: f.Judges}
 		for _, turn := range f.Turns {
 			s.Turns = append(s.Turns, steps(turn))
 		}

@@ -246,7 +246,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r Request, s
 		}
 	}
 	st := &stream{w: w, id: rand.Text()[:12]}
-	var out reply = &messagesReply{stream: st, model: r.Model, usage: usage, whole: !r.Stream}
+	var out reply = &messagesReply{stream: st, model: r.Model, usage: usage, whole: !r.Stream, judges: script != nil && script.Judges && asksToJudge(r)}
 	switch r.Protocol {
 	case Responses:
 		out = &responsesReply{stream: st, model: r.Model, usage: usage}
