@@ -215,13 +215,13 @@ func versions(program string) []*form {
 func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 	for _, r := range runners {
 		of, is := r.match(part)
-		if !is || !v.reaches(r.program()) {
+		if !is || !v.reaches(r.program()) || v.sub != "" && r.args != "PACKAGE" {
 			continue
 		}
 		if slices.ContainsFunc(r.beside, func(f *form) bool {
 			m, ok := f.match(c.words)
 			tests = ok && f.effect == changes
-			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"])) && (f.words != "go fmt" || v.formatsPackages(m["PACKAGE"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"])) &&
+			return ok && v.fromAbove(f, m) && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"]) || v.noProgram(m["PACKAGES"])) && (f.words != "go fmt" || v.formatsPackages(m["PACKAGE"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"])) &&
 				(f.words != "gofmt" || f.effect != prints || v.showsGo(m["PATH"])) && (f.words != "go env" || v.ownCompiler())
 		}) {
 			return true, tests
@@ -232,11 +232,42 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 		}) {
 			return true, true
 		}
-		if m, ok := r.match(c.words); ok && r.less(part, c.words, of, m) && v.inPlace(m) && (r.args != "TESTFILE" || v.looksThere(of["TESTFILE"], m)) {
+		if m, ok := r.match(c.words); ok && v.fromAbove(&r.form, m) && r.less(part, c.words, of, m) && v.inPlace(m) && (r.args != "TESTFILE" || v.looksThere(of["TESTFILE"], m)) {
 			return true, true
 		}
 	}
 	return false, false
+}
+
+// fromAbove names packages, files and folders as they are called from where the checks
+// are, and reports whether they have such a name.
+func (v *voucher) fromAbove(f *form, m match) bool {
+	if v.sub == "" {
+		return true
+	}
+	if (f.args == "PACKAGE" || f.args == "PACKAGES") && len(m[f.args]) == 0 {
+		m[f.args] = []string{"."}
+	}
+	for slot, names := range m {
+		for i, name := range names {
+			switch slot {
+			case "PACKAGE", "PACKAGES":
+				names[i] = "./" + path.Join(v.sub, name)
+			case "PATH", "GOFILE":
+				if strings.Contains(name, "..") {
+					return false
+				}
+				if !filepath.IsAbs(name) {
+					names[i] = path.Join(v.sub, name)
+				}
+			case "SYMBOL":
+				if strings.HasPrefix(name, ".") {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 var (
@@ -473,6 +504,10 @@ var (
 	conditional = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^//\s*(?:go:build|\+build)|^\s*(?:import\s*)?"C"|^package documentation`)
 	})
+	// mainPackage is a Go file of a program.
+	mainPackage = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)package(?:\s|/\*.*?\*/|//[^\n]*\n)*main\b`)
+	})
 	// ignores are folders that Go's "..." leaves out.
 	ignores = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*ignore\b`) })
 )
@@ -529,6 +564,16 @@ func (v *voucher) manyPackages(patterns []string) bool {
 		}
 	}
 	return false
+}
+
+// noProgram reports whether go build, which writes none but a program, finds none there.
+func (v *voucher) noProgram(patterns []string) bool {
+	return !slices.ContainsFunc(patterns, func(p string) bool {
+		return !v.allBelow(strings.TrimSuffix(p, "/..."), func(file string) bool {
+			text, err := v.Machine.Text(filepath.Join(v.dir, file))
+			return err == nil && !mainPackage().MatchString(text)
+		})
+	})
 }
 
 // isModule reports whether a name of a test begins with that of a module in packages.

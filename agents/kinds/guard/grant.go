@@ -258,6 +258,11 @@ type voucher struct {
 	// write, those of them that they write, and folders that they make. None of them is
 	// or becomes a link.
 	moved, wrote, made []string
+	gone               bool // some of them are moved or removed, perhaps with their folder
+
+	sub string // the folder below the checks in which a command is run that is read from there
+
+	from []string // where the text was before it went on, outermost first
 
 	git gitFacts
 }
@@ -282,21 +287,60 @@ func (v *voucher) goesHome(commands []command) (to string, ok bool) {
 		(len(commands) == 1 || commands[1].after == "&&")
 }
 
-// goes reports whether a text goes on in a folder of the node's own: by a path that no
-// CDPATH redirects, and so that nothing behind it runs when that fails.
+// goes reports whether a text goes on in a folder of the node's own, or back to one where
+// it was: by a path that no CDPATH redirects, and so that nothing behind it runs when that
+// fails.
 func (v *voucher) goes(commands []command) bool {
 	c, rest := commands[0], commands[1:]
-	if !c.is("cd") || c.looped || c.to != "" || len(c.words) != 2 || c.words[1].here || c.after == "|" || c.after == "||" || v.changed ||
+	if !c.is("cd") || c.looped || c.to != "" || len(c.words) != 2 || c.words[1].here || c.after == "|" || c.after == "||" ||
 		len(rest) > 0 && rest[0].after != "&&" || slices.ContainsFunc(rest, func(c command) bool { return c.after == "||" || c.after == ";" }) {
 		return false
 	}
 	name := c.words[1].text
+	if strings.Trim(name, "./") == "" {
+		return c.after == "&&" && v.goesBack(strings.TrimSuffix(name, "/"))
+	}
 	at, err := v.resolve(absolute(v.dir, name))
-	if _, own := v.spots(v.dir, name); !isPath(name) || !filepath.IsAbs(name) && (!v.placed || !strings.HasPrefix(name, "./")) ||
+	if _, own := v.spots(v.dir, name); v.changed || !isPath(name) || !filepath.IsAbs(name) && (!v.placed || !strings.HasPrefix(name, "./") && !v.leadsHere(name)) ||
 		strings.Contains(name, "..") || !own || err != nil || at != v.written(v.dir, name).path {
 		return false
 	}
+	v.from = append(v.from, v.dir)
 	v.dir, v.placed = at, true
+	return true
+}
+
+// leadsHere reports whether every shell takes a plain name for the folder of that name
+// where it stands: one that is there, and no place on its stack. No CDPATH leads
+// elsewhere, in the environment or in a file with which a person's shells begin.
+func (v *voucher) leadsHere(name string) bool {
+	_, err := v.Machine.Names(filepath.Join(v.dir, name))
+	if v.Machine.Env("CDPATH") != "" || v.Machine.Env("BASH_ENV") != "" || v.Machine.Env("ENV") != "" || v.gone || strings.HasPrefix(name, "+") || err != nil || !v.Machine.Exists(filepath.Join(v.dir, name)) {
+		return false
+	}
+	for _, home := range []string{v.Machine.Env("HOME"), v.Machine.Env("ZDOTDIR")} {
+		for _, file := range startFiles {
+			file = filepath.Join(home, file)
+			if text, err := v.Machine.Text(file); filepath.IsAbs(file) && (err != nil && v.Machine.Exists(file) || strings.Contains(strings.ToLower(text), "cdpath")) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// startFiles are files of a person's home with which shells begin.
+var startFiles = strings.Fields(".zshenv .zprofile .zshrc .zlogin .bash_profile .bash_login .bashrc .profile .shrc")
+
+// goesBack reports whether ".." and the like lead to a folder where the text was before:
+// shells go by the names on the way there, of which none is a link. What a check may have
+// made of the folders, it could do itself.
+func (v *voucher) goesBack(name string) bool {
+	i := slices.Index(v.from, filepath.Join(v.dir, name))
+	if i < 0 || v.gone || slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part != ".." }) {
+		return false
+	}
+	v.dir, v.from = v.from[i], v.from[:i]
 	return true
 }
 
@@ -370,7 +414,13 @@ func steers(file string) bool {
 // checks reports whether a command is one of the node's checks, a part of one or less
 // than it. It may do anything, and a person wants it run.
 func (v *voucher) checks(c command) bool {
-	if c.looped || c.here || c.to != "" || !v.atChecks(v.dir, v.placed) {
+	if c.looped || c.here || c.to != "" {
+		return false
+	}
+	if below := v.below(); below != "" {
+		return v.checksBelow(c, below)
+	}
+	if !v.atChecks(v.dir, v.placed) {
 		return false
 	}
 	for _, check := range v.Verify {
@@ -381,6 +431,42 @@ func (v *voucher) checks(c command) bool {
 			if !ok {
 				ok, tests = v.narrows(c, part)
 			}
+			if ok {
+				v.checked, v.changed, v.recorded = v.checked || tests, v.changed || tests, v.recorded || tests
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// below is the folder, from where the checks are, in which a command is run; empty: none.
+func (v *voucher) below() string {
+	rel, in := inside(v.work, v.dir)
+	if !in || v.dir == v.work || !v.atChecks(v.work, v.placed) {
+		return ""
+	}
+	return rel
+}
+
+// checksBelow reports whether a command of Go runs there less than one of the checks: in
+// the same module and workspace, the names of packages are others from there, and nothing
+// else is.
+func (v *voucher) checksBelow(c command, below string) bool {
+	for dir := below; dir != "."; dir = path.Dir(dir) {
+		if v.Machine.Exists(filepath.Join(v.work, dir, "go.work")) {
+			return false
+		}
+	}
+	if flags := v.Machine.Env("GOFLAGS"); strings.Contains(flags, "/") || strings.Contains(flags, "overlay") || strings.Contains(flags, "modfile") {
+		return false // of files from where it stands
+	}
+	for _, check := range v.Verify {
+		for _, part := range parts(check) {
+			here := v.dir
+			v.dir, v.sub = v.work, below
+			ok, tests := v.narrows(c, part)
+			v.dir, v.sub = here, ""
 			if ok {
 				v.checked, v.changed, v.recorded = v.checked || tests, v.changed || tests, v.recorded || tests
 				return true

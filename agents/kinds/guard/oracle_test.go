@@ -519,6 +519,8 @@ func agree(t *testing.T, moves bool) {
 	w := newWorld(t)
 	if moves {
 		w.states()
+		w.more = []string{"CDPATH="} // a plain name is a folder where the shell stands
+		w.runsWith(w.more...)
 	}
 	seed, until, enough := uint64(7), time.Time{}, 128
 	if testing.Short() {

@@ -281,7 +281,7 @@ var slots = map[string]struct {
 	"EDIT":     {isEdit, "`s` with `/`, `|`, `#`, `,`, `:` or `@` just three times, and behind it `g`, `I` or a number at most, also for lines (`3s/a/b/`, `2,5s/a/b/`), or `d` for lines or a pattern (`3d`, `2,5d`, `/x/d`)"},
 	"EDITED":   {isPath, "a file as the file tools may write it, under the rule of KEPT for its name. Some programs take the word behind `-i` for the ending of a copy, which must not be there, or the file for a script: no file whose name would write as one"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
-	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one: `./...`"},
+	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one, or none is a program: `./...`"},
 	"GOFILE":   {isPath, "a file `.go` that the node may write, no link on the way to it, or a folder in which all are"},
 	"SYMBOL":   {func(s string) bool { return symbol().MatchString(s) && !strings.Contains(s, "..") }, "a name, without `..`"},
 	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
@@ -400,7 +400,7 @@ func Grants() string {
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
 		"Of a check whose commands are joined by `&&`, the first may be run alone, and each that stands behind programs that build and test only (`go`, `make`, `npm`, `python3 -m`, ...; a script such as `python3 x.py` is none). " +
-		"Where a check runs one of these programs, a run of fewer of its tests is granted, and what builds or shows the same code. An option of the check that leaves out tests (`-short`) stays; a check that picks tests (`-run`, `-k`) is run as it is. `python` stands for `python3`, and the reverse, where both are one file from one folder. To `discover` of a check without `-p`, `-p TESTGLOB` may be added. Go packages in `testdata`, `vendor`, `_x` or another module are not granted, and neither are tests that the configuration of pytest leaves out:\n\n" + Checks())
+		"Where a check runs one of these programs, a run of fewer of its tests is granted, and what builds or shows the same code. An option of the check that leaves out tests (`-short`) stays; a check that picks tests (`-run`, `-k`) is run as it is. `python` stands for `python3`, and the reverse, where both are one file from one folder. To `discover` of a check without `-p`, `-p TESTGLOB` may be added. In a folder below, `go` may do the same with the packages there (`cd price && go test .`), if no `go.mod` or `go.work` is in between. Go packages in `testdata`, `vendor`, `_x` or another module are not granted, and neither are tests that the configuration of pytest leaves out:\n\n" + Checks())
 	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). No option stands right before `--`, and a role is named, not a file. Behind `--`, `locks with` has a command that prints, a check or an order, and after it and `locks take` the same holds as after a check:\n\n" + rights.Table())
 	return b.String()
 }

@@ -159,7 +159,7 @@ func TestEnvironment(t *testing.T) {
 	f.job.Spec.Place.Branch, f.job.Spec.Place.Commit = "b/x", "head"
 	f.plan(func(p *run.Plan) { p.Base = "base" })
 	f.job.Socket = "/run/sock"
-	f.job.Env = append(f.job.Env, "TMUX=/tmp/t,1,2", "TMUX_PANE=%1", "GIT_DIR=/elsewhere", "GIT_INDEX_FILE=x", "CMUX_TOKEN=outer", "CMUX_PANE=%9", "KEPT=yes", "PAGER=less", "GIT_PAGER=delta")
+	f.job.Env = append(f.job.Env, "TMUX=/tmp/t,1,2", "TMUX_PANE=%1", "CDPATH=/elsewhere", "GIT_DIR=/elsewhere", "GIT_INDEX_FILE=x", "CMUX_TOKEN=outer", "CMUX_PANE=%9", "KEPT=yes", "PAGER=less", "GIT_PAGER=delta")
 	if end := f.run(); end.Outcome != dag.Done {
 		t.Fatalf("end %+v", end)
 	}
@@ -180,7 +180,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s=%q, want %q", k, got[k], want)
 		}
 	}
-	for _, k := range []string{"TMUX", "TMUX_PANE", "GIT_DIR", "GIT_INDEX_FILE", "CMUX_PANE", "CMUX_STEP"} {
+	for _, k := range []string{"TMUX", "TMUX_PANE", "CDPATH", "GIT_DIR", "GIT_INDEX_FILE", "CMUX_PANE", "CMUX_STEP"} {
 		if v, ok := got[k]; ok {
 			t.Errorf("%s=%q is still there", k, v)
 		}

@@ -18,9 +18,10 @@ import (
 )
 
 // removed are the variables that would redirect a node's programs: to the person's tmux
-// server, or to the repository, index or objects of a git command that called cmux.
+// server, to another folder of the name that cd is given, or to the repository, index or
+// objects of a git command that called cmux.
 var removed = []string{
-	"TMUX", "TMUX_PANE",
+	"TMUX", "TMUX_PANE", "CDPATH",
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_IMPLICIT_WORK_TREE",
 	"GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE",
