@@ -30,7 +30,7 @@ type Machine interface {
 // reaches reports whether a program's name leads to a person's program: no
 // folder of PATH up to it may be one that an agent writes to.
 func (v *voucher) reaches(program string) bool {
-	if program == "echo" || program == "pwd" || program == "true" {
+	if slices.Contains([]string{"echo", "pwd", "true", "command", "type"}, program) {
 		return true
 	}
 	return v.finds(program)

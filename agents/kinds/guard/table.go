@@ -46,7 +46,7 @@ func (f *form) program() string { name, _, _ := strings.Cut(f.words, " "); retur
 
 // builtin reports whether every shell itself is the program.
 func (f *form) builtin() bool {
-	return slices.Contains([]string{"echo", "pwd", "true", "cd"}, f.program())
+	return slices.Contains([]string{"echo", "pwd", "true", "cd", "command", "type"}, f.program())
 }
 
 const many = 1 << 20
@@ -124,6 +124,9 @@ var forms = []*form{
 	{words: "uniq", options: []string{"-c", "-d", "-u"}},
 	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1", "-lh", "-lah", "-lA", "-d", "-ld", "-t", "-lt"}, args: "PATH", most: many},
 	{words: "pwd"},
+	{words: "which", options: []string{"-a"}, args: "PROGRAM", most: many, least: 1},
+	{words: "command -v", args: "PROGRAM", most: many, least: 1},
+	{words: "type", options: []string{"-a"}, args: "PROGRAM", most: many, least: 1},
 	{words: "true"},
 	{words: "echo", args: "TEXT", most: many},
 }
@@ -276,6 +279,7 @@ var slots = map[string]struct {
 	"REV":      {isRange, "a branch, a tag, a commit, `HEAD~1`, `'HEAD^'`, or two of them with `..` or `...` between"},
 	"OBJECT":   {isObject, "as REV, or `REV:PATH`"},
 	"COMMIT":   {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
+	"PROGRAM":  {func(s string) bool { return program().MatchString(s) }, "the name of a program, without a folder"},
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
 	"EDIT":     {isEdit, "`s` with `/`, `|`, `#`, `,`, `:` or `@` just three times, and behind it `g`, `I` or a number at most, also for lines (`3s/a/b/`, `2,5s/a/b/`), or `d` for lines or a pattern (`3d`, `2,5d`, `/x/d`)"},
@@ -303,10 +307,11 @@ var (
 	packages = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\.(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:/\.\.\.|/)?$`)
 	})
-	symbol = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./:-]*$`) })
-	tip    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`) })
-	target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$`) })
-	tests  = sync.OnceValue(func() *regexp.Regexp {
+	symbol  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./:-]*$`) })
+	program = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]*$`) })
+	tip     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`) })
+	target  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$`) })
+	tests   = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[a-z_][a-z0-9_]*/)*test[a-z0-9_]*\.py$|^(?:[a-z_][a-z0-9_]*\.)*test[a-z0-9_]*(?:\.(?:Test[A-Za-z0-9_]*|[A-Z][A-Za-z0-9_]*Test(?:s|Case)?)(?:\.test[A-Za-z0-9_]*)?)?$`)
 	})
 	testGlob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^test[A-Za-z0-9_*]*\.py$`) })
@@ -395,7 +400,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PROGRAM", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
