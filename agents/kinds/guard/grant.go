@@ -258,7 +258,8 @@ type voucher struct {
 	// write, those of them that they write, and folders that they make. None of them is
 	// or becomes a link.
 	moved, wrote, made []string
-	gone               bool // some of them are moved or removed, perhaps with their folder
+	fresh              []string // files that the text makes where none is
+	gone               bool     // some of them are moved or removed, perhaps with their folder
 
 	sub string // the folder below the checks in which a command is run that is read from there
 
@@ -496,6 +497,8 @@ func (v *voucher) vouches(f *form, m match) bool {
 		return true
 	case !v.reaches(f.program()):
 		return false
+	case len(m["NEW"]) > 0:
+		return v.makesNew(m["NEW"])
 	case f.effect == edits:
 		return v.edits(f, m)
 	case f.effect == shifts:

@@ -57,7 +57,14 @@ func (v *voucher) movesKept(f *form, m match) bool {
 		if !ok {
 			return false
 		}
+		if i := slices.Index(v.fresh, rel); i >= 0 && f.words == "rm" && !v.changed && !v.recorded {
+			v.fresh = slices.Delete(v.fresh, i, i+1)
+			continue
+		}
 		kept = append(kept, rel)
+	}
+	if len(kept) == 0 && len(m["KEPT"]) > 0 && f.words == "rm" {
+		return true
 	}
 	touched = append(touched, kept...)
 	if f.to {
@@ -80,7 +87,7 @@ func (v *voucher) movesKept(f *form, m match) bool {
 	if len(kept) == 0 || !v.provesGit(touched) || !v.keptByGit(kept) || f.program() == "git" && !v.unstaged(touched) {
 		return false
 	}
-	v.moved = append(v.moved, touched...)
+	v.moved, v.gone = append(v.moved, touched...), true
 	return true
 }
 
@@ -172,12 +179,24 @@ func (v *voucher) writes(c command) bool {
 	if !ok || strings.HasSuffix(c.to, "/") || !slices.Contains(v.wrote, rel) && v.overlaps(rel) {
 		return false
 	}
-	if at := filepath.Join(v.tree, filepath.FromSlash(rel)); v.Machine.Exists(at) {
-		if _, err := v.Machine.Text(at); err != nil || !c.adds {
-			return false
-		}
+	if at := filepath.Join(v.tree, filepath.FromSlash(rel)); !v.Machine.Exists(at) {
+		v.fresh = append(v.fresh, rel)
+	} else if _, err := v.Machine.Text(at); err != nil || !c.adds {
+		return false
 	}
 	v.moved, v.wrote = append(v.moved, rel), append(v.wrote, rel)
+	return true
+}
+
+// makesNew reports whether files are not there, and the file tools may write them.
+func (v *voucher) makesNew(names []string) bool {
+	for _, name := range names {
+		rel, ok := v.plainName(name)
+		if !ok || strings.HasSuffix(name, "/") || v.changed || v.recorded || v.overlaps(rel) || v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(rel))) {
+			return false
+		}
+		v.moved, v.wrote, v.fresh = append(v.moved, rel), append(v.wrote, rel), append(v.fresh, rel)
+	}
 	return true
 }
 

@@ -15,14 +15,14 @@ type effect uint8
 const (
 	prints  effect = iota // reads the node's own files and history
 	reports               // tells cmux
-	makes                 // makes empty folders
+	makes                 // makes empty folders and files
 	records               // changes the index, or adds a commit
 	changes               // changes files of the worktree
 	shifts                // moves or removes files that git keeps
 	edits                 // changes files where they lie, as the file tools may
 )
 
-var effects = [...]string{prints: "prints", reports: "reports", makes: "makes folders", records: "records", changes: "changes files", shifts: "moves files", edits: "edits files"}
+var effects = [...]string{prints: "prints", reports: "reports", makes: "makes what is empty", records: "records", changes: "changes files", shifts: "moves files", edits: "edits files"}
 
 // form is a command that is granted: the words that begin it, options that
 // stand for themselves, and then arguments. A word in capitals stands for what
@@ -107,6 +107,7 @@ var forms = []*form{
 	{words: "rm", options: []string{"-f"}, args: "KEPT", most: many, paths: "KEPT", effect: shifts},
 
 	{words: "mkdir", options: []string{"-p"}, args: "FOLDER", most: many, least: 1, effect: makes},
+	{words: "touch", args: "NEW", most: many, least: 1, effect: makes},
 	{words: "cat", options: []string{"-n"}, args: "PATH", most: many},
 	{words: "head", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
 	{words: "tail", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
@@ -273,8 +274,9 @@ var slots = map[string]struct {
 	"PATH":     {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
 	"BELOW":    {isPath, "as PATH, a folder of at most 4000 files in which no link, no `.cmux` and no other repository is, or a file"},
 	"FILE":     {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
-	"KEPT":     {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
+	"KEPT":     {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit; `rm` may also remove one that the same text made. No part of its name begins with a dot, and none is a link or another repository"},
 	"TO":       {isPath, "a folder, or a file that is not there or is as KEPT. What the files are then called follows the rule of KEPT"},
+	"NEW":      {isPath, "a file that is not there, where the file tools may write it, under the rule of KEPT for its name"},
 	"FOLDER":   {isPath, "as PATH, without `..` and links, and nothing that programs take orders from (below)"},
 	"REV":      {isRange, "a branch, a tag, a commit, `HEAD~1`, `'HEAD^'`, or two of them with `..` or `...` between"},
 	"OBJECT":   {isObject, "as REV, or `REV:PATH`"},
@@ -400,7 +402,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PROGRAM", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEW", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PROGRAM", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
