@@ -205,7 +205,15 @@ func (v *voucher) makesNew(names []string) bool {
 // the ending of the copy, and then the first other word for the script.
 func (v *voucher) edits(f *form, m match) bool {
 	_, copied, _ := strings.Cut(f.words, "-i")
-	copied = strings.TrimSpace(copied)
+	if copied = strings.TrimSpace(copied); copied == "" && f.needs != "" {
+		copied = "-e"
+	}
+	if edits := m["EDIT"]; len(edits) > 1 {
+		if !slices.ContainsFunc(f.options, func(o string) bool { return o == "-e EDIT" }) || slices.ContainsFunc(edits, func(e string) bool { return !isSureEdit(e) }) ||
+			slices.ContainsFunc(append(edits[1:len(edits):len(edits)], "-e"), func(name string) bool { return v.Machine.Exists(absolute(v.dir, name)) }) {
+			return false // files, to a sed that takes the first -e for the ending
+		}
+	}
 	for _, name := range m["EDITED"] {
 		rel, ok := v.plainName(name)
 		at := filepath.Join(v.tree, filepath.FromSlash(rel))

@@ -119,8 +119,11 @@ var forms = []*form{
 	{words: "sed -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
 	{words: "sed -E -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
 	{words: "sed -i -E", first: "EDIT", args: "EDITED", least: 2, most: many, effect: edits},
-	{words: "sed -i -e", first: "EDIT", args: "EDITED", least: 2, most: many, effect: edits},
-	{words: "sed -i.bak", options: []string{"-E", "-e"}, first: "EDIT", args: "EDITED", least: 2, most: many, effect: edits},
+	{words: "sed -i", options: []string{"-e EDIT"}, needs: "EDIT", args: "EDITED", least: 1, most: many, effect: edits},
+	{words: "sed -E -i", options: []string{"-e EDIT"}, needs: "EDIT", args: "EDITED", least: 1, most: many, effect: edits},
+	{words: "sed -i -E", options: []string{"-e EDIT"}, needs: "EDIT", args: "EDITED", least: 1, most: many, effect: edits},
+	{words: "sed -i.bak", options: []string{"-E"}, first: "EDIT", args: "EDITED", least: 2, most: many, effect: edits},
+	{words: "sed -i.bak", options: []string{"-E", "-e EDIT"}, needs: "EDIT", args: "EDITED", least: 1, most: many, effect: edits},
 	{words: "sort", options: []string{"-n", "-r", "-u", "-rn", "-nr"}},
 	{words: "uniq", options: []string{"-c", "-d", "-u"}},
 	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1", "-lh", "-lah", "-lA", "-d", "-ld", "-t", "-lt"}, args: "PATH", most: many},
@@ -284,7 +287,7 @@ var slots = map[string]struct {
 	"PROGRAM":  {func(s string) bool { return program().MatchString(s) }, "the name of a program, without a folder"},
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
-	"EDIT":     {isEdit, "`s` with `/`, `|`, `#`, `,`, `:` or `@` just three times, and behind it `g`, `I` or a number at most, also for lines (`3s/a/b/`, `2,5s/a/b/`), or `d` for lines or a pattern (`3d`, `2,5d`, `/x/d`)"},
+	"EDIT":     {isEdit, "`s` with `/`, `|`, `#`, `,`, `:` or `@` just three times, and behind it `g`, `I` or a number at most, also for lines (`3s/a/b/`, `2,5s/a/b/`), or `d` for lines or a pattern (`3d`, `2,5d`, `/x/d`). `/x/` may also choose the lines of `s`, and begin or end those of `d` (`/x/,$d`), and several are granted, if no sed can take the bounds for others: no backslash is before one, and no `[` open there"},
 	"EDITED":   {isPath, "a file as the file tools may write it, under the rule of KEPT for its name. Some programs take the word behind `-i` for the ending of a copy, which must not be there, or the file for a script: no file whose name would write as one"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
 	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one, or none is a program: `./...`"},
@@ -323,7 +326,12 @@ var (
 	revision = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:[~^][0-9]*)*$`)
 	})
-	deletes  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9]+(?:,(?:[0-9]+|\$))?|\$|/[^/\n]+/)d$`) })
+	deletes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9]+(?:,(?:[0-9]+|\$))?|\$|/[^/\n]+/)d$`) })
+	chosen  = sync.OnceValue(func() *regexp.Regexp {
+		const line = `(?:[0-9]+|\$|/` + sureText + `/)`
+		return regexp.MustCompile(`^` + line + `(?:,` + line + `)?(d$|s)`)
+	})
+	sure     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + strings.ReplaceAll(sureText, "/", "") + `$`) })
 	replaces = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[0-9]+(?:,(?:[0-9]+|\$))?)?s([/|#,:@])([^\n]*)$`)
 	})
@@ -332,6 +340,9 @@ var (
 		return regexp.MustCompile(`^(?:oneline|short|medium|full|fuller|(?:format:|tformat:)?(?:%[hHsbBtTpPdDn]|%a[neadirsI]|%c[neadirsI]|[A-Za-z0-9 ,.;:|/()\[\]_-])*)$`)
 	})
 )
+
+// sureText is a pattern between slashes that every sed takes for one.
+const sureText = `(?:[^/\\\[\n]|\\[^/\n]|\[\^?(?:\[:[a-z]+:\]|[^/\\\[\]\n^])(?:\[:[a-z]+:\]|[^/\\\[\]\n])*\])+`
 
 func isPath(s string) bool { return pathText().MatchString(s) }
 
@@ -361,10 +372,27 @@ func isEdit(s string) bool {
 	}
 	m := replaces().FindStringSubmatch(s)
 	if m == nil {
-		return false
+		return isSureEdit(s)
 	}
 	parts := strings.Split(m[2], m[1])
 	return len(parts) == 3 && parts[0] != "" && flags().MatchString(parts[2])
+}
+
+// isSureEdit reports whether every sed takes a text for just one command that only
+// changes lines, and what is added to it for another one.
+func isSureEdit(s string) bool {
+	if at := chosen().FindStringSubmatchIndex(s); at != nil {
+		if s[at[2]:at[3]] == "d" {
+			return true
+		}
+		s = s[at[2]:]
+	}
+	m := replaces().FindStringSubmatch(s)
+	if m == nil || s[0] != 's' {
+		return false
+	}
+	parts := strings.Split(m[2], m[1])
+	return len(parts) == 3 && sure().MatchString(parts[0]) && !strings.HasSuffix(parts[1], `\`) && flags().MatchString(parts[2])
 }
 
 // Grants is the table of what is granted in a shell, as Markdown.
