@@ -487,7 +487,7 @@ func (v *voucher) vouches(f *form, m match) bool {
 		return false
 	case at.whose != own || at.state != "":
 		return false
-	case f.effect >= makes && !v.builds() && (f.words != "go build" || !v.manyPackages(m["PACKAGES"])): // what go builds of several it throws away
+	case f.effect >= makes && !v.builds() && !(len(m["FOLDER"]) > 0 && v.keepsAll(m["FOLDER"])) && (f.words != "go build" || !v.manyPackages(m["PACKAGES"])): // what go builds of several it throws away
 		return false
 	case len(m["TIP"]) > 0 && !v.brings(m):
 		return false

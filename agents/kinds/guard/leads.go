@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,6 +106,14 @@ func (g *guard) grantsLedger(dir, path string) bool {
 		}
 	}
 	return ok
+}
+
+// notes reports whether the agent leads, and writes what is to be remembered.
+func (g *guard) notes() bool { return g.Leads && g.Role != dag.RoleReview }
+
+// keepsAll reports whether folders are a supervisor's to write in.
+func (v *voucher) keepsAll(folders []string) bool {
+	return v.notes() && !slices.ContainsFunc(folders, func(f string) bool { return !v.grantsLedger(v.dir, path.Join(f, "x")) })
 }
 
 // wheres are the places that a path may mean, resolved: the link itself, and what

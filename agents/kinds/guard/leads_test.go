@@ -391,3 +391,50 @@ func TestReadsInWorktrees(t *testing.T) {
 		}
 	}
 }
+
+// In its shell too, who leads writes what is to be remembered, when the text is literal.
+func TestLeaderIsGrantedNotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	root := filepath.Join(w.dir, "root")
+	w.policy = guard.Policy{
+		Role: dag.RoleBuild, Root: root, Tree: root, Leads: true, Beside: filepath.Join(w.dir, "tre"), Private: []string{filepath.Join(root, ".cmux/state")}, Resolve: guard.Follow, Linked: guard.Linked,
+		Machine: guard.Here(root, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"))),
+	}
+	w.write("root/MEMORY.md", "kept\n")
+	w.write("root/memory/a.md", "kept\n")
+	w.write("root/.cmux/config.yml", "x\n")
+	w.must(os.MkdirAll(filepath.Join(root, ".cmux/journal"), 0o755))
+	w.must(os.Symlink("../src", filepath.Join(root, "memory/link")))
+	w.must(os.Symlink("../../README", filepath.Join(root, ".cmux/journal/link.md")))
+	w.must(os.Link(filepath.Join(root, "src/a.txt"), filepath.Join(root, "memory/two")))
+	w.before = w.look()
+	for text, want := range map[string][]string{
+		"echo 'text' >> MEMORY.md": {"root/MEMORY.md"}, "cat >> MEMORY.md <<'EOF'\n$(pwn) x\nEOF": {"root/MEMORY.md"}, "mkdir -p memory && echo x > memory/f.md": {"root/memory/f.md", "root/memory"}, "mkdir -p memory/deep && printf 'x\\n' > memory/deep/f.md": {"root/memory", "root/memory/deep", "root/memory/deep/f.md"},
+		"echo x > .cmux/journal/n.md": {"root/.cmux/journal", "root/.cmux/journal/n.md"}, "echo x > reflection.md && ls": {"root", "root/reflection.md"}, "echo x >> memory/a.md; pwd": {"root/memory/a.md"},
+	} {
+		if !w.granted(text) {
+			t.Errorf("%q is not granted", text)
+			continue
+		}
+		for _, sh := range shells {
+			cmd := "cd '" + root + "' && eval \"$1\""
+			_, err := w.shell(sh, "bin", cmd, "x", text)
+			if names, _ := w.changed(); err != nil || foreign(ran(w.told())) != "" || len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(want, n) }) {
+				t.Errorf("%v: %q changes %q, %v", sh, text, names, err)
+			}
+		}
+	}
+	for _, text := range []string{
+		"echo x > MEMORY.md", "echo x > memory/a.md", "echo x >> README", "echo x > new", "echo x > src/n", "echo x > memory/link/n", "echo x >> memory/two", "echo x >> .cmux/config.yml", "echo x > .cmux/n", "echo x >> .cmux/state", "echo x >> .cmux/journal/link.md", "echo x > .cmux/journal/.mcp.json", "echo x > .cmux/journal/../n", "echo x > memory/.claude/x", "echo x > .claude/x", "echo x > ../tree/MEMORY.md", "echo x > ../tree/src/n",
+		"mkdir -p src/n", "mkdir -p memory2", "mkdir -p memory src/n", "mkdir -p memory/../src/n", "mkdir -p memory/link/n", "mkdir -p memory/.git", "touch memory/n", "rm memory/a.md", "sed -i s/a/b/ memory/a.md", "git mv memory/a.md memory/b.md", "echo $(pwn) >> MEMORY.md", "cat README >> MEMORY.md", "git diff >> MEMORY.md", "echo x >> MEMORY.md && git add MEMORY.md", "for t in a; do echo $t > memory/$t; done", "check it && echo x >> MEMORY.md",
+	} {
+		if w.granted(text) {
+			t.Errorf("granted %q", text)
+		}
+	}
+	w.policy.Role = dag.RoleReview
+	if w.granted("echo x >> MEMORY.md") || w.granted("mkdir -p memory/n") {
+		t.Error("a review writes notes")
+	}
+}

@@ -33,8 +33,8 @@ func (v *voucher) visits(tree string) *voucher {
 }
 
 // looks vouches for a command of who leads that shows something of the worktrees of its
-// agents: git -C WORKTREE, or a program whose files all lie in some of them, by their whole
-// names or from where the shell stands.
+// agents: git -C WORKTREE, or a program whose files all lie in some of them or in its own
+// folder, by their whole names or from where the shell stands.
 func (v *voucher) looks(c command) bool {
 	if !v.Leads || v.checked || v.changed || v.recorded || len(c.words) < 2 || c.direct || c.here || c.to != "" {
 		return false
@@ -48,6 +48,9 @@ func (v *voucher) looks(c command) bool {
 		files := slices.Concat(m["PATH"], m["BELOW"])
 		return ok && f.effect == prints && f.program() != "git" && len(files) > 0 && !slices.ContainsFunc(files, func(name string) bool {
 			at := v.visitsAt(name)
+			if at == nil && !strings.Contains(name, "..") {
+				at = v
+			}
 			return at == nil || !at.vouches(f, match{f.args: {v.wholeName(name)}})
 		})
 	})

@@ -24,7 +24,7 @@ func (v *voucher) plainName(name string) (rel string, ok bool) {
 			return "", false // where it leads depends on links
 		}
 	}
-	for part := range strings.SplitSeq(at.rel, "/") {
+	for part := range strings.SplitSeq(strings.TrimPrefix(at.rel, map[bool]string{true: ".cmux/"}[v.Leads]), "/") {
 		if strings.HasPrefix(part, ".") {
 			return "", false
 		}
@@ -158,7 +158,7 @@ var plainFormat = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // yet, or that the text has made, or adds it to one of the node's own.
 func (v *voucher) writes(c command) bool {
 	at := v.spotOf(v.dir)
-	if c.looped || !v.placed || at.whose != own || at.state != "" || !v.builds() || v.changed || v.recorded {
+	if c.looped || !v.placed || at.whose != own || at.state != "" || !v.builds() && !v.notes() || v.changed || v.recorded {
 		return false
 	}
 	words := c.words[1:]

@@ -128,6 +128,7 @@ var forms = []*form{
 	{words: "uniq", options: []string{"-c", "-d", "-u"}},
 	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1", "-lh", "-lah", "-lA", "-d", "-ld", "-t", "-lt"}, args: "PATH", most: many},
 	{words: "pwd"},
+	{words: "sleep", args: "SECONDS", most: 1, least: 1},
 	{words: "which", options: []string{"-a"}, args: "PROGRAM", most: many, least: 1},
 	{words: "command -v", args: "PROGRAM", most: many, least: 1},
 	{words: "type", options: []string{"-a"}, args: "PROGRAM", most: many, least: 1},
@@ -284,6 +285,7 @@ var slots = map[string]struct {
 	"REV":      {isRange, "a branch, a tag, a commit, `HEAD~1`, `'HEAD^'`, or two of them with `..` or `...` between"},
 	"OBJECT":   {isObject, "as REV, or `REV:PATH`"},
 	"COMMIT":   {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
+	"SECONDS":  {func(s string) bool { return seconds().MatchString(s) }, "a number up to 600"},
 	"PROGRAM":  {func(s string) bool { return program().MatchString(s) }, "the name of a program, without a folder"},
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
@@ -313,6 +315,7 @@ var (
 		return regexp.MustCompile(`^\.(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:/\.\.\.|/)?$`)
 	})
 	symbol  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./:-]*$`) })
+	seconds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9]|[1-9][0-9]|[1-5][0-9][0-9]|600)$`) })
 	program = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]*$`) })
 	tip     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`) })
 	target  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$`) })
@@ -430,7 +433,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEW", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PROGRAM", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEW", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "SECONDS", "PROGRAM", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
