@@ -499,6 +499,8 @@ func (v *voucher) vouches(f *form, m match) bool {
 		return false
 	case len(m["NEW"]) > 0:
 		return v.makesNew(m["NEW"])
+	case f.mixed && f.program() != "git" && v.Machine.Env("POSIXLY_CORRECT") != "":
+		return false // an option behind an argument would be a file
 	case f.effect == edits:
 		return v.edits(f, m)
 	case f.effect == shifts:

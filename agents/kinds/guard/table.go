@@ -100,6 +100,8 @@ var forms = []*form{
 	{words: "git merge --no-edit", args: "TIP", most: 1, least: 1, effect: changes},
 	{words: "git restore --staged", options: []string{"-q", "--quiet"}, args: "PATH", most: many, paths: "PATH", effect: records},
 	{words: "git restore", options: []string{"-q", "--quiet", "--staged", "--worktree", "--source=COMMIT", "-s COMMIT"}, args: "FILE", most: many, paths: "FILE", effect: changes},
+	{words: "git checkout --", args: "FILE", most: many, least: 1, effect: changes},
+	{words: "git checkout -q --", args: "FILE", most: many, least: 1, effect: changes},
 	{words: "git rm", options: []string{"-q", "--quiet", "--cached"}, args: "FILE", most: many, paths: "FILE", effect: changes},
 
 	{words: "git mv", args: "KEPT", most: many, paths: "KEPT", to: true, effect: shifts},
@@ -109,11 +111,12 @@ var forms = []*form{
 	{words: "mkdir", options: []string{"-p"}, args: "FOLDER", most: many, least: 1, effect: makes},
 	{words: "touch", args: "NEW", most: many, least: 1, effect: makes},
 	{words: "cat", options: []string{"-n"}, args: "PATH", most: many},
-	{words: "head", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
-	{words: "tail", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
+	{words: "head", options: []string{"-N", "-n N", "-nN", "-c N", "-cN"}, args: "PATH", most: 1},
+	{words: "tail", options: []string{"-N", "-n N", "-nN", "-c N", "-cN"}, args: "PATH", most: 1},
 	{words: "wc", options: []string{"-l", "-c", "-w"}, args: "PATH", most: many},
 	{words: "grep", options: grepOptions, args: "PATH", first: "PATTERN", most: many},
-	{words: "grep", options: slices.Concat(grepOptions, []string{"-r", "-rn", "-nr", "-rl", "-rc", "-rin", "-rni", "-rnE", "-rnF", "-rnw", "--include=TEXT"}), first: "PATTERN", args: "BELOW", most: many, least: 2},
+	{words: "grep", options: slices.Concat(grepOptions, []string{"-r", "-rn", "-nr", "-rl", "-rc", "-rin", "-rni", "-rnE", "-rnF", "-rnw", "--include=TEXT"}), first: "PATTERN", args: "BELOW", most: many, least: 2, mixed: true},
+	{words: "find", options: []string{"-type KIND", "-name PATTERN", "-iname PATTERN", "-path PATTERN", "-not", "-maxdepth N", "-mindepth N", "-print"}, args: "BELOW", most: many, least: 1, mixed: true},
 	{words: "diff", options: []string{"-u", "-r", "-q", "-w", "-b", "-N", "-ru", "-rq", "--brief"}, args: "BELOW", most: 2, least: 2},
 	{words: "sed", options: []string{"-n LINES"}, needs: "LINES", args: "PATH", most: 1},
 	{words: "sed -i", first: "EDIT", args: "EDITED", least: 2, most: 2, effect: edits},
@@ -127,6 +130,8 @@ var forms = []*form{
 	{words: "sort", options: []string{"-n", "-r", "-u", "-rn", "-nr"}},
 	{words: "uniq", options: []string{"-c", "-d", "-u"}},
 	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1", "-lh", "-lah", "-lA", "-d", "-ld", "-t", "-lt"}, args: "PATH", most: many},
+	{words: "ls -R", options: []string{"-1", "-l"}, args: "PATH", most: many},
+	{words: "tree", options: []string{"-L N", "-d", "-f", "-I PATTERN", "--noreport"}, args: "PATH", most: many, mixed: true},
 	{words: "pwd"},
 	{words: "sleep", args: "SECONDS", most: 1, least: 1},
 	{words: "which", options: []string{"-a"}, args: "PROGRAM", most: many, least: 1},
@@ -288,6 +293,7 @@ var slots = map[string]struct {
 	"SECONDS":  {func(s string) bool { return seconds().MatchString(s) }, "a number up to 600"},
 	"PROGRAM":  {func(s string) bool { return program().MatchString(s) }, "the name of a program, without a folder"},
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
+	"KIND":     {func(s string) bool { return s == "f" || s == "d" }, "`f` or `d`"},
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
 	"EDIT":     {isEdit, "`s` with `/`, `|`, `#`, `,`, `:` or `@` just three times, and behind it `g`, `I` or a number at most, also for lines (`3s/a/b/`, `2,5s/a/b/`), or `d` for lines or a pattern (`3d`, `2,5d`, `/x/d`). `/x/` may also choose the lines of `s`, and begin or end those of `d` (`/x/,$d`), and several are granted, if no sed can take the bounds for others: no backslash is before one, and no `[` open there"},
 	"EDITED":   {isPath, "a file as the file tools may write it, under the rule of KEPT for its name. Some programs take the word behind `-i` for the ending of a copy, which must not be there, or the file for a script: no file whose name would write as one"},
@@ -433,7 +439,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEW", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "SECONDS", "PROGRAM", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEW", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "SECONDS", "PROGRAM", "PATTERN", "KIND", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
