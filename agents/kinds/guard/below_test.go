@@ -62,6 +62,33 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
+// Flags that a person has set are not taken away, and no program is timed by another one.
+func TestTimedChecks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy.Verify = []string{"go test ./..."}
+	texts := []string{"GOFLAGS=-count=1 go test ./...", "time go test ./...", "timeout 60 go test ./..."}
+	are := func(why string, want ...bool) {
+		t.Helper()
+		for i, text := range texts {
+			if w.granted(text) != want[i] {
+				t.Errorf("%s: %q is granted: %v", why, text, !want[i])
+			}
+		}
+	}
+	w.runsWith()
+	are("as it is", true, true, true)
+	w.runsWith("GOFLAGS=-short")
+	are("flags", false, true, true)
+	w.runsWith("GOENV=" + filepath.Join(w.dir, "home/env"))
+	are("another file of flags", false, true, true)
+	w.runsWith("PATH=" + filepath.Join(w.policy.Tree, "bin") + ":" + os.Getenv("PATH"))
+	are("a folder of the worktree in PATH", true, false, false) // word for word, a check is run as it is
+	w.write("home/.config/go/env", "GOFLAGS=-short\n")
+	w.runsWith()
+	are("flags for good", false, true, true)
+}
+
 // go build writes no program where it finds none.
 func TestBuildsNoProgram(t *testing.T) {
 	t.Parallel()

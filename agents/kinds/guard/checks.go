@@ -641,3 +641,36 @@ func Checks() string {
 	}
 	return b.String()
 }
+
+// untimed are the words of a command behind what measures or bounds it, and behind flags
+// with which go runs the same tests: a shell's own "time", or the program, "timeout N",
+// and GOFLAGS, where no others hold that this would take away.
+func (v *voucher) untimed(c command) []lexeme {
+	words := c.words
+	if w := words[0].text; strings.HasPrefix(w, "GOFLAGS=") && len(words) > 1 && words[1].text == "go" && !c.direct && v.noFlags() {
+		return words[1:]
+	}
+	if folders, _ := v.Machine.Program("time"); c.is("time") && len(words) > 1 && c.after != "|" && !c.direct &&
+		!slices.ContainsFunc(folders, func(f string) bool { return !v.persons(f) }) {
+		words = words[1:]
+	}
+	if len(words) > 2 && words[0].text == "timeout" && bound().MatchString(words[1].text) && v.finds("timeout") && v.finds(words[2].text) {
+		words = words[2:]
+	}
+	return words
+}
+
+// bound is the time after which timeout ends a program.
+var bound = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,4}[sm]?$`) })
+
+// noFlags reports whether a person sets no flags of go, in the environment or for good.
+func (v *voucher) noFlags() bool {
+	home := v.Machine.Env("HOME")
+	for _, folder := range []string{v.Machine.Env("XDG_CONFIG_HOME"), filepath.Join(home, ".config"), filepath.Join(home, "Library/Application Support")} {
+		file := filepath.Join(folder, "go/env")
+		if text, err := v.Machine.Text(file); filepath.IsAbs(file) && (err != nil && v.Machine.Exists(file) || strings.Contains(text, "GOFLAGS")) {
+			return false
+		}
+	}
+	return v.Machine.Env("GOFLAGS") == "" && v.Machine.Env("GOENV") == ""
+}

@@ -418,6 +418,17 @@ func (v *voucher) checks(c command) bool {
 	if c.looped || c.here || c.to != "" {
 		return false
 	}
+	if v.runs(c) {
+		return true
+	}
+	words := v.untimed(c)
+	timed := len(words) < len(c.words)
+	c.words = words
+	return timed && v.runs(c)
+}
+
+// runs is checks of words that are not timed.
+func (v *voucher) runs(c command) bool {
 	if below := v.below(); below != "" {
 		return v.checksBelow(c, below)
 	}

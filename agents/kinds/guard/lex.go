@@ -169,9 +169,10 @@ func (l *lexer) command(c *command) bool {
 
 var (
 	// bare words mean nothing to any shell; "=" only within an option, once, and "~" only
-	// behind a letter or digit, as in HEAD~1.
+	// behind a letter or digit, as in HEAD~1. The flags of go are a word too: where a
+	// command begins it sets them, and anywhere else it is a text.
 	bare = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:--?[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|(?:[A-Za-z0-9]~|[A-Za-z0-9_./:@%+,-])+)`)
+		return regexp.MustCompile(`^(?:GOFLAGS=-(?:count=1|race|v)|--?[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|(?:[A-Za-z0-9]~|[A-Za-z0-9_./:@%+,-])+)`)
 	})
 	// prefixed is an option whose value is quoted, or all of it but a word and a colon.
 	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[a-z][a-z-]*=(?:[a-z]+:)?$`) })

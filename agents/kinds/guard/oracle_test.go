@@ -52,11 +52,11 @@ const (
 )
 
 // granted programs are run after they have told what they were given.
-var real_ = []string{"git", "cat", "head", "tail", "wc", "ls", "mkdir", "mv", "rm", "grep", "sed", "sort", "uniq", "diff", "touch", "find"}
+var real_ = []string{"git", "cat", "head", "tail", "wc", "ls", "mkdir", "mv", "rm", "grep", "sed", "sort", "uniq", "diff", "touch", "find", "timeout"}
 
 // fakes are programs that nothing granted may start, but for the first two.
 var fakes = strings.Fields(`cmux check pwn id sh bash zsh dash ksh env xargs cp ln tee less more pager vi editor gpg ssh EOF EOFpwn EOFx END x y a b w src main HEAD
-	python3 perl awk rg cut tr printf test chmod curl sleep make go npm node lefthook git-lfs delta difft command exec eval time noglob builtin coproc sudo FILE it 1 2 - -- .. README cmd CMD`)
+	python3 perl awk rg cut tr printf test chmod curl sleep make go npm node lefthook git-lfs delta difft command exec eval noglob builtin coproc sudo FILE it 1 2 - -- .. README cmd CMD`)
 
 // shells are those whose reading counts, with options that people set.
 var shells = [][]string{
@@ -159,6 +159,8 @@ func (w *world) programs() {
 	}
 	for _, folder := range []string{"bin", "mute"} {
 		script(folder, "pwn", "exit 0")
+		w.write(folder+"/time", "#!/bin/sh\nexec \"$@\"\n") // of which most shells are capable themselves
+		w.must(os.Chmod(filepath.Join(w.dir, folder, "time"), 0o755))
 		for _, name := range fakes {
 			if path := filepath.Join(w.dir, folder, name); name != "pwn" && name != ".." {
 				w.must(os.Link(filepath.Join(w.dir, folder, "pwn"), path))
