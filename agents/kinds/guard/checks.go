@@ -372,6 +372,14 @@ func (v *voucher) formatsFile(name string) bool {
 
 // formats reports whether gofmt writes nothing but such files.
 func (v *voucher) formats(name string) bool {
+	if folder, ok := strings.CutSuffix(name, "/*.go"); ok { // options of shells let it mean hidden files, or others' case
+		names, err := v.Machine.Names(filepath.Join(v.dir, folder))
+		names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasSuffix(strings.ToLower(n), ".go") })
+		return err == nil && len(names) > 0 && !v.changed && !v.recorded && len(v.moved) == 0 && !slices.ContainsFunc(names, func(n string) bool {
+			_, err := v.Machine.Text(filepath.Join(v.dir, folder, n)) // of a folder, more is formatted
+			return err != nil || strings.HasPrefix(n, ".") || !strings.HasSuffix(n, ".go") || !v.formatsFile(path.Join(folder, n))
+		})
+	}
 	if strings.HasSuffix(name, ".go") {
 		if _, err := v.Machine.Text(filepath.Join(v.dir, name)); err == nil {
 			return v.formatsFile(name)

@@ -391,6 +391,9 @@ func (v *voucher) orders(c command) bool {
 	}
 	words := make([]string, 0, len(c.words))
 	for _, w := range c.words[1:] {
+		if w.open {
+			return false
+		}
 		words = append(words, w.text)
 	}
 	if c.looped && !rights.Shows(words) {

@@ -25,6 +25,7 @@ type command struct {
 type lexeme struct {
 	text string
 	here bool // it is the here-document of a commit message
+	open bool // the shell puts a variable that cmux set, or names of files, in its place
 }
 
 func (c command) is(name string) bool { return !c.words[0].here && c.words[0].text == name }
@@ -174,6 +175,10 @@ var (
 	bare = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:GOFLAGS=-(?:count=1|race|v)|--?[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|(?:[A-Za-z0-9]~|[A-Za-z0-9_./:@%+,-])+)`)
 	})
+	// opens is a variable of cmux's without a blank or a secret, or all Go files of a folder.
+	opens = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:\$CMUX_(?:PORT_BASE|SLOT)|"\$CMUX_(?:PORT_BASE|SLOT|NODE|BRANCH|ROOT)"|\$\{CMUX_(?:PORT_BASE|SLOT)\}|(?:\./)?(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)+\*\.go)`)
+	})
 	// prefixed is an option whose value is quoted, or all of it but a word and a colon.
 	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[a-z][a-z-]*=(?:[a-z]+:)?$`) })
 	single   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^'[^']+'(?:\\''[^']+')*`) })
@@ -184,7 +189,11 @@ var (
 func (l *lexer) word() (w lexeme, ok bool) {
 	if text, rest, ok := commitMessage(l.rest); ok {
 		l.rest = rest
-		return lexeme{text, true}, ends().MatchString(rest)
+		return lexeme{text: text, here: true}, ends().MatchString(rest)
+	}
+	if w.text = opens().FindString(l.rest); w.text != "" {
+		l.rest, w.open = l.rest[len(w.text):], true
+		return w, ends().MatchString(l.rest)
 	}
 	w.text = bare().FindString(l.rest)
 	l.rest = l.rest[len(w.text):]

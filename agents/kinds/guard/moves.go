@@ -172,7 +172,7 @@ func (v *voucher) writes(c command) bool {
 	default:
 		return false
 	}
-	if slices.ContainsFunc(words, func(w lexeme) bool { return w.here || strings.HasPrefix(w.text, "-") }) {
+	if slices.ContainsFunc(words, func(w lexeme) bool { return w.here || w.open || strings.HasPrefix(w.text, "-") }) {
 		return false
 	}
 	rel, ok := v.plainName(c.to)

@@ -247,6 +247,7 @@ func TestFormatsOwnFiles(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{
+		"gofmt -w src/deep/*.go": true, "gofmt -l -w ./src/deep/*.go src/a.go && git status": true, "gofmt -w src/*.go": false, "gofmt -w src/out/*.go": false, "gofmt -w sub/*.go": false, "gofmt -w src/deep/*.go src/link.go": false, "go test ./... && gofmt -w src/deep/*.go": false, "echo x > src/deep/n.go && gofmt -w src/deep/*.go": false,
 		"gofmt -w src/deep": true, "gofmt -l -w src/deep/ src/a.go": true, "go fmt ./src/deep/...": true, "go fmt ./src/deep": true, "gofmt -w src/deep && go vet ./... && go test ./...": true,
 		"gofmt -w ./src/deep/../../top": false, "go fmt ./...": false, "go fmt": false, "go fmt example.com/x": false, "gofmt -w deep": false, "gofmt -w src/out": false, "gofmt -w /": false, "gofmt -w ..": false,
 		"go test ./... && gofmt -w src/deep": false, "git restore src/b.txt && gofmt -w src/deep": false, "go fmt -x ./src/deep": false, "go fmt -mod=mod ./src/deep": false,
@@ -266,6 +267,14 @@ func TestFormatsOwnFiles(t *testing.T) {
 		if got := w.granted(strings.ReplaceAll(text, "TREE", w.policy.Tree)); got != want {
 			t.Errorf("%q: granted is %v", text, got)
 		}
+	}
+	for _, name := range []string{".hid.go", "B.GO", "dir.go/x.go", ".go"} {
+		at := filepath.Join(w.dir, "tree/src/deep", strings.Split(name, "/")[0])
+		w.write("tree/src/deep/"+name, "package  a\n")
+		if w.granted("gofmt -w src/deep/*.go") {
+			t.Errorf("%s may be among all Go files", name)
+		}
+		w.must(os.RemoveAll(at))
 	}
 	w.must(os.Symlink("../a.go", filepath.Join(w.dir, "tree/src/deep/link.go")))
 	if w.granted("gofmt -w src/deep") {

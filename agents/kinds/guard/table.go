@@ -139,6 +139,7 @@ var forms = []*form{
 	{words: "type", options: []string{"-a"}, args: "PROGRAM", most: many, least: 1},
 	{words: "true"},
 	{words: "echo", args: "TEXT", most: many},
+	{words: "echo", args: "VARIABLE", most: many, least: 1},
 }
 
 // match is a command that fits a form: what fills its slots.
@@ -264,7 +265,7 @@ func slotOf(option string) int {
 // fill puts a word into a slot when it fits there.
 func (m match) fill(slot string, w lexeme, dashes bool) bool {
 	s, known := slots[slot]
-	if !known || w.here && slot != "MESSAGE" || !dashes && strings.HasPrefix(w.text, "-") || !s.fits(w.text) {
+	if !known || w.here && slot != "MESSAGE" || w.open && slot != "VARIABLE" && slot != "GOFILE" || !dashes && strings.HasPrefix(w.text, "-") || !s.fits(w.text) {
 		return false
 	}
 	m[slot] = append(m[slot], w.text)
@@ -292,6 +293,7 @@ var slots = map[string]struct {
 	"COMMIT":   {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
 	"SECONDS":  {func(s string) bool { return seconds().MatchString(s) }, "a number up to 600"},
 	"PROGRAM":  {func(s string) bool { return program().MatchString(s) }, "the name of a program, without a folder"},
+	"VARIABLE": {func(s string) bool { return strings.Contains(s, "$CMUX_") || strings.Contains(s, "${CMUX_") }, "`$CMUX_PORT_BASE` or `$CMUX_SLOT`, and in double quotes also `$CMUX_NODE`, `$CMUX_BRANCH` and `$CMUX_ROOT`"},
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
 	"KIND":     {func(s string) bool { return s == "f" || s == "d" }, "`f` or `d`"},
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
@@ -299,7 +301,9 @@ var slots = map[string]struct {
 	"EDITED":   {isPath, "a file as the file tools may write it, under the rule of KEPT for its name. Some programs take the word behind `-i` for the ending of a copy, which must not be there, or the file for a script: no file whose name would write as one"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
 	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one, or none is a program: `./...`"},
-	"GOFILE":   {isPath, "a file `.go` that the node may write, no link on the way to it, or a folder in which all are"},
+	"GOFILE": {func(s string) bool {
+		return isPath(s) || strings.HasSuffix(s, "/*.go") && isPath(strings.TrimSuffix(s, "/*.go"))
+	}, "a file `.go` that the node may write, no link on the way to it, or a folder in which all are, or `FOLDER/*.go`, where there are some and none is hidden"},
 	"SYMBOL":   {func(s string) bool { return symbol().MatchString(s) && !strings.Contains(s, "..") }, "a name, without `..`"},
 	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
 	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it whose name begins with `Test` or ends so, or a test of that"},
@@ -439,7 +443,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEW", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "SECONDS", "PROGRAM", "PATTERN", "KIND", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "BELOW", "FILE", "KEPT", "TO", "EDITED", "EDIT", "NEW", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "VARIABLE", "SECONDS", "PROGRAM", "PATTERN", "KIND", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TESTGLOB", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
