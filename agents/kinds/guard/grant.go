@@ -334,8 +334,8 @@ func (v *voucher) leadsHere(name string) bool {
 var startFiles = strings.Fields(".zshenv .zprofile .zshrc .zlogin .bash_profile .bash_login .bashrc .profile .shrc")
 
 // goesBack reports whether ".." and the like lead to a folder where the text was before:
-// shells go by the names on the way there, of which none is a link. What a check may have
-// made of the folders, it could do itself.
+// shells go by the names on the way, and no link is among them. A check that moves folders
+// could do by itself what is run elsewhere then.
 func (v *voucher) goesBack(name string) bool {
 	i := slices.Index(v.from, filepath.Join(v.dir, name))
 	if i < 0 || v.gone || slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part != ".." }) {
