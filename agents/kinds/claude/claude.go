@@ -129,7 +129,7 @@ func (a *instance) Start(context.Context) error {
 		said = strings.TrimSpace(said + "\n\n" + handover.Waiting(lines))
 	}
 	a.said = said
-	readable := slices.Clone(s.Readable)
+	readable := slices.Concat(s.Readable, libraries(s.Env))
 	if !a.start.Headless && said != "" {
 		file := a.promptFile
 		if said != a.prompt {

@@ -47,6 +47,35 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// Published code may be read without a question, and nothing beside it.
+func TestLibraries(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"go/bin", "go/src"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go/bin/go"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	usual := libraries(nil)
+	for _, c := range []struct {
+		env  []string
+		want []string
+	}{
+		{[]string{"HOME=/h"}, []string{"/h/go/pkg/mod/", "/h/.cargo/registry/src/", "/h/.rustup/toolchains/", "/h/.pyenv/versions/", "/h/.nvm/versions/"}},
+		{[]string{"PATH=" + dir + "/go/bin"}, []string{dir + "/go/src/"}},
+		{[]string{"GOMODCACHE=/m", "GOPATH=/g"}, []string{"/m/"}},
+		{[]string{"GOPATH=/g", "CARGO_HOME=/c"}, []string{"/g/pkg/mod/", "/c/registry/src/"}},
+		{[]string{"GOMODCACHE=/", "CARGO_HOME=relative", "NVM_DIR=/a*"}, nil},
+		{[]string{"GOMODCACHE=/x/../.."}, nil},
+	} {
+		if got := libraries(c.env)[len(usual):]; !slices.Equal(got, c.want) {
+			t.Errorf("with %q: %q, want %q", c.env, got, c.want)
+		}
+	}
+}
+
 func TestArgs(t *testing.T) {
 	for _, c := range []struct {
 		s    start
