@@ -22,7 +22,7 @@ type answerOptions struct {
 }
 
 func newAnswerCmd(d *Deps, runF func(context.Context, *answerOptions) error) *cobra.Command {
-	o := &answerOptions{IO: &d.IO, Project: d.project, launch: d.launch}
+	o := &answerOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "answer NAME [TEXT]",
 		Short: "Answer an agent that needs input",
@@ -91,7 +91,7 @@ func (o *answerOptions) put(ctx context.Context, q *commands.Question) (string, 
 		}
 		if strings.TrimSpace(line) == "" {
 			fmt.Fprintln(o.Err, "Nothing was answered.")
-			return "", silent{errDeclined}
+			return "", silent(errDeclined)
 		}
 		lines = append(lines, line)
 	}

@@ -116,25 +116,6 @@ func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *c
 	return become(cmd)
 }
 
-// show shows a session in this terminal until the person leaves it.
-func (s *IO) show(ctx context.Context, p *control.Project, offer *control.Offer) error {
-	argv, err := p.Show(ctx, offer, s.Getenv("TMUX"), s.interactive())
-	if err != nil {
-		return err
-	}
-	return s.inTerminal(argv)
-}
-
-// inTerminal runs tmux in this terminal until the person leaves it.
-func (s *IO) inTerminal(argv []string) error {
-	cmd := exec.Command(argv[0], argv[1:]...) // not ended with ctx: it has the terminal
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Env, s.In, raw(s.Out), raw(s.Err)
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("tmux: %w", err)
-	}
-	return nil
-}
-
 // become makes this process that program: its terminal, its signals and its
 // exit code are then the program's own.
 func become(cmd *exec.Cmd) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +48,7 @@ func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *c
 
 // newDecideCmd is a command that decides one thing of one node.
 func newDecideCmd(d *Deps, o *decideOptions, runF func(context.Context, *decideOptions) error) *cobra.Command {
-	o.IO, o.Project, o.launch = &d.IO, d.project, d.launch
+	o.IO, o.Project, o.launch = &d.IO, d.project, launcher(d)
 	cmd := &cobra.Command{
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -110,21 +109,4 @@ func runDecide(ctx context.Context, o *decideOptions) error {
 		return err
 	}
 	return o.launch.goOn(ctx, t)
-}
-
-// note says why an order has not been carried out yet.
-func (s *IO) note(t commands.Taken) {
-	if t.Note != "" {
-		fmt.Fprintln(s.Err, t.Note)
-	}
-}
-
-// tellTaken says what an order came to, or that it waits.
-func (s *IO) tellTaken(node, said string, t commands.Taken) error {
-	s.note(t)
-	if !t.Done {
-		said = "waits to be " + said
-	}
-	_, err := fmt.Fprintf(s.Out, "%s: %s\n", node, said)
-	return err
 }

@@ -63,7 +63,7 @@ func runDoctor(ctx context.Context, o *doctorOptions) error {
 		}
 	}
 	if wrong > 0 {
-		return silent{fmt.Errorf("%s wrong", say.Count(wrong, "thing"))}
+		return silent(fmt.Errorf("%s wrong", say.Count(wrong, "thing")))
 	}
 	return nil
 }

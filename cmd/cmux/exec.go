@@ -37,7 +37,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 			}
 			o.Orphaned = func(ctx context.Context) error { return commands.Revive(ctx, o.RunDir) }
 			if code := wrapper.Main(cmd.Context(), o); code != 0 {
-				return silent{exitStatus(code)}
+				return silent(exitStatus(code))
 			}
 			return nil
 		},
@@ -72,7 +72,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 			}
 			defer logFile.Close()
 			logger := commands.RunnerLogger(logFile)
-			hide := d.accompany(cmd.Context(), r, logger)
+			hide := accompany(cmd.Context(), d, r, logger)
 			o := runner.Options{How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger, Stay: true}
 			state, err := commands.Carried(cmd.Context(), r, o)
 			hide()
@@ -82,7 +82,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 			}
 			fmt.Fprintf(d.Out, "\nRun %s: %s.\n", r.Plan.ID, state)
 			if state == dag.RunFailed {
-				return silent{runs.ErrUnfinished}
+				return silent(runs.ErrUnfinished)
 			}
 			if state != dag.RunDone {
 				return &project.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}

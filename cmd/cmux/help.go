@@ -161,7 +161,7 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 				return project.Usage(try, "the page %s has no section %q", t.name, wanted)
 			}
 		}
-		return o.page(ctx, readable(text, o.color()))
+		return page(ctx, o.IO, readable(text, o.color()))
 	}
 	cmd, rest, err := o.Root.Find(o.Words)
 	if err == nil && len(rest) == 0 && cmd.HasParent() {
@@ -273,7 +273,7 @@ func linked(s string) string {
 }
 
 // page shows a text, in a pager where a person sees it on a terminal.
-func (s *IO) page(ctx context.Context, text string) error {
+func page(ctx context.Context, s *IO, text string) error {
 	pager := strings.Fields(s.Getenv("PAGER"))
 	if len(pager) == 0 {
 		pager = []string{"less", "-FRX"}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -12,11 +10,6 @@ import (
 	"cmux/agents/runs/mcp"
 	"cmux/agents/runs/wrapper"
 )
-
-// exitStatus is an exit code that a command itself decided on.
-type exitStatus int
-
-func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 func newDoneCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
@@ -109,17 +102,9 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 				return project.Tag(outside(err), exitStatus(code))
 			}
 			if code != 0 {
-				return silent{exitStatus(code)}
+				return silent(exitStatus(code))
 			}
 			return nil
 		},
 	}
-}
-
-// outside tells a person who calls what agents call where it belongs.
-func outside(err error) error {
-	if errors.Is(err, wrapper.ErrOutside) {
-		return &project.Hint{Err: err, Try: "cmux agents status"}
-	}
-	return err
 }

@@ -100,7 +100,7 @@ type incidentOptions struct {
 func newIncidentShowCmd(d *Deps, runF func(context.Context, *incidentOptions) error) *cobra.Command {
 	o := &incidentOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show what was seen, what was done and what you can do", Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeIncident,
+		Use: "show ID", Short: "Show what was seen, what was done and what you can do", Args: cobra.ExactArgs(1), ValidArgsFunction: completeIncident(d),
 		Long:    "Show an incident: what was seen and when, what cmux did about it, what it cost, and what\nyou can do. With --json the shape is\n" + incidentShape,
 		Example: "  cmux incidents show i1",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -183,7 +183,7 @@ func indented(text string) string {
 func newIncidentAckCmd(d *Deps, runF func(context.Context, *incidentOptions) error) *cobra.Command {
 	o := &incidentOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
-		Use: "ack ID [NOTE]", Short: "Say that you know of an incident", Args: cobra.MinimumNArgs(1), ValidArgsFunction: d.completeIncident,
+		Use: "ack ID [NOTE]", Short: "Say that you know of an incident", Args: cobra.MinimumNArgs(1), ValidArgsFunction: completeIncident(d),
 		Long: `Say that you know of an incident, with a note if you like. status and doctor then no longer
 name it. It stays open until its cause is gone, and what is seen meanwhile is added to it;
 --close closes it now. The --json shape is that of cmux incidents show.`,
@@ -208,6 +208,6 @@ func runIncidentAck(ctx context.Context, o *incidentOptions) error {
 }
 
 // completeIncident completes the id of an incident.
-func (d *Deps) completeIncident(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.IncidentIDs() })
+func completeIncident(d *Deps) cobra.CompletionFunc {
+	return d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.IncidentIDs() })
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 
 	"cmux/agents/control/commands"
@@ -59,4 +61,38 @@ func without(err error) (found []error, met bool) {
 func signalledExit(e *exec.ExitError) bool {
 	ws, ok := e.Sys().(syscall.WaitStatus)
 	return ok && ws.Signaled()
+}
+
+// ownSignals marks the commands that handle signals themselves.
+const ownSignals = "own signals"
+
+// untilSignal is ctx until a signal asks this process to end.
+func untilSignal(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, endSignals()...)
+	go func() { // ends with the first signal or with the process
+		<-ch
+		// Before anybody acts on the first one: a second ends the process at once,
+		// and SIGQUIT without a word about what its goroutines do.
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, syscall.SIGQUIT)
+		signal.Stop(ch)
+		cancel(commands.ErrInterrupted)
+		<-again
+		os.Exit(128 + int(syscall.SIGQUIT))
+	}()
+	return ctx
+}
+
+// endSignals are the signals that end a command in order. What the caller has
+// it ignore stays ignored: nohup, and a shell's & where there is no job control.
+func endSignals() []os.Signal {
+	all := []os.Signal{syscall.SIGTERM}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			all = append(all, s)
+		}
+	}
+	return all
 }

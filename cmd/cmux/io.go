@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"strings"
 
 	"golang.org/x/term"
@@ -91,7 +92,7 @@ func (s *IO) confirm(ctx context.Context, yes bool, question string) error {
 	ok, err := s.askYes(ctx, question, false)
 	if err == nil && !ok {
 		fmt.Fprintln(s.Err, "Nothing was done.")
-		err = silent{errDeclined}
+		err = silent(errDeclined)
 	}
 	return err
 }
@@ -133,4 +134,23 @@ func (s *IO) askLine(ctx context.Context, question string) (text string, ok bool
 		fmt.Fprintln(s.Err)
 		return "", false, ctx.Err()
 	}
+}
+
+// show shows a session in this terminal until the person leaves it.
+func (s *IO) show(ctx context.Context, p *control.Project, offer *control.Offer) error {
+	argv, err := p.Show(ctx, offer, s.Getenv("TMUX"), s.interactive())
+	if err != nil {
+		return err
+	}
+	return s.inTerminal(argv)
+}
+
+// inTerminal runs tmux in this terminal until the person leaves it.
+func (s *IO) inTerminal(argv []string) error {
+	cmd := exec.Command(argv[0], argv[1:]...) // not ended with ctx: it has the terminal
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Env, s.In, raw(s.Out), raw(s.Err)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("tmux: %w", err)
+	}
+	return nil
 }

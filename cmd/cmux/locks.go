@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/kinds/agent"
-	"cmux/agents/platform/say"
 )
 
 func newLocksCmd(d *Deps) *cobra.Command {
@@ -116,15 +114,13 @@ func runLockWith(ctx context.Context, o *lockOptions) error {
 func newLockEndCmd(d *Deps, verb, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  cmux locks " + verb + " database", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return d.complete(cmd, args, func(p *control.Project) (names []string, err error) {
-				all, err := p.Locks()
-				for _, k := range all {
-					names = append(names, k.Name)
-				}
-				return names, err
-			})
-		},
+		ValidArgsFunction: d.completing(func(_ context.Context, p *control.Project) (names []string, err error) {
+			all, err := p.Locks()
+			for _, k := range all {
+				names = append(names, k.Name)
+			}
+			return names, err
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := d.project(cmd.Context())
 			if err != nil {
@@ -162,33 +158,4 @@ func runLocksList(ctx context.Context, o *lockOptions) error {
 	}
 	_, err = fmt.Fprint(o.Out, renderLocks(all, p.Now()))
 	return err
-}
-
-// renderLocks is a line about each lock.
-func renderLocks(all []control.LockReport, now time.Time) string {
-	var b strings.Builder
-	for _, k := range all {
-		fmt.Fprintf(&b, "lock %s: ", k.Name)
-		if k.Holder == nil {
-			b.WriteString("goes to the next")
-		} else {
-			b.WriteString(k.Holder.Who)
-			if k.Holder.PID > 0 {
-				fmt.Fprintf(&b, " (process %d)", k.Holder.PID)
-			}
-			b.WriteString(" for " + say.Span(now.Sub(*k.Since)))
-		}
-		if k.Note != "" {
-			b.WriteString(": " + say.Line(k.Note))
-		}
-		var names []string
-		for _, w := range k.Waiting {
-			names = append(names, w.Who)
-		}
-		if len(names) > 0 {
-			b.WriteString("; waiting: " + say.List(names, 5))
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
 }

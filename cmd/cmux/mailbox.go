@@ -299,7 +299,7 @@ person reads leaves their inbox. With --json the shape is that of a message of
 cmux mailbox list, with the whole body.`,
 		Example:           "  cmux mailbox read 3xk9",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeMail(false),
+		ValidArgsFunction: completeMail(d, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
 			return either(runF, runMailRead)(cmd.Context(), o)
@@ -310,10 +310,8 @@ cmux mailbox list, with the whole body.`,
 }
 
 // completeMail completes the id of a message.
-func (d *Deps) completeMail(failed bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.MailIDs(failed) })
-	}
+func completeMail(d *Deps, failed bool) cobra.CompletionFunc {
+	return d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.MailIDs(failed) })
 }
 
 func runMailRead(ctx context.Context, o *mailOptions) error {
@@ -379,7 +377,7 @@ func newMailRetryCmd(d *Deps, runF func(context.Context, *mailOptions) error) *c
 		Short:             "Have a message that was given up tried again",
 		Example:           "  cmux mailbox retry 3xk9",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeMail(true),
+		ValidArgsFunction: completeMail(d, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
 			return either(runF, runMailRetry)(cmd.Context(), o)

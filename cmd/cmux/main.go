@@ -10,12 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,22 +28,6 @@ import (
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
 )
-
-// Deps is all that commands take from the process they run in. Each takes out of
-// it what it needs, as options of its own.
-type Deps struct {
-	IO
-	Dir   string // where the command was called
-	Now   func() time.Time
-	Kinds agent.Kinds // kinds of agents that this build can launch
-
-	inHealth bool   // see control.HealthVar
-	session  string // of --session: the run that is meant
-	command  string // as it was given
-
-	found  *control.Project // that the command was called in, where allow had to look for it
-	inside bool             // another command of this process carries these out: signals are its own
-}
 
 type exit struct {
 	code  int
@@ -84,72 +65,6 @@ func exitCode(err error) int {
 	return 1
 }
 
-// silent is an error whose story is already on the screen.
-type silent struct{ error }
-
-func (s silent) Unwrap() error { return s.error }
-
-// report writes err for a person, and what to do next.
-func report(w io.Writer, err error) {
-	var s silent
-	if err == nil || errors.As(err, &s) {
-		return
-	}
-	text, try := project.Explain(err)
-	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(w, "cmux: %s\n", line)
-	}
-	if try != "" {
-		fmt.Fprintf(w, "cmux: try: %s\n", try)
-	}
-}
-
-// report is report for a command that was given: what the error names means the
-// session that the command meant.
-func (d *Deps) report(err error) {
-	if d.session == "" {
-		report(d.Err, err)
-		return
-	}
-	var b strings.Builder
-	report(&b, err)
-	fmt.Fprint(d.Err, runs.WithSession(b.String(), d.session))
-}
-
-// ownSignals marks the commands that handle signals themselves.
-const ownSignals = "own signals"
-
-// untilSignal is ctx until a signal asks this process to end.
-func untilSignal(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, endSignals()...)
-	go func() { // ends with the first signal or with the process
-		<-ch
-		// Before anybody acts on the first one: a second ends the process at once,
-		// and SIGQUIT without a word about what its goroutines do.
-		again := make(chan os.Signal, 1)
-		signal.Notify(again, syscall.SIGQUIT)
-		signal.Stop(ch)
-		cancel(commands.ErrInterrupted)
-		<-again
-		os.Exit(128 + int(syscall.SIGQUIT))
-	}()
-	return ctx
-}
-
-// endSignals are the signals that end a command in order. What the caller has
-// it ignore stays ignored: nohup, and a shell's & where there is no job control.
-func endSignals() []os.Signal {
-	all := []os.Signal{syscall.SIGTERM}
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGHUP} {
-		if !signal.Ignored(s) {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // emptyRoot is the command `cmux` without commands in it.
 func emptyRoot(d *Deps) *cobra.Command {
 	root := &cobra.Command{
@@ -165,11 +80,7 @@ failure blocks only the agents that depend on it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Annotations[ownSignals] == "" && !d.inside {
-				cmd.SetContext(untilSignal(cmd.Context()))
-			}
-			d.command = given(cmd, args)
-			return d.allow(cmd.Context(), cmd, args)
+			return d.begin(cmd, args)
 		},
 	}
 	root.SetVersionTemplate("cmux {{.Version}}\n")
@@ -288,7 +199,7 @@ func Main(kinds agent.Kinds) int {
 		report(harmless.NewWriter(os.Stderr, false), err)
 		return 1
 	}
-	d := &Deps{IO: IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, Dir: dir, Now: time.Now, Kinds: kinds, inHealth: inHealth}
+	d := &Deps{IO: IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, Dir: dir, Now: time.Now, Kinds: kinds, Root: newRoot, inHealth: inHealth}
 	return execute(context.Background(), d, os.Args[1:])
 }
 

@@ -240,10 +240,10 @@ func TestExitCodes(t *testing.T) {
 		{"usage", project.Usage("", "x"), 2},
 		{"usage behind a hint", &project.Hint{Err: project.Usage("", "x"), Try: "y"}, 2},
 		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
-		{"a node not done", silent{runs.ErrUnfinished}, 3},
+		{"a node not done", silent(runs.ErrUnfinished), 3},
 		{"interrupted", context.Canceled, 130},
 		{"interrupted and wrong usage", errors.Join(project.Usage("", "x"), commands.ErrInterrupted), 130},
-		{"a command's own code", silent{exitStatus(75)}, 75},
+		{"a command's own code", silent(exitStatus(75)), 75},
 	} {
 		if got := exitCode(c.err); got != c.want {
 			t.Errorf("%s: exit code %d, want %d", c.name, got, c.want)
@@ -281,24 +281,6 @@ func TestInterruption(t *testing.T) {
 		}
 		if strings.Contains(c.want, "interrupted\n") && exitCode(err) != 130 {
 			t.Errorf("%s: exit code %d", c.name, exitCode(err))
-		}
-	}
-}
-
-func TestReport(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{errors.New("a\nb"), "cmux: a\ncmux: b\n"},
-		{&project.Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
-			"cmux: worktree api has uncommitted changes\ncmux: try: cmux diff api\n"},
-		{silent{errors.New("told already")}, ""},
-	} {
-		var b bytes.Buffer
-		report(&b, c.err)
-		if b.String() != c.want {
-			t.Errorf("report(%v) = %q, want %q", c.err, b.String(), c.want)
 		}
 	}
 }

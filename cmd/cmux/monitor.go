@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/charmbracelet/log"
 
@@ -16,7 +14,7 @@ import (
 )
 
 // monitor is what the monitor of r needs of this process.
-func (d *Deps) monitor(p *control.Project, r *run.Run, stays bool) top.Options {
+func monitor(d *Deps, p *control.Project, r *run.Run, stays bool) top.Options {
 	p.Session, d.session = r.Plan.Graph.Session, r.Plan.Graph.Session // what it orders is meant for r
 	in, _ := terminal(d.In)
 	out, _ := terminal(d.Out)
@@ -29,17 +27,17 @@ func (d *Deps) monitor(p *control.Project, r *run.Run, stays bool) top.Options {
 // accompany shows r in the terminal until hide is called, for the process that
 // carries it. What goes wrong with it is no matter of the run's. The last table
 // stays on the screen.
-func (d *Deps) accompany(ctx context.Context, r *run.Run, logger *log.Logger) (hide func()) {
+func accompany(ctx context.Context, d *Deps, r *run.Run, logger *log.Logger) (hide func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	shown := make(chan error, 1)
 	go func() {
-		w := d.watching(d.Now)
+		w := &watching{IO: &d.IO, now: d.Now}
 		if !d.interactive() {
 			shown <- w.show(ctx, r)
 			return
 		}
 		p := withoutNotes(&control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}) // the terminal is the monitor's
-		err := top.Show(ctx, d.monitor(p, r, true))
+		err := top.Show(ctx, monitor(d, p, r, true))
 		if err != nil && ctx.Err() == nil {
 			logger.Error("the monitor failed", "err", err)
 			fmt.Fprintf(d.Err, "cmux: the monitor failed, but the run continues: %v\n", err)
@@ -56,36 +54,4 @@ func (d *Deps) accompany(ctx context.Context, r *run.Run, logger *log.Logger) (h
 			fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.look()))
 		}
 	}
-}
-
-// within carries a command line out in this process, for a program that has the
-// terminal, and returns what it said.
-func (d *Deps) within(ctx context.Context, words []string) (said string, err error) {
-	var out bytes.Buffer
-	inner := *d
-	inner.IO = IO{In: strings.NewReader(""), Out: &out, Err: &out, Env: d.Env}
-	inner.inside = true
-	flush := inner.guardOutputs()
-	root := newRoot(&inner)
-	root.SetArgs(words)
-	err = root.ExecuteContext(ctx)
-	flush()
-	return out.String(), err
-}
-
-// lent carries a command line out that has the terminal to itself, and waits
-// for the person to have read what it said.
-func (d *Deps) lent(ctx context.Context, words []string) error {
-	inner := *d
-	inner.inside = true
-	flush := inner.guardOutputs()
-	root := newRoot(&inner)
-	root.SetArgs(words)
-	err := root.ExecuteContext(ctx)
-	report(inner.Err, err)
-	flush()
-	if _, _, aerr := inner.askLine(ctx, "\nEnter goes back to the monitor. "); aerr != nil {
-		return errors.Join(err, aerr)
-	}
-	return err
 }

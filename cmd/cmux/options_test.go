@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,31 +13,6 @@ import (
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 )
-
-// parsed is what a command line makes of a command's options; nil when the
-// command did not get to its work.
-func parsed[O any](newCmd func(*Deps, func(context.Context, *O) error) *cobra.Command, line string) (o *O, err error) {
-	d := &Deps{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
-	cmd := newCmd(d, func(_ context.Context, got *O) error { o = got; return nil })
-	cmd.SetArgs(strings.Fields(line))
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	return o, cmd.Execute()
-}
-
-// flags checks what a command line makes of a command's options.
-func flags[O, W any](t *testing.T, newCmd func(*Deps, func(context.Context, *O) error) *cobra.Command, of func(*O) W, lines map[string]W) {
-	t.Helper()
-	for line, want := range lines {
-		o, err := parsed(newCmd, line)
-		if err != nil || o == nil {
-			t.Errorf("%q: %v", line, err)
-		} else if got := of(o); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %+v, want %+v", line, got, want)
-		}
-	}
-}
 
 func TestOrderOptions(t *testing.T) {
 	flags(t, newRetryCmd, func(o *retryOptions) commands.Retry { return o.Retry }, map[string]commands.Retry{

@@ -66,7 +66,7 @@ func runOrgStart(ctx context.Context, o *orgStartOptions) error {
 	if err := p.AwaitSupervisor(ctx); err != nil {
 		return err
 	}
-	return o.showOrg(ctx, p, "")
+	return showOrg(ctx, o.IO, p, "")
 }
 
 // start starts the organization unless it runs.
@@ -171,7 +171,7 @@ func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, er
 }
 
 // showOrg shows the organization's session in this terminal.
-func (s *IO) showOrg(ctx context.Context, p *control.Project, name string) error {
+func showOrg(ctx context.Context, s *IO, p *control.Project, name string) error {
 	argv, err := p.OrgShow(ctx, name, s.Getenv("TMUX"), s.interactive())
 	if err != nil {
 		return err
@@ -296,7 +296,7 @@ func runOrgAttach(ctx context.Context, o *orgAttachOptions) error {
 	if err != nil {
 		return err
 	}
-	return o.showOrg(ctx, p, o.Name)
+	return showOrg(ctx, o.IO, p, o.Name)
 }
 
 type orgLogsOptions struct {
@@ -339,15 +339,10 @@ func runOrgLogs(ctx context.Context, o *orgLogsOptions) error {
 	}
 	return p.AgentLog(ctx, o.Log, func(bool) io.Writer {
 		if !o.Events && o.color() {
-			return &dimmer{w: o.Out}
+			return newDimmer(o.Out)
 		}
 		return o.Out
 	})
-}
-
-// completeAgent completes the name of a standing agent.
-func (d *Deps) completeAgent(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.AgentNames() })
 }
 
 // newRootLogsCmd is logs of a standing agent at the root of the commands.

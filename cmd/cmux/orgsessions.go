@@ -115,11 +115,9 @@ func newSessionEndCmd(d *Deps, runF func(context.Context, *sessionOptions) error
 		Long: `End a session: its supervisor is removed, then its workers, as cmux workers kill removes
 them. Their branches stay, and what they had not committed is saved. Agents with unfinished
 tasks, and permanent workers, take --force, which only a person can give.`,
-		Example: "  cmux sessions end auth",
-		Args:    cobra.ExactArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.SessionNames() })
-		},
+		Example:           "  cmux sessions end auth",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.SessionNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			return either(runF, runSessionEnd)(cmd.Context(), o)
@@ -136,7 +134,7 @@ func runSessionEnd(ctx context.Context, o *sessionOptions) error {
 	}
 	gone, err := p.EndSession(ctx, o.Name, o.Force)
 	for i := range gone {
-		if err := o.tellGone(p, &gone[i]); err != nil {
+		if err := tellGone(o.IO, p, &gone[i]); err != nil {
 			return err
 		}
 	}

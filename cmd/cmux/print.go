@@ -3,11 +3,17 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/say"
 )
 
 // printJSON writes v as indented JSON and a newline.
@@ -37,4 +43,50 @@ func printLine(w io.Writer, v any) error {
 	}
 	_, err := w.Write(harmless.JSON(b.Bytes()))
 	return err
+}
+
+// note says why an order has not been carried out yet.
+func (s *IO) note(t commands.Taken) {
+	if t.Note != "" {
+		fmt.Fprintln(s.Err, t.Note)
+	}
+}
+
+// tellTaken says what an order came to, or that it waits.
+func (s *IO) tellTaken(node, said string, t commands.Taken) error {
+	s.note(t)
+	if !t.Done {
+		said = "waits to be " + said
+	}
+	_, err := fmt.Fprintf(s.Out, "%s: %s\n", node, said)
+	return err
+}
+
+// renderLocks is a line about each lock.
+func renderLocks(all []control.LockReport, now time.Time) string {
+	var b strings.Builder
+	for _, k := range all {
+		fmt.Fprintf(&b, "lock %s: ", k.Name)
+		if k.Holder == nil {
+			b.WriteString("goes to the next")
+		} else {
+			b.WriteString(k.Holder.Who)
+			if k.Holder.PID > 0 {
+				fmt.Fprintf(&b, " (process %d)", k.Holder.PID)
+			}
+			b.WriteString(" for " + say.Span(now.Sub(*k.Since)))
+		}
+		if k.Note != "" {
+			b.WriteString(": " + say.Line(k.Note))
+		}
+		var names []string
+		for _, w := range k.Waiting {
+			names = append(names, w.Who)
+		}
+		if len(names) > 0 {
+			b.WriteString("; waiting: " + say.List(names, 5))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }

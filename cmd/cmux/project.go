@@ -50,16 +50,6 @@ func (d *Deps) sessionFlags(agents *cobra.Command) {
 	}
 }
 
-// completeSession completes the name of a session.
-func (d *Deps) completeSession(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	p, err := d.project(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names, _ := p.Runs().Sessions() // where there is no run there are none
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
 // given is the command line as a person would repeat it.
 func given(cmd *cobra.Command, args []string) string {
 	o, ok := orderOf(cmd, args)
@@ -99,7 +89,7 @@ func (d *Deps) chooseRun(ctx context.Context, runs []project.Choice) (int, error
 	}
 	if !ok || text == "" {
 		fmt.Fprintln(d.Err, "Nothing was done.")
-		return 0, silent{errDeclined}
+		return 0, silent(errDeclined)
 	}
 	return 0, project.Usage("the same with --session NAME", "%q is none of them", text)
 }

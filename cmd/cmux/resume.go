@@ -22,7 +22,7 @@ type resumeOptions struct {
 }
 
 func newResumeCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
-	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: d.launch}
+	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "resume",
 		Short: "Resume a run that was stopped or lost its runner",
@@ -42,7 +42,7 @@ does.`,
 
 // newUpdateCmd is resume with --update under the name that people look for.
 func newUpdateCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
-	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: d.launch, Update: true}
+	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: launcher(d), Update: true}
 	cmd := &cobra.Command{
 		Use:   "update",
 		Short: "Apply the edited configuration to a run",

@@ -22,7 +22,7 @@ type retryOptions struct {
 }
 
 func newRetryCmd(d *Deps, runF func(context.Context, *retryOptions) error) *cobra.Command {
-	o := &retryOptions{IO: &d.IO, Project: d.project, launch: d.launch}
+	o := &retryOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "retry NAME | --failed",
 		Short: "Retry a node, and the nodes that it blocked",

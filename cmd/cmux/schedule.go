@@ -144,11 +144,11 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 	if _, err := fmt.Fprintf(o.Out, "%s: due %s  %s\n", s.ID, moment(s.Next), say.Line(s.Title)); err != nil {
 		return err
 	}
-	return o.unserved(p)
+	return unserved(o.IO, p)
 }
 
 // unserved warns that entries do not fire while the server is down.
-func (o *IO) unserved(p *control.Project) error {
+func unserved(o *IO, p *control.Project) error {
 	if p.Server().Up {
 		return nil
 	}
@@ -220,7 +220,7 @@ func runScheduleList(ctx context.Context, o *scheduleOptions) error {
 	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color())); err != nil {
 		return err
 	}
-	return o.unserved(p)
+	return unserved(o.IO, p)
 }
 
 // whenever says when an entry is due.
@@ -238,7 +238,7 @@ func newScheduleShowCmd(d *Deps, runF func(context.Context, *scheduleOptions) er
 	o := &scheduleOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show an entry of the schedule", Long: "Show an entry of the schedule. With --json the shape is\n" + scheduleShape, Example: "  cmux schedule show s1",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeSchedule,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeSchedule(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
 			return either(runF, runScheduleShow)(cmd.Context(), o)
@@ -284,7 +284,7 @@ func runScheduleShow(ctx context.Context, o *scheduleOptions) error {
 // newScheduleOrderCmd is a command that gives an order about one entry.
 func newScheduleOrderCmd(d *Deps, verb, short string, order func(context.Context, *control.Project, string) (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " ID", Short: short, Example: "  cmux schedule " + verb + " s1", Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeSchedule,
+		Use: verb + " ID", Short: short, Example: "  cmux schedule " + verb + " s1", Args: cobra.ExactArgs(1), ValidArgsFunction: completeSchedule(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := d.project(cmd.Context())
 			if err != nil {
@@ -301,8 +301,8 @@ func newScheduleOrderCmd(d *Deps, verb, short string, order func(context.Context
 }
 
 // completeSchedule completes the id of an entry.
-func (d *Deps) completeSchedule(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) (ids []string, err error) {
+func completeSchedule(d *Deps) cobra.CompletionFunc {
+	return d.completing(func(_ context.Context, p *control.Project) (ids []string, err error) {
 		all, err := p.Schedule()
 		for _, s := range all {
 			ids = append(ids, s.ID+"\t"+s.Title)

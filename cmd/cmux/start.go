@@ -31,7 +31,7 @@ type startOptions struct {
 }
 
 func newStartCmd(d *Deps, runF func(context.Context, *startOptions) error) *cobra.Command {
-	o := &startOptions{IO: &d.IO, Project: d.project, launch: d.launch}
+	o := &startOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "start",
 		Short: "Start the graph of agents",
@@ -175,16 +175,21 @@ func (o *startOptions) prepare(ctx context.Context) (l commands.Launch, err erro
 // launchFunc gives a run its runner.
 type launchFunc func(ctx context.Context, l commands.Launch, detach bool) error
 
+// launcher is launch for the commands that start with d.
+func launcher(d *Deps) launchFunc {
+	return func(ctx context.Context, l commands.Launch, detach bool) error { return launch(ctx, d, l, detach) }
+}
+
 // launch gives a run its runner, and shows it until the person leaves or, headless,
 // to its end.
-func (d *Deps) launch(ctx context.Context, l commands.Launch, detach bool) error {
+func launch(ctx context.Context, d *Deps, l commands.Launch, detach bool) error {
 	r := l.Run
 	p := &control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}
 	undo := func() error {
 		return p.Commands().Undo(ctx, l, func(line string) { fmt.Fprintln(d.Err, line) })
 	}
 	if r.Plan.Headless {
-		err := d.headless(ctx, p, l)
+		err := headless(ctx, d, p, l)
 		if byInterrupt(ctx, err) {
 			err = undo()
 		}
@@ -210,7 +215,7 @@ func (d *Deps) launch(ctx context.Context, l commands.Launch, detach bool) error
 
 // headless carries a run in this process to its end. A reader of its output
 // who goes away ends it as a signal does: nobody sees the agents any more.
-func (d *Deps) headless(ctx context.Context, p *control.Project, l commands.Launch) error {
+func headless(ctx context.Context, d *Deps, p *control.Project, l commands.Launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer catchPipe()()
@@ -228,7 +233,7 @@ func (d *Deps) headless(ctx context.Context, p *control.Project, l commands.Laun
 		return err
 	}
 	if errors.Is(err, runs.ErrUnfinished) {
-		err = silent{err} // the table says it
+		err = silent(err) // the table says it
 	}
 	return err
 }

@@ -127,14 +127,13 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 		return err
 	}
 	if o.Watch && !past {
-		w := o.watching(p.Now)
-		w.leaves = true
+		w := &watching{IO: o.IO, now: p.Now, leaves: true}
 		return w.show(ctx, v.Run)
 	}
 	if o.JSON {
 		return printJSON(o.Out, runs.NewReport(v))
 	}
-	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{o.width(), o.color(), o.Verbose, past}))
+	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{width: o.width(), color: o.color(), verbose: o.Verbose, past: past}))
 	return err
 }
 
@@ -159,7 +158,7 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 		return true, printJSON(o.Out, all)
 	}
 	for i, v := range views {
-		text := renderStatus(v, p.Now(), look{o.width(), o.color(), o.Verbose, false})
+		text := renderStatus(v, p.Now(), look{width: o.width(), color: o.color(), verbose: o.Verbose})
 		if i > 0 {
 			text = "\n" + text
 		}
@@ -169,17 +168,6 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 	}
 	return true, nil
 }
-
-// look is how a status is shown.
-type look struct {
-	width   int // 0: unbounded
-	color   bool
-	verbose bool // with the source and age of each status
-	past    bool // a newer run has taken its place
-}
-
-// look is how output is shown where nothing else was asked for.
-func (s *IO) look() look { return look{width: s.width(), color: s.color()} }
 
 // statusColumn is a column of the status table with what stands in it of a node.
 type statusColumn struct {
@@ -306,13 +294,6 @@ func statusAge(n *run.NodeView, _ time.Time) string {
 		return "-"
 	}
 	return say.Span(n.Status.Age)
-}
-
-func orDash(s string) string {
-	if s = say.Line(s); s == "" {
-		return "-"
-	}
-	return s
 }
 
 // statusFoot is what is wanted of a person and why nodes stand as they do.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/platform/say"
+
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -129,4 +131,23 @@ func shorten(columns []column, widths []int, width int) bool {
 		widths[widest]--
 	}
 	return true
+}
+
+// look is how a status is shown.
+type look struct {
+	width   int // 0: unbounded
+	color   bool
+	verbose bool // with the source and age of each status
+	past    bool // a newer run has taken its place
+}
+
+// look is how output is shown where nothing else was asked for.
+func (s *IO) look() look { return look{width: s.width(), color: s.color()} }
+
+// orDash is a line as it stands in a table, a dash where it is empty.
+func orDash(s string) string {
+	if s = say.Line(s); s == "" {
+		return "-"
+	}
+	return s
 }

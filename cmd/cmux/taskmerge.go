@@ -43,7 +43,7 @@ when a task stays out. With --json the shape is
 where outcome is merged, contained, conflict, check, waits or gone, and task is the one
 that is to bring the work in.`,
 		Example: "  cmux tasks merge --dry-run\n  cmux tasks merge t1 t2",
-		ValidArgsFunction: d.completeTask(func(t *task.Task) bool {
+		ValidArgsFunction: completeTask(d, func(t *task.Task) bool {
 			return t.Delivers() && !t.Merged.In()
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,19 +72,19 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 	if o.JSON {
 		err = printJSON(o.Out, res)
 	} else {
-		err = o.tellMerged(res)
+		err = tellMerged(o.IO, res)
 	}
 	if stopped != nil {
 		return stopped
 	}
 	if err == nil && !res.DryRun && res.Left() > 0 {
-		err = silent{runs.ErrUnfinished}
+		err = silent(runs.ErrUnfinished)
 	}
 	return err
 }
 
 // tellMerged prints the outcome of each task's merge.
-func (s *IO) tellMerged(res *control.MergedTasks) error {
+func tellMerged(s *IO, res *control.MergedTasks) error {
 	if len(res.Tasks) == 0 {
 		_, err := fmt.Fprintln(s.Out, "Nothing to merge.")
 		return err

@@ -148,11 +148,11 @@ func runTaskAdd(ctx context.Context, o *taskAddOptions) error {
 	if err != nil {
 		return err
 	}
-	return o.tellTask(t, o.JSON)
+	return tellTask(o.IO, t, o.JSON)
 }
 
 // tellTask says how a task stands.
-func (s *IO) tellTask(t control.TaskView, asJSON bool) error {
+func tellTask(s *IO, t control.TaskView, asJSON bool) error {
 	if asJSON {
 		return printJSON(s.Out, t)
 	}
@@ -246,7 +246,7 @@ func newTaskOrderCmd(d *Deps, use, short, long, example string, fits func(*task.
 		args = cobra.ExactArgs(least)
 	}
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long + " The --json shape is that of cmux tasks show.", Example: "  " + example, Args: args, ValidArgsFunction: d.completeTask(fits),
+		Use: use, Short: short, Long: long + " The --json shape is that of cmux tasks show.", Example: "  " + example, Args: args, ValidArgsFunction: completeTask(d, fits),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID, o.Words = args[0], args[1:]
 			return runTaskOrder(cmd.Context(), o)
@@ -257,10 +257,8 @@ func newTaskOrderCmd(d *Deps, use, short, long, example string, fits func(*task.
 }
 
 // completeTask completes the id of a task that fits.
-func (d *Deps) completeTask(fits func(*task.Task) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.TaskIDs(fits) })
-	}
+func completeTask(d *Deps, fits func(*task.Task) bool) cobra.CompletionFunc {
+	return d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.TaskIDs(fits) })
 }
 
 func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
@@ -272,14 +270,14 @@ func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
 	if err != nil {
 		return err
 	}
-	return o.tellTask(t, o.JSON)
+	return tellTask(o.IO, t, o.JSON)
 }
 
 func newTaskShowCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
 	o := &taskOrderOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a task and its result", Long: "Show a task and its result. With --json the shape is\n" + taskShape, Example: "  cmux tasks show t1",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTask(func(*task.Task) bool { return true }),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeTask(d, func(*task.Task) bool { return true }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
 			return either(runF, runTaskShow)(cmd.Context(), o)
@@ -335,7 +333,7 @@ func newTaskLogCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error)
 	cmd := &cobra.Command{
 		Use: "log ID", Short: "Show what happened to a task",
 		Long:    "Show what happened to a task, oldest first; with --json as in .cmux/tasks.jsonl.",
-		Example: "  cmux tasks log t1", Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTask(func(*task.Task) bool { return true }),
+		Example: "  cmux tasks log t1", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTask(d, func(*task.Task) bool { return true }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
 			return either(runF, runTaskLog)(cmd.Context(), o)

@@ -74,7 +74,7 @@ func newTeamShowCmd(d *Deps, runF func(context.Context, *teamOptions) error) *co
 	o := &teamOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use: "show KIND", Short: "Show a kind of team", Long: "Show a kind of team. With --json the shape is that of cmux teams list.", Example: "  cmux teams show squad",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTemplate,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplate(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Template = args[0]
 			return either(runF, runTeamShow)(cmd.Context(), o)
@@ -85,8 +85,8 @@ func newTeamShowCmd(d *Deps, runF func(context.Context, *teamOptions) error) *co
 }
 
 // completeTemplate completes the name of a kind of team.
-func (d *Deps) completeTemplate(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) (names []string, err error) {
+func completeTemplate(d *Deps) cobra.CompletionFunc {
+	return d.completing(func(_ context.Context, p *control.Project) (names []string, err error) {
 		all, err := p.TeamTemplates()
 		for _, t := range all {
 			names = append(names, t.Name+"\t"+t.About)
@@ -127,7 +127,7 @@ writes a proposal, and the judge's task begins when all are written. A role file
 there stays as it is. Called again it says what is there, and goes on where it was cut
 off. With --json the shape is {"name", "agents"}, with agents as in cmux status --json.`,
 		Example: "  cmux teams setup feature 'Add a login' --name login",
-		Args:    cobra.ExactArgs(2), ValidArgsFunction: d.completeTemplate,
+		Args:    cobra.ExactArgs(2), ValidArgsFunction: completeTemplate(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Template, o.Task = team.Core().Name, ""
 			if len(args) > 0 {
@@ -203,7 +203,7 @@ func newTeamDownCmd(d *Deps, runF func(context.Context, *teamOptions) error) *co
 		Use: "down TEAM", Short: "Remove the members of a team",
 		Long: `Cancel what a team has not finished and remove its members, each as cmux workers kill
 does: its branch and log stay, and what was not committed is saved. The role files stay.`,
-		Example: "  cmux teams down login", Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTeam,
+		Example: "  cmux teams down login", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTeam(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			return either(runF, runTeamDown)(cmd.Context(), o)
@@ -220,7 +220,7 @@ func runTeamDown(ctx context.Context, o *teamOptions) error {
 	}
 	gone, err := p.TakeTeamDown(ctx, o.Name, o.Force)
 	for i := range gone {
-		if err := o.tellGone(p, &gone[i]); err != nil {
+		if err := tellGone(o.IO, p, &gone[i]); err != nil {
 			return err
 		}
 	}
@@ -228,9 +228,9 @@ func runTeamDown(ctx context.Context, o *teamOptions) error {
 }
 
 // completeTeam completes the name of a team.
-func (d *Deps) completeTeam(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) (names []string, err error) {
-		all, err := p.Teams(cmd.Context())
+func completeTeam(d *Deps) cobra.CompletionFunc {
+	return d.completing(func(ctx context.Context, p *control.Project) (names []string, err error) {
+		all, err := p.Teams(ctx)
 		for _, t := range all {
 			names = append(names, t.Name)
 		}
@@ -242,7 +242,7 @@ func newTeamStatusCmd(d *Deps, runF func(context.Context, *teamOptions) error) *
 	o := &teamOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use: "status [TEAM]", Short: "Show how the teams stand", Long: "Show how the teams stand, or one. With --json it is a list of\n" + `  {"name", "agents"}, with agents as in cmux status --json`, Example: "  cmux teams status",
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: d.completeTeam,
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeTeam(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = first(args)
 			return either(runF, runTeamStatus)(cmd.Context(), o)

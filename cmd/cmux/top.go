@@ -46,5 +46,5 @@ func runTop(ctx context.Context, o *topOptions) error {
 		return err
 	}
 	p = withoutNotes(p) // the terminal is the monitor's
-	return top.Show(ctx, o.deps.monitor(p, r, false))
+	return top.Show(ctx, monitor(o.deps, p, r, false))
 }

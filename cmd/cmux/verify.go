@@ -56,7 +56,7 @@ func runVerify(ctx context.Context, o *verifyOptions) error {
 		return err
 	}
 	if failed > 0 {
-		return silent{fmt.Errorf("%d of %d checks failed", failed, len(all))}
+		return silent(fmt.Errorf("%d of %d checks failed", failed, len(all)))
 	}
 	return nil
 }

@@ -23,8 +23,6 @@ type watching struct {
 	leaves bool // a run that is stopped
 }
 
-func (s *IO) watching(now func() time.Time) *watching { return &watching{IO: s, now: now} }
-
 // show shows r until it is over or ctx ends.
 func (w *watching) show(ctx context.Context, r *run.Run) error {
 	ctx, cancel := context.WithCancel(ctx)

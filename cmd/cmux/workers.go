@@ -141,11 +141,11 @@ func runKill(ctx context.Context, o *killOptions) error {
 	if err != nil {
 		return err
 	}
-	return o.tellGone(p, gone)
+	return tellGone(o.IO, p, gone)
 }
 
 // tellGone says what a worker that was removed has left.
-func (s *IO) tellGone(p *control.Project, gone *control.Gone) error {
+func tellGone(s *IO, p *control.Project, gone *control.Gone) error {
 	fmt.Fprintf(s.Out, "%s: removed; what it left is in %s\n", gone.Name, p.Short(gone.Archive))
 	if gone.Branch != "" {
 		fmt.Fprintf(s.Out, "its branch stays: %s\n", gone.Branch)

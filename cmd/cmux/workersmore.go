@@ -199,7 +199,7 @@ func runMergeClone(ctx context.Context, o *cloneOptions) error {
 	} else {
 		fmt.Fprintf(o.Out, "%s: nothing to merge into %s\n", res.Name, res.Into)
 	}
-	return o.tellGone(p, &res.Gone)
+	return tellGone(o.IO, p, &res.Gone)
 }
 
 type demoteOptions struct {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
+	"cmux/agents/runs/wrapper"
+)
+
+// A silentError is an error whose story is already on the screen.
+type silentError struct{ error }
+
+func (s silentError) Unwrap() error { return s.error }
+
+// silent returns err as an error whose story is already on the screen.
+func silent(err error) error { return silentError{err} }
+
+// exitStatus is an exit code that a command itself decided on.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// report writes err for a person, and what to do next.
+func report(w io.Writer, err error) {
+	var s silentError
+	if err == nil || errors.As(err, &s) {
+		return
+	}
+	text, try := project.Explain(err)
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(w, "cmux: %s\n", line)
+	}
+	if try != "" {
+		fmt.Fprintf(w, "cmux: try: %s\n", try)
+	}
+}
+
+// report is report for a command that was given: what the error names means the
+// session that the command meant.
+func (d *Deps) report(err error) {
+	if d.session == "" {
+		report(d.Err, err)
+		return
+	}
+	var b strings.Builder
+	report(&b, err)
+	fmt.Fprint(d.Err, runs.WithSession(b.String(), d.session))
+}
+
+// outside tells a person who calls what agents call where it belongs.
+func outside(err error) error {
+	if errors.Is(err, wrapper.ErrOutside) {
+		return &project.Hint{Err: err, Try: "cmux agents status"}
+	}
+	return err
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"cmux/agents/control/project"
+)
+
+func TestReport(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("a\nb"), "cmux: a\ncmux: b\n"},
+		{&project.Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
+			"cmux: worktree api has uncommitted changes\ncmux: try: cmux diff api\n"},
+		{silent(errors.New("told already")), ""},
+	} {
+		var b bytes.Buffer
+		report(&b, c.err)
+		if b.String() != c.want {
+			t.Errorf("report(%v) = %q, want %q", c.err, b.String(), c.want)
+		}
+	}
+}
