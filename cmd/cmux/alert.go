@@ -6,16 +6,18 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"cmux/cmd/cmux/cli"
 )
 
 type alertOptions struct {
-	*IO
-	Project     projectFunc
+	*cli.IO
+	Project     cli.ProjectFunc
 	Level, Text string
 }
 
-func newAlertCmd(d *Deps, runF func(context.Context, *alertOptions) error) *cobra.Command {
-	o := &alertOptions{IO: &d.IO, Project: d.project}
+func newAlertCmd(d *cli.Deps, runF func(context.Context, *alertOptions) error) *cobra.Command {
+	o := &alertOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "alert TEXT",
 		GroupID: "main",
@@ -28,7 +30,7 @@ agents together 20 times, and none says the same twice in that time. Alerts stan
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Text = strings.Join(args, " ")
-			return either(runF, runAlert)(cmd.Context(), o)
+			return cli.Either(runF, runAlert)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Level, "level", "warning", "info, warning or critical")

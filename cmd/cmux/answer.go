@@ -10,19 +10,20 @@ import (
 	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type answerOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	commands.Answer
 	launch  launchFunc
 	NoStart bool
 	Ask     bool // show the question first, and ask for the text
 }
 
-func newAnswerCmd(d *Deps, runF func(context.Context, *answerOptions) error) *cobra.Command {
-	o := &answerOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
+func newAnswerCmd(d *cli.Deps, runF func(context.Context, *answerOptions) error) *cobra.Command {
+	o := &answerOptions{IO: &d.IO, Project: d.Project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "answer NAME [TEXT]",
 		Short: "Answer an agent that needs input",
@@ -36,10 +37,10 @@ Words other than yes and no refuse what the agent asks for, and the agent reads
 them. An answer that may be a yes or a no, such as "ok but", is not sent.`,
 		Example:           "  cmux agents answer api 'Use the second schema.'",
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node, o.Text, o.Ask = args[0], strings.Join(args[1:], " "), len(args) == 1
-			return either(runF, runAnswer)(cmd.Context(), o)
+			return cli.Either(runF, runAnswer)(cmd.Context(), o)
 		},
 	}
 	noStart(cmd, &o.NoStart)
@@ -65,7 +66,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.tellTaken(o.Node, res.Word(), res.Taken); err != nil {
+	if err := o.TellTaken(o.Node, res.Word(), res.Taken); err != nil {
 		return err
 	}
 	return o.launch.goOn(ctx, res.Taken)
@@ -76,7 +77,7 @@ func (o *answerOptions) put(ctx context.Context, q *commands.Question) (string, 
 	if _, err := fmt.Fprintf(o.Out, "%s asks, since %s:\n\n%s\n\n", q.Node, say.Span(q.Age), say.Lines(q.Text)); err != nil {
 		return "", err
 	}
-	if !isTerminal(o.In) {
+	if !cli.IsTerminal(o.In) {
 		return "", project.Usage("cmux agents answer "+q.Node+" TEXT", "there is no terminal to ask on")
 	}
 	var lines []string
@@ -85,13 +86,13 @@ func (o *answerOptions) put(ctx context.Context, q *commands.Question) (string, 
 		if len(q.Parts) > 1 {
 			prompt = fmt.Sprintf("Answer to %d of %d (empty: none): ", k+1, len(q.Parts))
 		}
-		line, _, err := o.askLine(ctx, prompt)
+		line, _, err := o.AskLine(ctx, prompt)
 		if err != nil {
 			return "", err
 		}
 		if strings.TrimSpace(line) == "" {
 			fmt.Fprintln(o.Err, "Nothing was answered.")
-			return "", silent(errDeclined)
+			return "", cli.Silent(cli.ErrDeclined)
 		}
 		lines = append(lines, line)
 	}

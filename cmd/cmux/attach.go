@@ -13,17 +13,18 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/cmd/cmux/cli"
 )
 
 type attachOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.Attach
 	Yes bool
 }
 
-func newAttachCmd(d *Deps, runF func(context.Context, *attachOptions) error) *cobra.Command {
-	o := &attachOptions{IO: &d.IO, Project: d.project}
+func newAttachCmd(d *cli.Deps, runF func(context.Context, *attachOptions) error) *cobra.Command {
+	o := &attachOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "attach [NAME]",
 		Short: "Look at the run in tmux, or at one node",
@@ -47,12 +48,12 @@ worktree is gone. It runs in your own environment. cmux neither checks nor recor
 what you do there. Without a terminal, attach prints the command instead.`,
 		Example:           "  cmux agents attach api",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Node = args[0]
 			}
-			return either(runF, runAttach)(cmd.Context(), o)
+			return cli.Either(runF, runAttach)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "open the conversation of an agent that has ended without asking")
@@ -74,26 +75,26 @@ func runAttach(ctx context.Context, o *attachOptions) error {
 		return err
 	}
 	if offer.Conversation == nil {
-		return o.show(ctx, p, offer)
+		return o.ShowSession(ctx, p, offer)
 	}
 	switch err := o.reopen(ctx, p, offer); {
-	case !errors.Is(err, errDeclined):
+	case !errors.Is(err, cli.ErrDeclined):
 		return err
 	case offer.Pane:
-		return o.show(ctx, p, offer)
+		return o.ShowSession(ctx, p, offer)
 	}
 	fmt.Fprintf(o.Err, "What it did: %s\n", offer.Logs())
 	return nil
 }
 
 // reopen offers a person the conversation of a node whose agent has ended. The
-// error is errDeclined when they do not want it.
+// error is ErrDeclined when they do not want it.
 func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *control.Offer) error {
 	cmd, err := p.Reopen(offer)
 	if err != nil {
 		return err
 	}
-	if !o.interactive() {
+	if !o.Interactive() {
 		if _, err := fmt.Fprintln(o.Out, control.ShellLine(cmd)); err != nil {
 			return err
 		}
@@ -104,12 +105,12 @@ func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *c
 		fmt.Fprintf(o.Err, "Its directory %s is gone: it would be opened in %s.\n", c.Lost, c.Dir)
 	}
 	if !o.Yes {
-		ok, err := o.askYes(ctx, fmt.Sprintf("%s is %s. Open its conversation again?", offer.Node, offer.Label), true)
+		ok, err := o.AskYes(ctx, fmt.Sprintf("%s is %s. Open its conversation again?", offer.Node, offer.Label), true)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return errDeclined
+			return cli.ErrDeclined
 		}
 	}
 	fmt.Fprintf(o.Err, "%s, in %s. It is yours alone: cmux neither checks nor records what is done there.\n", strings.Join(cmd.Args, " "), c.Dir)

@@ -9,17 +9,18 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type autonomyOptions struct {
-	*IO
-	Project       projectFunc
+	*cli.IO
+	Project       cli.ProjectFunc
 	For           string
 	Summary, JSON bool
 }
 
-func newAutonomyCmd(d *Deps, runF func(context.Context, *autonomyOptions) error) *cobra.Command {
-	o := &autonomyOptions{IO: &d.IO, Project: d.project}
+func newAutonomyCmd(d *cli.Deps, runF func(context.Context, *autonomyOptions) error) *cobra.Command {
+	o := &autonomyOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "autonomy",
 		GroupID: "main",
@@ -35,17 +36,17 @@ supervisor can act on it, key changes with what the item says, and reflection is
 file of what the organization thinks about.`,
 		Example: "  cmux autonomy --summary",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runAutonomy)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runAutonomy)(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.For, "for", "", "the supervisor that is asked about, by `NAME`; by default the one that calls, or the main one")
 	cmd.Flags().BoolVar(&o.Summary, "summary", false, "only what it can act on, without the commands")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.MarkFlagsMutuallyExclusive("summary", "json")
 	return cmd
 }
 
 func runAutonomy(ctx context.Context, o *autonomyOptions) error {
-	_, a, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Autonomy, error) { return p.Autonomy(ctx, o.For) })
+	_, a, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Autonomy, error) { return p.Autonomy(ctx, o.For) })
 	if done {
 		return err
 	}

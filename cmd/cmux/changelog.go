@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control/remains"
+	"cmux/cmd/cmux/cli"
 )
 
 type changelogOptions struct {
-	*IO
-	Project   projectFunc
+	*cli.IO
+	Project   cli.ProjectFunc
 	Changelog remains.Changelog
 }
 
-func newChangelogCmd(d *Deps, runF func(context.Context, *changelogOptions) error) *cobra.Command {
-	o := &changelogOptions{IO: &d.IO, Project: d.project}
+func newChangelogCmd(d *cli.Deps, runF func(context.Context, *changelogOptions) error) *cobra.Command {
+	o := &changelogOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:   "changelog [RUN]",
 		Short: "Print what each node of a run did, as Markdown",
@@ -28,10 +29,10 @@ cmux agents cleanup writes the same text into the run's folder.`,
 		Example: "  cmux agents changelog > CHANGES.md",
 		Args:    cobra.MaximumNArgs(1),
 
-		ValidArgsFunction: d.completeRun,
+		ValidArgsFunction: d.CompleteRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Changelog.Run = first(args)
-			return either(runF, runChangelog)(cmd.Context(), o)
+			o.Changelog.Run = cli.First(args)
+			return cli.Either(runF, runChangelog)(cmd.Context(), o)
 		},
 	}
 }

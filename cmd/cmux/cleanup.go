@@ -10,18 +10,19 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/control/remains"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type cleanupOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Yes     bool
 	Runs    bool // past runs, not the newest one's session and worktrees
 	Keep    int
 }
 
-func newCleanupCmd(d *Deps, runF func(context.Context, *cleanupOptions) error) *cobra.Command {
-	o := &cleanupOptions{IO: &d.IO, Project: d.project}
+func newCleanupCmd(d *cli.Deps, runF func(context.Context, *cleanupOptions) error) *cobra.Command {
+	o := &cleanupOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Save work, end the session and remove the worktrees of a run",
@@ -42,9 +43,9 @@ agents changelog RUN prints it. Branches, worktrees and saved work stay.`,
 			case o.Keep < 0:
 				return project.Usage(cmd.CommandPath()+" --help", "--keep %d: want how many past runs stay", o.Keep)
 			case o.Runs:
-				return either(runF, runPrune)(cmd.Context(), o)
+				return cli.Either(runF, runPrune)(cmd.Context(), o)
 			}
-			return either(runF, runCleanup)(cmd.Context(), o)
+			return cli.Either(runF, runCleanup)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
@@ -66,7 +67,7 @@ func runCleanup(ctx context.Context, o *cleanupOptions) error {
 		fmt.Fprintf(o.Out, "session   %s\n", c.Session)
 	}
 	for _, t := range c.Trees {
-		fmt.Fprintf(o.Out, "worktree  %s (%s)\n", t.Path, orDash(t.Branch))
+		fmt.Fprintf(o.Out, "worktree  %s (%s)\n", t.Path, cli.OrDash(t.Branch))
 	}
 	for _, why := range c.LeftOut {
 		fmt.Fprintf(o.Out, "left out  %s\n", why)
@@ -79,7 +80,7 @@ func runCleanup(ctx context.Context, o *cleanupOptions) error {
 	}
 	if c.Empty() {
 		fmt.Fprintln(o.Out, "There is no session and no worktree to remove.")
-	} else if err := o.confirm(ctx, o.Yes, "Remove these? Branches stay, and uncommitted work is saved first."); err != nil {
+	} else if err := o.Confirm(ctx, o.Yes, "Remove these? Branches stay, and uncommitted work is saved first."); err != nil {
 		return err
 	}
 	path, err := p.Remains().Cleanup(ctx, c, func(r remains.Removal) {
@@ -119,7 +120,7 @@ func runPrune(ctx context.Context, o *cleanupOptions) error {
 		fmt.Fprintf(o.Out, "remove  %s  %s, session %s, %d of %d done, %s\n", r.ID, r.State, r.Session, r.Done, r.Nodes, say.Short(r.Size)+"B")
 	}
 	question := fmt.Sprintf("Remove the records, logs and prompts of %s (%s)? Branches, worktrees and saved work stay, and so does what each node did.", say.Count(len(plan.Gone), "run"), say.Short(plan.Size)+"B")
-	if err := o.confirm(ctx, o.Yes, question); err != nil {
+	if err := o.Confirm(ctx, o.Yes, question); err != nil {
 		return err
 	}
 	return p.Remains().Prune(ctx, plan, func(id, changelog string) {

@@ -9,16 +9,17 @@ import (
 
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type collisionsOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	JSON    bool
 }
 
-func newCollisionsCmd(d *Deps, runF func(context.Context, *collisionsOptions) error) *cobra.Command {
-	o := &collisionsOptions{IO: &d.IO, Project: d.project}
+func newCollisionsCmd(d *cli.Deps, runF func(context.Context, *collisionsOptions) error) *cobra.Command {
+	o := &collisionsOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "collisions",
 		Short: "List the files that two branches both change",
@@ -42,10 +43,10 @@ appeared that this is known from.`,
 		Example: "  cmux agents collisions",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return either(runF, runCollisions)(cmd.Context(), o)
+			return cli.Either(runF, runCollisions)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -59,7 +60,7 @@ func runCollisions(ctx context.Context, o *collisionsOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, all)
+		return cli.PrintJSON(o.Out, all)
 	}
 	if len(all) == 0 && id == "" {
 		_, err := fmt.Fprintln(o.Out, "No two branches that are at work change the same file.")
@@ -69,12 +70,12 @@ func runCollisions(ctx context.Context, o *collisionsOptions) error {
 		_, err := fmt.Fprintf(o.Out, "No two branches of run %s change the same file.\n", id)
 		return err
 	}
-	_, err = fmt.Fprint(o.Out, collisionTable(all, o.look()))
+	_, err = fmt.Fprint(o.Out, collisionTable(all, o.Look()))
 	return err
 }
 
 // collisionTable has a line for each file of each pair.
-func collisionTable(all []runs.Collision, as look) string {
+func collisionTable(all []runs.Collision, as cli.Look) string {
 	var rows [][]string
 	var styles []string
 	add := func(c *runs.Collision, file, merge, style string) {
@@ -100,7 +101,7 @@ func collisionTable(all []runs.Collision, as look) string {
 			add(c, fmt.Sprintf("and %d more", c.More), "", "")
 		}
 	}
-	columns := []column{{head: "NODE", give: 2, least: 6}, {head: "AND", give: 2, least: 6}, {head: "FILE", give: 1, least: 10},
-		{head: "MERGE", style: func(row int) string { return styles[row] }}}
-	return table(columns, rows, as.width, as.color)
+	columns := []cli.Column{{Head: "NODE", Give: 2, Least: 6}, {Head: "AND", Give: 2, Least: 6}, {Head: "FILE", Give: 1, Least: 10},
+		{Head: "MERGE", Style: func(row int) string { return styles[row] }}}
+	return cli.Table(columns, rows, as.Width, as.Color)
 }

@@ -8,16 +8,17 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type configOptions struct {
-	*IO
-	Project   projectFunc
+	*cli.IO
+	Project   cli.ProjectFunc
 	Yes, JSON bool
 }
 
-func newConfigCmd(d *Deps) *cobra.Command {
-	o := &configOptions{IO: &d.IO, Project: d.project}
+func newConfigCmd(d *cli.Deps) *cobra.Command {
+	o := &configOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "config",
 		GroupID: "main",
@@ -33,13 +34,13 @@ With --json the shape is
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runConfig(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.AddCommand(newConfigApplyCmd(d, nil), newConfigSchemaCmd(&d.IO))
 	return cmd
 }
 
 func runConfig(ctx context.Context, o *configOptions) error {
-	_, c, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OrgConfig, error) { return p.OrgConfig() })
+	_, c, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OrgConfig, error) { return p.OrgConfig() })
 	if done {
 		return err
 	}
@@ -57,8 +58,8 @@ func runConfig(ctx context.Context, o *configOptions) error {
 	return nil
 }
 
-func newConfigApplyCmd(d *Deps, runF func(context.Context, *configOptions) error) *cobra.Command {
-	o := &configOptions{IO: &d.IO, Project: d.project}
+func newConfigApplyCmd(d *cli.Deps, runF func(context.Context, *configOptions) error) *cobra.Command {
+	o := &configOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "apply",
 		Short: "Take .cmux/config.yml into use",
@@ -67,7 +68,7 @@ agent that runs acts as before until it is started again (cmux restart). The ses
 the program of the supervisor count at the next start.`,
 		Example: "  cmux config apply",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runConfigApply)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runConfigApply)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	return cmd
@@ -89,7 +90,7 @@ func runConfigApply(ctx context.Context, o *configOptions) error {
 	for _, change := range c.Changes {
 		fmt.Fprintf(o.Out, "%s\n", change)
 	}
-	if err := o.confirm(ctx, o.Yes, "Take this into use?"); err != nil {
+	if err := o.Confirm(ctx, o.Yes, "Take this into use?"); err != nil {
 		return err
 	}
 	if err := c.Apply(ctx); err != nil {
@@ -99,7 +100,7 @@ func runConfigApply(ctx context.Context, o *configOptions) error {
 	return err
 }
 
-func newConfigSchemaCmd(s *IO) *cobra.Command {
+func newConfigSchemaCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of .cmux/config.yml",

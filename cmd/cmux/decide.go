@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control/commands"
+	"cmux/cmd/cmux/cli"
 )
 
 type decideOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Node    string
 
 	launch  launchFunc
@@ -21,16 +22,16 @@ type decideOptions struct {
 	said   string // the result, as printed
 }
 
-func newApproveCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
+func newApproveCmd(d *cli.Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
 	cmd := newDecideCmd(d, &decideOptions{decide: (*commands.Commands).Approve, said: "approved"}, runF)
 	cmd.Use, cmd.Short = "approve NAME", "Approve a gate"
 	cmd.Long = "Approve a gate: the nodes that depend on it may start. `touch\n.cmux/signals/NAME.done` does the same, unless the gate has `approve: code`. Only this\ncommand opens such a gate, in your own terminal: it shows a code there and asks you\nto type it."
 	cmd.Example = "  cmux agents approve release"
-	cmd.ValidArgsFunction = d.completeGate
+	cmd.ValidArgsFunction = d.CompleteGate
 	return cmd
 }
 
-func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
+func newOverrideCmd(d *cli.Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
 	cmd := newDecideCmd(d, &decideOptions{decide: (*commands.Commands).Override, said: "done by override"}, runF)
 	cmd.Use, cmd.Short = "override NAME", "Make a node done, whatever its own result is"
 	cmd.Long = "Make a node done, whatever its own result is. Its dependents may start, from its\nbranch as it is now. An agent that is still running keeps running. `touch\n.cmux/signals/NAME.done` does the same. A gate with `approve: code` asks for a code,\nas approve does, and no marker opens it."
@@ -38,7 +39,7 @@ func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *
 	return cmd
 }
 
-func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
+func newReleaseCmd(d *cli.Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
 	cmd := newDecideCmd(d, &decideOptions{decide: (*commands.Commands).Release, said: "released"}, runF)
 	cmd.Use, cmd.Short = "release NAME", "Give an agent back that you took over, or end a limit early"
 	cmd.Long = "Give back an agent that you took over by typing to it. cmux then checks and reminds\nit again. If NAME is limited, its account is tried now and not when the limit ends, in\nall your runs. One node of each run goes first."
@@ -47,14 +48,14 @@ func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *c
 }
 
 // newDecideCmd is a command that decides one thing of one node.
-func newDecideCmd(d *Deps, o *decideOptions, runF func(context.Context, *decideOptions) error) *cobra.Command {
-	o.IO, o.Project, o.launch = &d.IO, d.project, launcher(d)
+func newDecideCmd(d *cli.Deps, o *decideOptions, runF func(context.Context, *decideOptions) error) *cobra.Command {
+	o.IO, o.Project, o.launch = &d.IO, d.Project, launcher(d)
 	cmd := &cobra.Command{
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node = args[0]
-			return either(runF, runDecide)(cmd.Context(), o)
+			return cli.Either(runF, runDecide)(cmd.Context(), o)
 		},
 	}
 	noStart(cmd, &o.NoStart)
@@ -105,7 +106,7 @@ func runDecide(ctx context.Context, o *decideOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.tellTaken(o.Node, o.said, t); err != nil {
+	if err := o.TellTaken(o.Node, o.said, t); err != nil {
 		return err
 	}
 	return o.launch.goOn(ctx, t)

@@ -6,17 +6,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control/runs"
+	"cmux/cmd/cmux/cli"
 )
 
 type diffOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Node    string
 	Raw     bool
 }
 
-func newDiffCmd(d *Deps, runF func(context.Context, *diffOptions) error) *cobra.Command {
-	o := &diffOptions{IO: &d.IO, Project: d.project}
+func newDiffCmd(d *cli.Deps, runF func(context.Context, *diffOptions) error) *cobra.Command {
+	o := &diffOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show what a node has changed since it started",
@@ -27,10 +28,10 @@ diff removes control characters or shows them as numbers. To get a patch that yo
 can apply elsewhere, use --raw.`,
 		Example:           "  cmux agents diff api --raw > api.patch",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node = args[0]
-			return either(runF, runDiff)(cmd.Context(), o)
+			return cli.Either(runF, runDiff)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Raw, "raw", false, "print every byte as it is: a terminal obeys it")
@@ -42,9 +43,9 @@ func runDiff(ctx context.Context, o *diffOptions) error {
 	if err != nil {
 		return err
 	}
-	q := runs.Diff{Node: o.Node, Colour: o.color(), Output: o.Out, Errors: o.Err}
+	q := runs.Diff{Node: o.Node, Colour: o.Color(), Output: o.Out, Errors: o.Err}
 	if o.Raw {
-		q.Output = raw(o.Out)
+		q.Output = cli.Raw(o.Out)
 	}
 	return p.Runs().Diff(ctx, q)
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/testkit/agenttest/golden"
+	"cmux/cmd/cmux/cli"
 )
 
 const commandsPage = "../../docs/commands.md"
 
 // TestDocsCommands keeps docs/commands.md what the commands say of themselves.
 func TestDocsCommands(t *testing.T) {
-	got := commandsDoc(newRoot(&Deps{}))
+	got := commandsDoc(newRoot(&cli.Deps{}))
 	if golden.Updates() {
 		if err := os.WriteFile(commandsPage, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -35,7 +36,7 @@ func TestDocsCommands(t *testing.T) {
 // TestCommandsAreExplained holds every command to a short text, and every
 // visible one to an example that begins with the command itself.
 func TestCommandsAreExplained(t *testing.T) {
-	each(newRoot(&Deps{}), func(c *cobra.Command) {
+	each(newRoot(&cli.Deps{}), func(c *cobra.Command) {
 		if c.Short == "" {
 			t.Errorf("%s says nothing of itself", c.CommandPath())
 		}

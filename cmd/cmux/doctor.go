@@ -9,16 +9,17 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type doctorOptions struct {
-	*IO
+	*cli.IO
 	Caller func() project.Caller
 	JSON   bool
 }
 
-func newDoctorCmd(d *Deps, runF func(context.Context, *doctorOptions) error) *cobra.Command {
-	o := &doctorOptions{IO: &d.IO, Caller: d.caller}
+func newDoctorCmd(d *cli.Deps, runF func(context.Context, *doctorOptions) error) *cobra.Command {
+	o := &doctorOptions{IO: &d.IO, Caller: d.Caller}
 	cmd := &cobra.Command{
 		Use:     "doctor",
 		GroupID: "main",
@@ -29,9 +30,9 @@ the markers, a run without a runner, leftover worktrees. doctor changes nothing.
 exit code is 1 if something is wrong. With --json the shape is [{"what", "ok", "detail", "try"}].`,
 		Example: "  cmux doctor",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runDoctor)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runDoctor)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -47,7 +48,7 @@ func runDoctor(ctx context.Context, o *doctorOptions) error {
 		}
 	}
 	if o.JSON {
-		if err := printJSON(o.Out, all); err != nil {
+		if err := cli.PrintJSON(o.Out, all); err != nil {
 			return err
 		}
 	} else {
@@ -63,7 +64,7 @@ func runDoctor(ctx context.Context, o *doctorOptions) error {
 		}
 	}
 	if wrong > 0 {
-		return silent(fmt.Errorf("%s wrong", say.Count(wrong, "thing")))
+		return cli.Silent(fmt.Errorf("%s wrong", say.Count(wrong, "thing")))
 	}
 	return nil
 }

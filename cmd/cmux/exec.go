@@ -15,6 +15,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/agents/runs/wrapper"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
@@ -26,7 +27,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 		Hidden:      true,
 		Short:       "Carry one attempt of a node out (for cmux itself)",
 		Args:        cobra.MaximumNArgs(1),
-		Annotations: map[string]string{ownSignals: "yes"},
+		Annotations: map[string]string{cli.OwnSignals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Kinds = all
 			if o.Spare != (len(args) == 0) {
@@ -37,7 +38,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 			}
 			o.Orphaned = func(ctx context.Context) error { return commands.Revive(ctx, o.RunDir) }
 			if code := wrapper.Main(cmd.Context(), o); code != 0 {
-				return silent(exitStatus(code))
+				return cli.Silent(cli.ExitStatus(code))
 			}
 			return nil
 		},
@@ -50,7 +51,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 
 // newRunCmd is the process of the monitor window: the runner, and the monitor
 // that shows it.
-func newRunCmd(d *Deps) *cobra.Command {
+func newRunCmd(d *cli.Deps) *cobra.Command {
 	var dir, how, launch string
 	cmd := &cobra.Command{
 		Use:    "run",
@@ -82,7 +83,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 			}
 			fmt.Fprintf(d.Out, "\nRun %s: %s.\n", r.Plan.ID, state)
 			if state == dag.RunFailed {
-				return silent(runs.ErrUnfinished)
+				return cli.Silent(runs.ErrUnfinished)
 			}
 			if state != dag.RunDone {
 				return &project.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}

@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
@@ -53,7 +54,7 @@ func (o *initOptions) askForm(ctx context.Context, p *control.Project, path stri
 }
 
 func (o *initOptions) form(ctx context.Context, groups ...*huh.Group) error {
-	err := huh.NewForm(groups...).WithInput(o.In).WithOutput(raw(o.Err)).RunWithContext(ctx)
+	err := huh.NewForm(groups...).WithInput(o.In).WithOutput(cli.Raw(o.Err)).RunWithContext(ctx)
 	if errors.Is(err, huh.ErrUserAborted) {
 		return commands.ErrInterrupted
 	}

@@ -9,17 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control/project"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
 type graphOptions struct {
-	*IO
-	Project        projectFunc
+	*cli.IO
+	Project        cli.ProjectFunc
 	Config, Format string
 }
 
-func newGraphCmd(d *Deps, runF func(context.Context, *graphOptions) error) *cobra.Command {
-	o := &graphOptions{IO: &d.IO, Project: d.project}
+func newGraphCmd(d *cli.Deps, runF func(context.Context, *graphOptions) error) *cobra.Command {
+	o := &graphOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "Draw the graph of .cmux-agents.yml",
@@ -30,7 +31,7 @@ In the text format, an agent is below the agent that it depends on. If it depend
 on several, it is below the last of them and names the others.`,
 		Example: "  cmux agents graph\n  cmux agents graph --format dot | dot -Tsvg > graph.svg",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runGraph)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runGraph)(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.Config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
 	cmd.Flags().StringVar(&o.Format, "format", "text", "text, dot (Graphviz) or mermaid (Markdown)")

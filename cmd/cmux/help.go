@@ -20,6 +20,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds/agent"
+	"cmux/cmd/cmux/cli"
 	"cmux/docs"
 )
 
@@ -34,13 +35,13 @@ var shells = map[string]string{
 
 // addHelp adds the commands that come with every command line: help, and
 // completion with a command for each shell.
-func addHelp(root *cobra.Command, s *IO) {
+func addHelp(root *cobra.Command, s *cli.IO) {
 	root.SetHelpCommand(newHelpCmd(s, nil))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for c := range below(root) {
 		switch {
-		case !isHelp(c):
+		case !cli.IsHelp(c):
 		case c.Name() == "completion":
 			c.Short, c.Long = "Print the completion script of a shell", ""
 			c.Example = "  cmux completion bash > " + shells["bash"]
@@ -101,12 +102,12 @@ func topicList(all []topic) string {
 }
 
 type helpOptions struct {
-	*IO
+	*cli.IO
 	Root  *cobra.Command
 	Words []string
 }
 
-func newHelpCmd(s *IO, runF func(context.Context, *helpOptions) error) *cobra.Command {
+func newHelpCmd(s *cli.IO, runF func(context.Context, *helpOptions) error) *cobra.Command {
 	o := &helpOptions{IO: s}
 	cmd := &cobra.Command{
 		Use:     "help [COMMAND... | TOPIC [SECTION]]",
@@ -135,7 +136,7 @@ help uses the program in PAGER, or less.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Root, o.Words = cmd.Root(), args
-			return either(runF, runHelp)(cmd.Context(), o)
+			return cli.Either(runF, runHelp)(cmd.Context(), o)
 		},
 	}
 	return cmd
@@ -161,7 +162,7 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 				return project.Usage(try, "the page %s has no section %q", t.name, wanted)
 			}
 		}
-		return page(ctx, o.IO, readable(text, o.color()))
+		return page(ctx, o.IO, readable(text, o.Color()))
 	}
 	cmd, rest, err := o.Root.Find(o.Words)
 	if err == nil && len(rest) == 0 && cmd.HasParent() {
@@ -273,15 +274,15 @@ func linked(s string) string {
 }
 
 // page shows a text, in a pager where a person sees it on a terminal.
-func page(ctx context.Context, s *IO, text string) error {
+func page(ctx context.Context, s *cli.IO, text string) error {
 	pager := strings.Fields(s.Getenv("PAGER"))
 	if len(pager) == 0 {
 		pager = []string{"less", "-FRX"}
 	}
-	if s.interactive() && pager[0] != "cat" {
+	if s.Interactive() && pager[0] != "cat" {
 		if program, err := agent.LookPath(pager[0], s.Env); err == nil {
 			cmd := exec.CommandContext(ctx, program, pager[1:]...)
-			cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(text), raw(s.Out), raw(s.Err), s.Env
+			cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(text), cli.Raw(s.Out), cli.Raw(s.Err), s.Env
 			err := cmd.Run()
 			var exit *exec.ExitError
 			if err == nil || errors.As(err, &exit) { // it is for the pager to say

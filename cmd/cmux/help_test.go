@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"cmux/agents/control/project"
+	"cmux/cmd/cmux/cli"
 )
 
 func helps(t *testing.T, line string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	root := newRoot(&Deps{IO: IO{In: strings.NewReader(""), Out: &out, Err: &out}, Dir: t.TempDir()})
+	root := newRoot(&cli.Deps{IO: cli.IO{In: strings.NewReader(""), Out: &out, Err: &out}, Dir: t.TempDir()})
 	root.SetArgs(strings.Fields(line))
 	err := root.ExecuteContext(context.Background())
 	return out.String(), err
@@ -24,7 +25,7 @@ func TestTopics(t *testing.T) {
 	if err != nil || !strings.Contains(list, "Topics") || !strings.Contains(list, "  agents ") {
 		t.Errorf("%v: %s", err, list)
 	}
-	root := newRoot(&Deps{})
+	root := newRoot(&cli.Deps{})
 	all := topics()
 	if len(all) < 10 {
 		t.Errorf("%d topics", len(all))

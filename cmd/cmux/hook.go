@@ -9,9 +9,10 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/runs/mcp"
 	"cmux/agents/runs/wrapper"
+	"cmux/cmd/cmux/cli"
 )
 
-func newDoneCmd(s *IO) *cobra.Command {
+func newDoneCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "done SUMMARY",
 		GroupID: "agent",
@@ -20,12 +21,12 @@ func newDoneCmd(s *IO) *cobra.Command {
 		Example: "  cmux done 'Added the login form and its tests'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return outside(wrapper.Done(cmd.Context(), s.Getenv, strings.Join(args, " ")))
+			return cli.Outside(wrapper.Done(cmd.Context(), s.Getenv, strings.Join(args, " ")))
 		},
 	}
 }
 
-func newBlockedCmd(s *IO) *cobra.Command {
+func newBlockedCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "blocked REASON",
 		GroupID: "agent",
@@ -33,12 +34,12 @@ func newBlockedCmd(s *IO) *cobra.Command {
 		Example: "  cmux blocked 'The schema has two meanings of price: which one?'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return outside(wrapper.Blocked(cmd.Context(), s.Getenv, strings.Join(args, " ")))
+			return cli.Outside(wrapper.Blocked(cmd.Context(), s.Getenv, strings.Join(args, " ")))
 		},
 	}
 }
 
-func newOutputCmd(s *IO) *cobra.Command {
+func newOutputCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "output KEY=VALUE",
 		GroupID: "agent",
@@ -53,13 +54,13 @@ replaces the old one. A value is text of at most 4 KB. It must not be a secret.`
 			if !ok {
 				return project.Usage("cmux output KEY=VALUE", "%q has no =", args[0])
 			}
-			return outside(wrapper.Output(cmd.Context(), s.Getenv, key, value))
+			return cli.Outside(wrapper.Output(cmd.Context(), s.Getenv, key, value))
 		},
 	}
 }
 
 // newMCPCmd is the server that agent programs start for their agents' reports.
-func newMCPCmd(s *IO) *cobra.Command {
+func newMCPCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "mcp",
 		GroupID: "agent",
@@ -71,9 +72,9 @@ you do not need to set it up.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if s.Getenv("CMUX_TOKEN") == "" {
-				return outside(wrapper.ErrOutside)
+				return cli.Outside(wrapper.ErrOutside)
 			}
-			return mcp.Serve(cmd.Context(), s.Getenv, io.NopCloser(s.In), nopCloser{raw(s.Out)}, version)
+			return mcp.Serve(cmd.Context(), s.Getenv, io.NopCloser(s.In), nopCloser{cli.Raw(s.Out)}, version)
 		},
 	}
 }
@@ -82,7 +83,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-func newHookCmd(s *IO) *cobra.Command {
+func newHookCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "hook EVENT",
 		GroupID: "agent",
@@ -94,15 +95,15 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, code, err := wrapper.Hook(cmd.Context(), s.Getenv, args[0], s.In)
 			if out != "" {
-				if _, werr := io.WriteString(raw(s.Out), out); werr != nil && err == nil {
+				if _, werr := io.WriteString(cli.Raw(s.Out), out); werr != nil && err == nil {
 					err = werr
 				}
 			}
 			if err != nil {
-				return project.Tag(outside(err), exitStatus(code))
+				return project.Tag(cli.Outside(err), cli.ExitStatus(code))
 			}
 			if code != 0 {
-				return silent(exitStatus(code))
+				return cli.Silent(cli.ExitStatus(code))
 			}
 			return nil
 		},

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
+	"cmux/cmd/cmux/cli"
 )
 
 const incidentShape = `  {"id", "kind", "about", "key", "title", "state", "seen", "evidence": [{"at", "text"}],
@@ -20,7 +21,7 @@ const incidentShape = `  {"id", "kind", "about", "key", "title", "state", "seen"
 where state is open or closed, seen counts the evidence, of which the first and the newest
 is listed, and advice, closed_at and acked_at may be null.`
 
-func newIncidentsCmd(d *Deps) *cobra.Command {
+func newIncidentsCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "incidents",
 		GroupID: "main",
@@ -32,14 +33,14 @@ func newIncidentsCmd(d *Deps) *cobra.Command {
 }
 
 type incidentListOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.IncidentQuery
 	JSON bool
 }
 
-func newIncidentListCmd(d *Deps, runF func(context.Context, *incidentListOptions) error) *cobra.Command {
-	o := &incidentListOptions{IO: &d.IO, Project: d.project}
+func newIncidentListCmd(d *cli.Deps, runF func(context.Context, *incidentListOptions) error) *cobra.Command {
+	o := &incidentListOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List incidents, oldest first",
@@ -47,11 +48,11 @@ func newIncidentListCmd(d *Deps, runF func(context.Context, *incidentListOptions
 			`  {"incidents", "older", "skipped": [{"at", "why", "text"}], "gaps"}` + "\nwhere older counts those that are not listed, skipped are lines of the file that do not\ncount, gaps are incidents of which a line is missing, and an incident is\n" + incidentShape,
 		Example: "  cmux incidents list --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runIncidentList)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runIncidentList)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.All, "all", false, "list those too that were closed longer ago")
 	cmd.Flags().StringVar(&o.About, "about", "", "only those about this agent, or about server or health, by `NAME`")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -71,7 +72,7 @@ func runIncidentList(ctx context.Context, o *incidentListOptions) error {
 		fmt.Fprintf(o.Err, "cmux: a line about %s is missing in %s\n", id, incident.Name)
 	}
 	if o.JSON {
-		return printJSON(o.Out, all)
+		return cli.PrintJSON(o.Out, all)
 	}
 	if len(all.Incidents) == 0 {
 		none := "No incidents."
@@ -85,35 +86,35 @@ func runIncidentList(ctx context.Context, o *incidentListOptions) error {
 	for n, i := range all.Incidents {
 		rows[n] = []string{i.ID, i.Label(), say.Line(i.About), say.Span(p.Now().Sub(i.OpenedAt)), say.Line(i.Title)}
 	}
-	columns := []column{{head: "ID"}, {head: "STATE", give: 3, least: 6}, {head: "ABOUT", give: 2, least: 6}, {head: "OPENED", give: 4, least: 6}, {head: "TITLE", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
+	columns := []cli.Column{{Head: "ID"}, {Head: "STATE", Give: 3, Least: 6}, {Head: "ABOUT", Give: 2, Least: 6}, {Head: "OPENED", Give: 4, Least: 6}, {Head: "TITLE", Give: 1, Least: 12}}
+	_, err = fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color()))
 	return err
 }
 
 type incidentOptions struct {
-	*IO
-	Project    projectFunc
+	*cli.IO
+	Project    cli.ProjectFunc
 	ID, Text   string
 	Over, JSON bool
 }
 
-func newIncidentShowCmd(d *Deps, runF func(context.Context, *incidentOptions) error) *cobra.Command {
-	o := &incidentOptions{IO: &d.IO, Project: d.project}
+func newIncidentShowCmd(d *cli.Deps, runF func(context.Context, *incidentOptions) error) *cobra.Command {
+	o := &incidentOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show what was seen, what was done and what you can do", Args: cobra.ExactArgs(1), ValidArgsFunction: completeIncident(d),
 		Long:    "Show an incident: what was seen and when, what cmux did about it, what it cost, and what\nyou can do. With --json the shape is\n" + incidentShape,
 		Example: "  cmux incidents show i1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
-			return either(runF, runIncidentShow)(cmd.Context(), o)
+			return cli.Either(runF, runIncidentShow)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runIncidentShow(ctx context.Context, o *incidentOptions) error {
-	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.Incident(o.ID) })
+	_, i, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.Incident(o.ID) })
 	if done {
 		return err
 	}
@@ -180,8 +181,8 @@ func indented(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(say.Lines(text), "\n"), "\n", "\n                       ")
 }
 
-func newIncidentAckCmd(d *Deps, runF func(context.Context, *incidentOptions) error) *cobra.Command {
-	o := &incidentOptions{IO: &d.IO, Project: d.project}
+func newIncidentAckCmd(d *cli.Deps, runF func(context.Context, *incidentOptions) error) *cobra.Command {
+	o := &incidentOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "ack ID [NOTE]", Short: "Say that you know of an incident", Args: cobra.MinimumNArgs(1), ValidArgsFunction: completeIncident(d),
 		Long: `Say that you know of an incident, with a note if you like. status and doctor then no longer
@@ -190,16 +191,16 @@ name it. It stays open until its cause is gone, and what is seen meanwhile is ad
 		Example: "  cmux incidents ack i1 'the disk is being replaced'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID, o.Text = args[0], strings.Join(args[1:], " ")
-			return either(runF, runIncidentAck)(cmd.Context(), o)
+			return cli.Either(runF, runIncidentAck)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Over, "close", false, "close it as well")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runIncidentAck(ctx context.Context, o *incidentOptions) error {
-	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.AckIncident(ctx, o.ID, o.Text, o.Over) })
+	_, i, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.AckIncident(ctx, o.ID, o.Text, o.Over) })
 	if done {
 		return err
 	}
@@ -208,6 +209,6 @@ func runIncidentAck(ctx context.Context, o *incidentOptions) error {
 }
 
 // completeIncident completes the id of an incident.
-func completeIncident(d *Deps) cobra.CompletionFunc {
-	return d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.IncidentIDs() })
+func completeIncident(d *cli.Deps) cobra.CompletionFunc {
+	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.IncidentIDs() })
 }

@@ -18,6 +18,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
@@ -62,8 +63,8 @@ func kindNames() []string {
 }
 
 type initOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	answers
 	agents      []string // as --agent says them
 	issues      string
@@ -73,8 +74,8 @@ type initOptions struct {
 	dirGiven    bool // else it is where the person stands, if that has checks
 }
 
-func newInitCmd(d *Deps, runF func(context.Context, *initOptions) error) *cobra.Command {
-	o := &initOptions{IO: &d.IO, Project: d.project}
+func newInitCmd(d *cli.Deps, runF func(context.Context, *initOptions) error) *cobra.Command {
+	o := &initOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a .cmux-agents.yml",
@@ -100,7 +101,7 @@ An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRAN
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.verifyGiven, o.dirGiven = cmd.Flags().Changed("verify"), cmd.Flags().Changed("dir")
-			return either(runF, runInit)(cmd.Context(), o)
+			return cli.Either(runF, runInit)(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
@@ -160,7 +161,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 	}
 	switch {
 	case len(o.Agents) > 0:
-	case o.interactive():
+	case o.Interactive():
 		err = o.askForm(ctx, p, path)
 	default:
 		err = o.askLines()

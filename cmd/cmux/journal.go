@@ -11,10 +11,11 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/journal"
+	"cmux/cmd/cmux/cli"
 	"cmux/server/store"
 )
 
-func newJournalCmd(d *Deps) *cobra.Command {
+func newJournalCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "journal",
 		GroupID: "main",
@@ -26,8 +27,8 @@ func newJournalCmd(d *Deps) *cobra.Command {
 }
 
 type journalOptions struct {
-	*IO
-	Project       projectFunc
+	*cli.IO
+	Project       cli.ProjectFunc
 	Entry         journal.Entry
 	Query         journal.Query
 	Day           string
@@ -35,8 +36,8 @@ type journalOptions struct {
 	JSON          bool
 }
 
-func newJournalAddCmd(d *Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
-	o := &journalOptions{IO: &d.IO, Project: d.project}
+func newJournalAddCmd(d *cli.Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
+	o := &journalOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "add TITLE [TEXT]",
 		Short:   "Add an entry to today's journal",
@@ -45,7 +46,7 @@ func newJournalAddCmd(d *Deps, runF func(context.Context, *journalOptions) error
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Entry.Title, o.Entry.Text = args[0], strings.Join(args[1:], "")
-			return either(runF, runJournalAdd)(cmd.Context(), o)
+			return cli.Either(runF, runJournalAdd)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringSliceVar(&o.Entry.Tags, "tag", nil, "words to find it by")
@@ -72,8 +73,8 @@ func runJournalAdd(ctx context.Context, o *journalOptions) error {
 	return err
 }
 
-func newJournalShowCmd(d *Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
-	o := &journalOptions{IO: &d.IO, Project: d.project}
+func newJournalShowCmd(d *cli.Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
+	o := &journalOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "show [DAY]",
 		Short: "Show the journal of a day (default: today)",
@@ -84,18 +85,18 @@ where reflection is text, and artifacts and attachments are names of files.`,
 		Example: "  cmux journal show 2026-03-01",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if p, err := d.project(cmd.Context()); err == nil && len(args) == 0 {
+			if p, err := d.Project(cmd.Context()); err == nil && len(args) == 0 {
 				days, _ := p.JournalDays() // where there are none there is nothing to complete
 				return days, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Day = first(args)
-			return either(runF, runJournalShow)(cmd.Context(), o)
+			o.Day = cli.First(args)
+			return cli.Either(runF, runJournalShow)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -112,7 +113,7 @@ func runJournalShow(ctx context.Context, o *journalOptions) error {
 		fmt.Fprintf(o.Err, "cmux: %s\n", warning)
 	}
 	if o.JSON {
-		return printJSON(o.Out, page)
+		return cli.PrintJSON(o.Out, page)
 	}
 	if page.Text == "" {
 		_, err = fmt.Fprintf(o.Out, "Nothing in the journal of %s.\n", page.Day)
@@ -125,8 +126,8 @@ func runJournalShow(ctx context.Context, o *journalOptions) error {
 	return err
 }
 
-func newJournalSearchCmd(d *Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
-	o := &journalOptions{IO: &d.IO, Project: d.project}
+func newJournalSearchCmd(d *cli.Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
+	o := &journalOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "search WORDS",
 		Short: "Find lines of the journal and of MEMORY.md",
@@ -141,17 +142,17 @@ or no text.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Query.Words = strings.Join(args, " ")
-			return either(runF, runJournalSearch)(cmd.Context(), o)
+			return cli.Either(runF, runJournalSearch)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Query.Since, "since", "", "from this `DAY` on")
 	cmd.Flags().IntVar(&o.Query.Most, "most", 200, "at most so many lines")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runJournalSearch(ctx context.Context, o *journalOptions) error {
-	_, found, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*journal.Found, error) {
+	_, found, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*journal.Found, error) {
 		q := o.Query
 		q.Without, _ = store.Without(ctx, p.Root, q.Words) // else all files are read
 		return p.SearchJournal(ctx, q)
@@ -171,8 +172,8 @@ func runJournalSearch(ctx context.Context, o *journalOptions) error {
 	return err
 }
 
-func newJournalNoteCmd(d *Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
-	o := &journalOptions{IO: &d.IO, Project: d.project, Section: journal.HandOff}
+func newJournalNoteCmd(d *cli.Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
+	o := &journalOptions{IO: &d.IO, Project: d.Project, Section: journal.HandOff}
 	return &cobra.Command{
 		Use:     "note TEXT",
 		Short:   "Leave a note for the next supervisor",
@@ -181,13 +182,13 @@ func newJournalNoteCmd(d *Deps, runF func(context.Context, *journalOptions) erro
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Text = strings.Join(args, " ")
-			return either(runF, runJournalReflect)(cmd.Context(), o)
+			return cli.Either(runF, runJournalReflect)(cmd.Context(), o)
 		},
 	}
 }
 
-func newJournalReflectionCmd(d *Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
-	o := &journalOptions{IO: &d.IO, Project: d.project}
+func newJournalReflectionCmd(d *cli.Deps, runF func(context.Context, *journalOptions) error) *cobra.Command {
+	o := &journalOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "reflection [TEXT]",
 		Short: "Show what is to be thought about, or add to it",
@@ -197,9 +198,9 @@ mistakes, ideas, research or hand-off. With --json, and no TEXT, the shape is
 		Example: "  cmux journal reflection\n  cmux journal reflection --section mistakes 'merged without the checks'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Text = strings.Join(args, " "); o.Text != "" {
-				return either(runF, runJournalReflect)(cmd.Context(), o)
+				return cli.Either(runF, runJournalReflect)(cmd.Context(), o)
 			}
-			return either(runF, runJournalReflection)(cmd.Context(), o)
+			return cli.Either(runF, runJournalReflection)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Section, "section", "ideas", "section that TEXT is added to")
@@ -209,7 +210,7 @@ mistakes, ideas, research or hand-off. With --json, and no TEXT, the shape is
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	})
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -227,7 +228,7 @@ func runJournalReflect(ctx context.Context, o *journalOptions) error {
 }
 
 func runJournalReflection(ctx context.Context, o *journalOptions) error {
-	_, r, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Reflection, error) { return p.Reflection() })
+	_, r, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Reflection, error) { return p.Reflection() })
 	if done {
 		return err
 	}

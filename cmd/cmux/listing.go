@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type listOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	JSON    bool
 }
 
-func newListCmd(d *Deps, runF func(context.Context, *listOptions) error) *cobra.Command {
-	o := &listOptions{IO: &d.IO, Project: d.project}
+func newListCmd(d *cli.Deps, runF func(context.Context, *listOptions) error) *cobra.Command {
+	o := &listOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the project's runs, newest first",
@@ -26,9 +27,9 @@ RUN, logs RUN NAME or changelog RUN. With --json the shape is
 where base is a commit, nodes and done are counts, and times are RFC 3339 or null.`,
 		Example: "  cmux agents list --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runList)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -45,7 +46,7 @@ func runList(ctx context.Context, o *listOptions) error {
 		fmt.Fprintf(o.Err, "cmux: %v\n", err)
 	}
 	if o.JSON {
-		return printJSON(o.Out, runs)
+		return cli.PrintJSON(o.Out, runs)
 	}
 	if len(runs) == 0 && len(damaged) > 0 {
 		return nil // those that are there cannot be listed, as was said
@@ -66,9 +67,9 @@ func runList(ctx context.Context, o *listOptions) error {
 		}
 		rows[i] = []string{r.ID, string(r.State), r.Session, fmt.Sprintf("%d/%d", r.Done, r.Nodes), started, took}
 	}
-	columns := []column{{head: "RUN"}, {head: "STATE", style: func(row int) string { return stateStyle(runs[row].State) }},
-		{head: "SESSION", give: 1, least: 8}, {head: "DONE"}, {head: "STARTED", give: 2, least: 16}, {head: "TOOK", give: 3, least: 6}}
-	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color())); err == nil && isTerminal(o.Out) {
+	columns := []cli.Column{{Head: "RUN"}, {Head: "STATE", Style: func(row int) string { return stateStyle(runs[row].State) }},
+		{Head: "SESSION", Give: 1, Least: 8}, {Head: "DONE"}, {Head: "STARTED", Give: 2, Least: 16}, {Head: "TOOK", Give: 3, Least: 6}}
+	if _, err = fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color())); err == nil && cli.IsTerminal(o.Out) {
 		fmt.Fprintf(o.Err, "\nLook into one: cmux agents status %[1]s, cmux agents changelog %[1]s, cmux agents logs %[1]s NAME\n", runs[len(runs)-1].ID)
 	}
 	return err

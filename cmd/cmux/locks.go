@@ -12,9 +12,10 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/kinds/agent"
+	"cmux/cmd/cmux/cli"
 )
 
-func newLocksCmd(d *Deps) *cobra.Command {
+func newLocksCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "locks",
 		GroupID: "main",
@@ -32,8 +33,8 @@ release it. Who waits gets it in turn.`,
 }
 
 type lockOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.TakeLock
 	Argv []string
 	JSON bool
@@ -45,8 +46,8 @@ func (o *lockOptions) waitFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Note, "note", "", "what it is for, which the others see")
 }
 
-func newLockTakeCmd(d *Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
-	o := &lockOptions{IO: &d.IO, Project: d.project}
+func newLockTakeCmd(d *cli.Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
+	o := &lockOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "take NAME",
 		Short:   "Take a lock",
@@ -55,7 +56,7 @@ func newLockTakeCmd(d *Deps, runF func(context.Context, *lockOptions) error) *co
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return either(runF, runLockTake)(cmd.Context(), o)
+			return cli.Either(runF, runLockTake)(cmd.Context(), o)
 		},
 	}
 	o.waitFlags(cmd)
@@ -74,8 +75,8 @@ func runLockTake(ctx context.Context, o *lockOptions) error {
 	return err
 }
 
-func newLockWithCmd(d *Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
-	o := &lockOptions{IO: &d.IO, Project: d.project, TakeLock: control.TakeLock{Wait: -time.Second, Process: true}}
+func newLockWithCmd(d *cli.Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
+	o := &lockOptions{IO: &d.IO, Project: d.Project, TakeLock: control.TakeLock{Wait: -time.Second, Process: true}}
 	cmd := &cobra.Command{
 		Use:   "with NAME -- COMMAND [ARGS]",
 		Short: "Run a command while having a lock",
@@ -89,7 +90,7 @@ keep it. Two commands that each wait for the other's lock are not noticed.`,
 				return project.Usage(cmd.CommandPath()+" --help", "write -- between the lock and the command")
 			}
 			o.Name, o.Argv = args[0], args[1:]
-			return either(runF, runLockWith)(cmd.Context(), o)
+			return cli.Either(runF, runLockWith)(cmd.Context(), o)
 		},
 	}
 	o.waitFlags(cmd)
@@ -111,10 +112,10 @@ func runLockWith(ctx context.Context, o *lockOptions) error {
 	return fmt.Errorf("%s: %w", program, syscall.Exec(program, o.Argv, o.Env)) // the command has this process, and the lock, now
 }
 
-func newLockEndCmd(d *Deps, verb, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
+func newLockEndCmd(d *cli.Deps, verb, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  cmux locks " + verb + " database", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: d.completing(func(_ context.Context, p *control.Project) (names []string, err error) {
+		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) (names []string, err error) {
 			all, err := p.Locks()
 			for _, k := range all {
 				names = append(names, k.Name)
@@ -122,7 +123,7 @@ func newLockEndCmd(d *Deps, verb, short, long, said string, order func(*control.
 			return names, err
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := d.project(cmd.Context())
+			p, err := d.Project(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -135,20 +136,20 @@ func newLockEndCmd(d *Deps, verb, short, long, said string, order func(*control.
 	}
 }
 
-func newLocksListCmd(d *Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
-	o := &lockOptions{IO: &d.IO, Project: d.project}
+func newLocksListCmd(d *cli.Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
+	o := &lockOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the locks and who waits for them",
 		Long:    "List the locks and who waits for them. With --json it is the list of locks of cmux status --json.",
 		Example: "  cmux locks list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return either(runF, runLocksList)(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runLocksList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runLocksList(ctx context.Context, o *lockOptions) error {
-	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.LockReport, error) { return p.Locks() })
+	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.LockReport, error) { return p.Locks() })
 	if done {
 		return err
 	}
@@ -156,6 +157,6 @@ func runLocksList(ctx context.Context, o *lockOptions) error {
 		_, err := fmt.Fprintln(o.Out, "Nobody has a lock.")
 		return err
 	}
-	_, err = fmt.Fprint(o.Out, renderLocks(all, p.Now()))
+	_, err = fmt.Fprint(o.Out, cli.RenderLocks(all, p.Now()))
 	return err
 }

@@ -8,17 +8,18 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/cmd/cmux/cli"
 )
 
 type logsOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.Log
 	Raw bool
 }
 
-func newLogsCmd(d *Deps, runF func(context.Context, *logsOptions) error) *cobra.Command {
-	o := &logsOptions{IO: &d.IO, Project: d.project}
+func newLogsCmd(d *cli.Deps, runF func(context.Context, *logsOptions) error) *cobra.Command {
+	o := &logsOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "logs [RUN] NAME",
 		Short: "Print what a node has written",
@@ -39,7 +40,7 @@ terminal, other control characters, and characters that reorder text. With --raw
 it prints everything as the node wrote it.`,
 		Example:           "  cmux agents logs api -f\n  cmux agents logs 20261122-101500.123-f00f4a api --tail 20",
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: d.completeRunNode,
+		ValidArgsFunction: d.CompleteRunNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Node = args[len(args)-1]; len(args) > 1 {
 				o.Run = args[0]
@@ -47,7 +48,7 @@ it prints everything as the node wrote it.`,
 			if cmd.Flags().Changed("tail") && o.Tail < 1 {
 				return project.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
 			}
-			return either(runF, runLogs)(cmd.Context(), o)
+			return cli.Either(runF, runLogs)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "print new output until the node ends")
@@ -66,10 +67,10 @@ func runLogs(ctx context.Context, o *logsOptions) error {
 	return p.Log(ctx, o.Log, func(agent bool) io.Writer {
 		out := o.Out
 		if o.Raw {
-			out = raw(out)
+			out = cli.Raw(out)
 		}
-		if agent && !o.Events && o.color() {
-			out = newDimmer(out)
+		if agent && !o.Events && o.Color() {
+			out = cli.NewDimmer(out)
 		}
 		return out
 	})

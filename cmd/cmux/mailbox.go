@@ -12,10 +12,11 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/wrapper"
+	"cmux/cmd/cmux/cli"
 	"cmux/signals/mailbox"
 )
 
-func newMailboxCmd(d *Deps) *cobra.Command {
+func newMailboxCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "mailbox",
 		GroupID: "main",
@@ -31,14 +32,14 @@ or all.`,
 }
 
 type mailSendOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Letter  control.Letter
 	JSON    bool
 }
 
-func newMailSendCmd(d *Deps, runF func(context.Context, *mailSendOptions) error) *cobra.Command {
-	o := &mailSendOptions{IO: &d.IO, Project: d.project}
+func newMailSendCmd(d *cli.Deps, runF func(context.Context, *mailSendOptions) error) *cobra.Command {
+	o := &mailSendOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "send TO SUBJECT [BODY]",
 		Short: "Send a message",
@@ -56,7 +57,7 @@ With --json the shape is {"id", "from", "to", "verified", "note"}.`,
 			if len(args) == 3 {
 				o.Letter.Body = args[2]
 			}
-			return either(runF, runMailSend)(cmd.Context(), o)
+			return cli.Either(runF, runMailSend)(cmd.Context(), o)
 		},
 	}
 	urgent, interrupt := false, false
@@ -73,7 +74,7 @@ With --json the shape is {"id", "from", "to", "verified", "note"}.`,
 	}
 	cmd.Flags().StringArrayVar(&o.Letter.Attach, "attach", nil, "`FILE` to attach; may be given several times")
 	cmd.Flags().StringVar(&o.Letter.Re, "re", "", "`ID` of the message that it answers")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -94,7 +95,7 @@ func runMailSend(ctx context.Context, o *mailSendOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, sent)
+		return cli.PrintJSON(o.Out, sent)
 	}
 	if sent.Note != "" {
 		fmt.Fprintf(o.Err, "cmux: %s\n", sent.Note)
@@ -104,7 +105,7 @@ func runMailSend(ctx context.Context, o *mailSendOptions) error {
 }
 
 // newMailReportCmd is cmux done or cmux blocked by another name.
-func newMailReportCmd(d *Deps, word string) *cobra.Command {
+func newMailReportCmd(d *cli.Deps, word string) *cobra.Command {
 	report, what := wrapper.Done, "SUMMARY"
 	short := "Report that the task is finished: the same as cmux done (for agents)"
 	if word == "blocked" {
@@ -116,20 +117,20 @@ func newMailReportCmd(d *Deps, word string) *cobra.Command {
 		Example: "  cmux mailbox " + word + " 'the login form and its tests'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return outside(report(cmd.Context(), d.IO.Getenv, strings.Join(args, " ")))
+			return cli.Outside(report(cmd.Context(), d.IO.Getenv, strings.Join(args, " ")))
 		},
 	}
 }
 
 type mailStatusOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Text    string
 	JSON    bool
 }
 
-func newMailStatusCmd(d *Deps, runF func(context.Context, *mailStatusOptions) error) *cobra.Command {
-	o := &mailStatusOptions{IO: &d.IO, Project: d.project}
+func newMailStatusCmd(d *cli.Deps, runF func(context.Context, *mailStatusOptions) error) *cobra.Command {
+	o := &mailStatusOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "status TEXT",
 		Short: "Say what you are doing (for agents)",
@@ -141,10 +142,10 @@ The --json shape is that of cmux mailbox send.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Text = strings.Join(args, " ")
-			return either(runF, runMailStatus)(cmd.Context(), o)
+			return cli.Either(runF, runMailStatus)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -159,7 +160,7 @@ func runMailStatus(ctx context.Context, o *mailStatusOptions) error {
 	}
 	switch {
 	case o.JSON:
-		return printJSON(o.Out, sent)
+		return cli.PrintJSON(o.Out, sent)
 	case sent.To == "":
 		_, err = fmt.Fprintln(o.Out, "Noted.")
 	default:
@@ -176,14 +177,14 @@ where a long body stands in file, state is queued, handed, confirmed, failed or
 expired, skipped are lines that are no messages, and more counts older messages.`
 
 type mailListOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.MailQuery
 	All, JSON bool
 }
 
-func newMailInboxCmd(d *Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
-	o := &mailListOptions{IO: &d.IO, Project: d.project, MailQuery: control.MailQuery{Inbox: true}}
+func newMailInboxCmd(d *cli.Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
+	o := &mailListOptions{IO: &d.IO, Project: d.Project, MailQuery: control.MailQuery{Inbox: true}}
 	cmd := &cobra.Command{
 		Use:     "inbox",
 		Short:   "List the messages that are for you and that you have not read",
@@ -192,29 +193,29 @@ func newMailInboxCmd(d *Deps, runF func(context.Context, *mailListOptions) error
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Waiting = !o.All
-			return either(runF, runMailList)(cmd.Context(), o)
+			return cli.Either(runF, runMailList)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.All, "all", false, "list those that were read too")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
-func newMailListCmd(d *Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
-	o := &mailListOptions{IO: &d.IO, Project: d.project}
+func newMailListCmd(d *cli.Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
+	o := &mailListOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List messages and their deliveries",
 		Long:    "List messages, oldest first. Each has its delivery state, and if it was not delivered\nyet, what it waits for. With --json the shape is\n" + mailShape,
 		Example: "  cmux mailbox list --waiting\n  cmux mailbox list --to supervisor --last 10",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMailList)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runMailList)(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.To, "to", "", "only those for this `ADDRESS`")
 	cmd.Flags().StringVar(&o.From, "from", "", "only those of this `ADDRESS`")
 	cmd.Flags().BoolVar(&o.Waiting, "waiting", false, "only those that have not reached a recipient")
 	cmd.Flags().IntVar(&o.Last, "last", 50, "at most so many, the newest; 0: all")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -231,7 +232,7 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 		fmt.Fprintf(o.Err, "cmux: skipped a line of %s\n", all.Skipped[i].String())
 	}
 	if o.JSON {
-		return printJSON(o.Out, all)
+		return cli.PrintJSON(o.Out, all)
 	}
 	if len(all.Messages) == 0 {
 		none := "No messages."
@@ -246,8 +247,8 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 		m := &all.Messages[i]
 		rows[i] = []string{m.ID, m.TS.Local().Format("01-02 15:04"), mailFrom(m), m.To, say.Line(m.Subject), mailState(m)}
 	}
-	columns := []column{{head: "MESSAGE"}, {head: "SENT", give: 4, least: 11}, {head: "FROM", give: 2, least: 8}, {head: "TO", give: 3, least: 8}, {head: "SUBJECT", give: 1, least: 12}, {head: "STATE", give: 1, least: 10}}
-	if _, err := fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color())); err != nil {
+	columns := []cli.Column{{Head: "MESSAGE"}, {Head: "SENT", Give: 4, Least: 11}, {Head: "FROM", Give: 2, Least: 8}, {Head: "TO", Give: 3, Least: 8}, {Head: "SUBJECT", Give: 1, Least: 12}, {Head: "STATE", Give: 1, Least: 10}}
+	if _, err := fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color())); err != nil {
 		return err
 	}
 	if all.More > 0 {
@@ -281,16 +282,16 @@ func mailState(m *control.Mail) string {
 }
 
 type mailOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	ID      string
 	Last    int
 	Follow  bool
 	JSON    bool
 }
 
-func newMailReadCmd(d *Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
-	o := &mailOptions{IO: &d.IO, Project: d.project}
+func newMailReadCmd(d *cli.Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
+	o := &mailOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "read ID",
 		Short: "Show a message whole",
@@ -302,20 +303,20 @@ cmux mailbox list, with the whole body.`,
 		ValidArgsFunction: completeMail(d, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
-			return either(runF, runMailRead)(cmd.Context(), o)
+			return cli.Either(runF, runMailRead)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 // completeMail completes the id of a message.
-func completeMail(d *Deps, failed bool) cobra.CompletionFunc {
-	return d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.MailIDs(failed) })
+func completeMail(d *cli.Deps, failed bool) cobra.CompletionFunc {
+	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.MailIDs(failed) })
 }
 
 func runMailRead(ctx context.Context, o *mailOptions) error {
-	_, m, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Mail, error) { return p.ReadMail(ctx, o.ID) })
+	_, m, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Mail, error) { return p.ReadMail(ctx, o.ID) })
 	if done {
 		return err
 	}
@@ -329,19 +330,19 @@ func runMailRead(ctx context.Context, o *mailOptions) error {
 	return err
 }
 
-func newMailTailCmd(d *Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
-	o := &mailOptions{IO: &d.IO, Project: d.project}
+func newMailTailCmd(d *cli.Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
+	o := &mailOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "tail",
 		Short:   "Show the last messages, and new ones as they are sent",
 		Long:    "Show the last messages, a line each; with -f also new ones as they are sent, until you\npress ^C. With --json each line is a message of cmux mailbox list.",
 		Example: "  cmux mailbox tail -n 20",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMailTail)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runMailTail)(cmd.Context(), o) },
 	}
 	cmd.Flags().IntVarP(&o.Last, "last", "n", 10, "begin with so many")
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "then show new messages as they arrive")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -352,7 +353,7 @@ func runMailTail(ctx context.Context, o *mailOptions) error {
 	}
 	show := func(m control.Mail) error {
 		if o.JSON {
-			return printLine(o.Out, m)
+			return cli.PrintLine(o.Out, m)
 		}
 		_, err := fmt.Fprintf(o.Out, "%s %s  %s -> %s  %s\n", m.TS.Local().Format("15:04:05"), m.ID, mailFrom(&m), m.To, say.Line(m.Subject))
 		return err
@@ -370,8 +371,8 @@ func runMailTail(ctx context.Context, o *mailOptions) error {
 	return err
 }
 
-func newMailRetryCmd(d *Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
-	o := &mailOptions{IO: &d.IO, Project: d.project}
+func newMailRetryCmd(d *cli.Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
+	o := &mailOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:               "retry ID",
 		Short:             "Have a message that was given up tried again",
@@ -380,7 +381,7 @@ func newMailRetryCmd(d *Deps, runF func(context.Context, *mailOptions) error) *c
 		ValidArgsFunction: completeMail(d, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
-			return either(runF, runMailRetry)(cmd.Context(), o)
+			return cli.Either(runF, runMailRetry)(cmd.Context(), o)
 		},
 	}
 }

@@ -1,9 +1,9 @@
 // Command cmux runs graphs of coding agents: flags in, exit code out.
 //
-// Each command lives in the file of its noun and is built from a Deps. It
-// finds the project, asks one of the packages below for the work and prints
-// the result on stdout; everything else goes to stderr. What a status is, what
-// may start and what is removed is decided elsewhere.
+// Each noun has a package of commands, which are built from cli.Deps. A command
+// finds the project, asks agents/control for the work and prints the result on
+// stdout; everything else goes to stderr. What a status is, what may start and
+// what is removed is decided elsewhere.
 package main
 
 import (
@@ -24,6 +24,7 @@ import (
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/harmless"
+	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
@@ -53,7 +54,7 @@ func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	var own exitStatus
+	var own cli.ExitStatus
 	if errors.As(err, &own) {
 		return int(own)
 	}
@@ -66,7 +67,7 @@ func exitCode(err error) int {
 }
 
 // emptyRoot is the command `cmux` without commands in it.
-func emptyRoot(d *Deps) *cobra.Command {
+func emptyRoot(d *cli.Deps) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cmux",
 		Short: "Run graphs of coding agents, each in its own worktree and tmux pane",
@@ -80,7 +81,7 @@ failure blocks only the agents that depend on it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			return d.begin(cmd, args)
+			return d.Begin(cmd, args)
 		},
 	}
 	root.SetVersionTemplate("cmux {{.Version}}\n")
@@ -95,7 +96,7 @@ failure blocks only the agents that depend on it.`,
 }
 
 // newRoot builds the whole command tree.
-func newRoot(d *Deps) *cobra.Command {
+func newRoot(d *cli.Deps) *cobra.Command {
 	root := emptyRoot(d)
 	root.AddCommand(
 		newOrgStartCmd(d, nil),
@@ -143,7 +144,7 @@ func newRoot(d *Deps) *cobra.Command {
 // rootFor is newRoot for a command line. A hook runs with every tool call of every
 // agent, and a wrapper with every node: the tree for these holds nothing else, as
 // to build the whole of it takes a tenth of their time.
-func rootFor(d *Deps, args []string) *cobra.Command {
+func rootFor(d *cli.Deps, args []string) *cobra.Command {
 	if len(args) < 2 || slices.ContainsFunc(args, func(a string) bool { return a == "-h" || strings.HasPrefix(a, "--h") }) {
 		return newRoot(d)
 	}
@@ -154,7 +155,7 @@ func rootFor(d *Deps, args []string) *cobra.Command {
 	case args[0] == "agents" && args[1] == "exec":
 		agents := emptyAgents()
 		agents.AddCommand(newExecCmd(d.Kinds))
-		d.sessionFlags(agents)
+		d.SessionFlags(agents)
 		root.AddCommand(agents)
 	default:
 		return newRoot(d)
@@ -163,12 +164,12 @@ func rootFor(d *Deps, args []string) *cobra.Command {
 	return root
 }
 
-func newAgentsCmd(d *Deps) *cobra.Command {
+func newAgentsCmd(d *cli.Deps) *cobra.Command {
 	cmd := emptyAgents()
 	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
 		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), newAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
-	d.sessionFlags(cmd)
+	d.SessionFlags(cmd)
 	return cmd
 }
 
@@ -191,25 +192,25 @@ func main() { os.Exit(Main(kinds.All())) }
 func Main(kinds agent.Kinds) int {
 	dir, err := os.Getwd()
 	if err != nil {
-		report(harmless.NewWriter(os.Stderr, false), fmt.Errorf("the folder that cmux was called in is gone: %w", err))
+		cli.Report(harmless.NewWriter(os.Stderr, false), fmt.Errorf("the folder that cmux was called in is gone: %w", err))
 		return 1
 	}
 	inHealth := os.Getenv(control.HealthVar) != ""
 	if err := os.Unsetenv(control.HealthVar); err != nil {
-		report(harmless.NewWriter(os.Stderr, false), err)
+		cli.Report(harmless.NewWriter(os.Stderr, false), err)
 		return 1
 	}
-	d := &Deps{IO: IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, Dir: dir, Now: time.Now, Kinds: kinds, Root: newRoot, inHealth: inHealth}
+	d := &cli.Deps{IO: cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, Dir: dir, Now: time.Now, Kinds: kinds, Root: newRoot, InHealth: inHealth}
 	return execute(context.Background(), d, os.Args[1:])
 }
 
 // execute carries out one command line and returns its exit code.
-func execute(ctx context.Context, d *Deps, args []string) int {
-	defer d.guardOutputs()()
+func execute(ctx context.Context, d *cli.Deps, args []string) int {
+	defer d.GuardOutputs()()
 	root := rootFor(d, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = interruption(cmd.Context(), err)
-	d.report(err)
+	err = cli.Interruption(cmd.Context(), err)
+	d.Report(err)
 	return exitCode(err)
 }

@@ -24,6 +24,7 @@ import (
 	"cmux/agents/testkit/agenttest/until"
 	"cmux/agents/testkit/modeltest"
 	"cmux/agents/testkit/scripted"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
@@ -240,10 +241,10 @@ func TestExitCodes(t *testing.T) {
 		{"usage", project.Usage("", "x"), 2},
 		{"usage behind a hint", &project.Hint{Err: project.Usage("", "x"), Try: "y"}, 2},
 		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
-		{"a node not done", silent(runs.ErrUnfinished), 3},
+		{"a node not done", cli.Silent(runs.ErrUnfinished), 3},
 		{"interrupted", context.Canceled, 130},
 		{"interrupted and wrong usage", errors.Join(project.Usage("", "x"), commands.ErrInterrupted), 130},
-		{"a command's own code", silent(exitStatus(75)), 75},
+		{"a command's own code", cli.Silent(cli.ExitStatus(75)), 75},
 	} {
 		if got := exitCode(c.err); got != c.want {
 			t.Errorf("%s: exit code %d, want %d", c.name, got, c.want)
@@ -275,8 +276,8 @@ func TestInterruption(t *testing.T) {
 		{"nothing", gone, nil, ""},
 	} {
 		var b bytes.Buffer
-		err := interruption(c.ctx, c.err)
-		if report(&b, err); b.String() != c.want {
+		err := cli.Interruption(c.ctx, c.err)
+		if cli.Report(&b, err); b.String() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, b.String(), c.want)
 		}
 		if strings.Contains(c.want, "interrupted\n") && exitCode(err) != 130 {

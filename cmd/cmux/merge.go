@@ -8,16 +8,17 @@ import (
 
 	"cmux/agents/control/merging"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type mergeOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	merging.Merge
 }
 
-func newMergeCmd(d *Deps, runF func(context.Context, *mergeOptions) error) *cobra.Command {
-	o := &mergeOptions{IO: &d.IO, Project: d.project}
+func newMergeCmd(d *cli.Deps, runF func(context.Context, *mergeOptions) error) *cobra.Command {
+	o := &mergeOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "merge",
 		Short: "Merge the branches of a run, in order, with checks after each",
@@ -37,7 +38,7 @@ and leaves them out, except for a fix before --continue. --tips takes the branch
 as they are now.`,
 		Example: "  cmux agents merge --into main",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMerge)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runMerge)(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.Into, "into", "", "branch to merge into (default: the branch that the run started from)")
 	cmd.Flags().BoolVar(&o.Continue, "continue", false, "continue a merge that stopped")

@@ -12,21 +12,23 @@ import (
 	"cmux/agents/control/merging"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
+	"cmux/cmd/cmux/cli"
+	"cmux/cmd/cmux/cli/clitest"
 )
 
 func TestOrderOptions(t *testing.T) {
-	flags(t, newRetryCmd, func(o *retryOptions) commands.Retry { return o.Retry }, map[string]commands.Retry{
+	clitest.Flags(t, newRetryCmd, func(o *retryOptions) commands.Retry { return o.Retry }, map[string]commands.Retry{
 		"api":                      {Node: "api"},
 		"--fresh api --downstream": {Node: "api", Downstream: true, Fresh: true},
 	})
-	flags(t, newAnswerCmd, func(o *answerOptions) answerOptions { return answerOptions{Answer: o.Answer, Ask: o.Ask} }, map[string]answerOptions{
+	clitest.Flags(t, newAnswerCmd, func(o *answerOptions) answerOptions { return answerOptions{Answer: o.Answer, Ask: o.Ask} }, map[string]answerOptions{
 		"api":         {Answer: commands.Answer{Node: "api"}, Ask: true},
 		"api the 2nd": {Answer: commands.Answer{Node: "api", Text: "the 2nd"}},
 	})
-	flags(t, newStopCmd, func(o *stopOptions) string { return o.Node }, map[string]string{"": "", "api": "api"})
-	for _, c := range []func(*Deps, func(context.Context, *decideOptions) error) *cobra.Command{newApproveCmd, newOverrideCmd, newReleaseCmd} {
-		flags(t, c, func(o *decideOptions) string { return o.Node }, map[string]string{"api": "api"})
-		if o, err := parsed(c, ""); err == nil || o != nil {
+	clitest.Flags(t, newStopCmd, func(o *stopOptions) string { return o.Node }, map[string]string{"": "", "api": "api"})
+	for _, c := range []func(*cli.Deps, func(context.Context, *decideOptions) error) *cobra.Command{newApproveCmd, newOverrideCmd, newReleaseCmd} {
+		clitest.Flags(t, c, func(o *decideOptions) string { return o.Node }, map[string]string{"api": "api"})
+		if o, err := clitest.Parsed(c, ""); err == nil || o != nil {
 			t.Errorf("without a name: %v, %v", o, err)
 		}
 	}
@@ -34,65 +36,65 @@ func TestOrderOptions(t *testing.T) {
 
 func TestWorkOptions(t *testing.T) {
 	node := func(want string) map[string]string { return map[string]string{want: want} }
-	flags(t, newVerifyCmd, func(o *verifyOptions) string { return o.Node }, node("api"))
-	flags(t, newWaitCmd, func(o *waitOptions) runs.Wait { return o.Wait }, map[string]runs.Wait{
+	clitest.Flags(t, newVerifyCmd, func(o *verifyOptions) string { return o.Node }, node("api"))
+	clitest.Flags(t, newWaitCmd, func(o *waitOptions) runs.Wait { return o.Wait }, map[string]runs.Wait{
 		"": {}, "api --timeout 90s": {Node: "api", Timeout: 90 * time.Second},
 	})
-	flags(t, newLogsCmd, func(o *logsOptions) logsOptions { return logsOptions{Log: o.Log, Raw: o.Raw} }, map[string]logsOptions{
+	clitest.Flags(t, newLogsCmd, func(o *logsOptions) logsOptions { return logsOptions{Log: o.Log, Raw: o.Raw} }, map[string]logsOptions{
 		"api -f":                  {Log: control.Log{Node: "api", Follow: true}},
 		"a-run api -n 3 --prompt": {Log: control.Log{Run: "a-run", Node: "api", Tail: 3, Prompt: true}},
 		"api --json --raw":        {Log: control.Log{Node: "api", Events: true}, Raw: true},
 	})
-	flags(t, newDiffCmd, func(o *diffOptions) diffOptions { return diffOptions{Node: o.Node, Raw: o.Raw} }, map[string]diffOptions{
+	clitest.Flags(t, newDiffCmd, func(o *diffOptions) diffOptions { return diffOptions{Node: o.Node, Raw: o.Raw} }, map[string]diffOptions{
 		"api": {Node: "api"}, "--raw api": {Node: "api", Raw: true},
 	})
-	flags(t, newMergeCmd, func(o *mergeOptions) merging.Merge { return o.Merge }, map[string]merging.Merge{
+	clitest.Flags(t, newMergeCmd, func(o *mergeOptions) merging.Merge { return o.Merge }, map[string]merging.Merge{
 		"": {}, "--into main --tips": {Into: "main", Tips: true}, "--continue": {Continue: true}, "--abort": {Abort: true},
 	})
-	if o, err := parsed(newMergeCmd, "--continue --abort"); err == nil || o != nil {
+	if o, err := clitest.Parsed(newMergeCmd, "--continue --abort"); err == nil || o != nil {
 		t.Errorf("to go on and to give up: %v, %v", o, err)
 	}
-	flags(t, newCleanupCmd, func(o *cleanupOptions) cleanupOptions {
+	clitest.Flags(t, newCleanupCmd, func(o *cleanupOptions) cleanupOptions {
 		return cleanupOptions{Yes: o.Yes, Runs: o.Runs, Keep: o.Keep}
 	}, map[string]cleanupOptions{"": {Keep: 5}, "-y": {Yes: true, Keep: 5}})
-	flags(t, newResumeCmd, func(o *resumeOptions) resumeOptions {
+	clitest.Flags(t, newResumeCmd, func(o *resumeOptions) resumeOptions {
 		return resumeOptions{Update: o.Update, Yes: o.Yes, Detach: o.Detach}
 	}, map[string]resumeOptions{"": {}, "--update --yes --detach": {Update: true, Yes: true, Detach: true}})
-	flags(t, newUpdateCmd, func(o *resumeOptions) resumeOptions {
+	clitest.Flags(t, newUpdateCmd, func(o *resumeOptions) resumeOptions {
 		return resumeOptions{Update: o.Update, Yes: o.Yes, Detach: o.Detach}
 	}, map[string]resumeOptions{"": {Update: true}, "-y --detach": {Update: true, Yes: true, Detach: true}})
-	flags(t, newChangelogCmd, func(o *changelogOptions) remains.Changelog { return o.Changelog }, map[string]remains.Changelog{"": {}, "a-run": {Run: "a-run"}})
-	flags(t, newSharedCmd, func(o *sharedOptions) sharedOptions {
+	clitest.Flags(t, newChangelogCmd, func(o *changelogOptions) remains.Changelog { return o.Changelog }, map[string]remains.Changelog{"": {}, "a-run": {Run: "a-run"}})
+	clitest.Flags(t, newSharedCmd, func(o *sharedOptions) sharedOptions {
 		return sharedOptions{Restore: o.Restore, Accept: o.Accept, JSON: o.JSON, From: o.From}
 	}, map[string]sharedOptions{"--json": {JSON: true}, "--accept": {Accept: true}, "--restore --from f": {Restore: true, From: "f"}})
 }
 
 func TestAttachOptions(t *testing.T) {
-	flags(t, newAttachCmd, func(o *attachOptions) attachOptions { return attachOptions{Attach: o.Attach, Yes: o.Yes} }, map[string]attachOptions{
+	clitest.Flags(t, newAttachCmd, func(o *attachOptions) attachOptions { return attachOptions{Attach: o.Attach, Yes: o.Yes} }, map[string]attachOptions{
 		"": {}, "api --yes": {Attach: control.Attach{Node: "api"}, Yes: true}, "--pane api": {Attach: control.Attach{Node: "api", Pane: true}},
 	})
 }
 
 func TestShowOptions(t *testing.T) {
-	flags(t, newStatusCmd, func(o *statusOptions) [3]bool { return [3]bool{o.JSON, o.Watch, o.Verbose} }, map[string][3]bool{
+	clitest.Flags(t, newStatusCmd, func(o *statusOptions) [3]bool { return [3]bool{o.JSON, o.Watch, o.Verbose} }, map[string][3]bool{
 		"": {}, "--json": {true, false, false}, "--watch": {false, true, false}, "-v": {false, false, true},
 	})
 	for _, line := range []string{"--json --watch", "--json --verbose", "a-run another"} {
-		if o, err := parsed(newStatusCmd, line); err == nil || o != nil {
+		if o, err := clitest.Parsed(newStatusCmd, line); err == nil || o != nil {
 			t.Errorf("%q: %v, %v", line, o, err)
 		}
 	}
-	flags(t, newStatusCmd, func(o *statusOptions) string { return o.Run }, map[string]string{"": "", "a-run": "a-run"})
-	flags(t, newListCmd, func(o *listOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
-	flags(t, newDoctorCmd, func(o *doctorOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
-	flags(t, newSnapshotsListCmd, func(o *snapshotsListOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
-	flags(t, newSnapshotsRestoreCmd, func(o *snapshotsRestoreOptions) remains.Restore { return o.Restore }, map[string]remains.Restore{
+	clitest.Flags(t, newStatusCmd, func(o *statusOptions) string { return o.Run }, map[string]string{"": "", "a-run": "a-run"})
+	clitest.Flags(t, newListCmd, func(o *listOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
+	clitest.Flags(t, newDoctorCmd, func(o *doctorOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
+	clitest.Flags(t, newSnapshotsListCmd, func(o *snapshotsListOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
+	clitest.Flags(t, newSnapshotsRestoreCmd, func(o *snapshotsRestoreOptions) remains.Restore { return o.Restore }, map[string]remains.Restore{
 		"api": {Snapshot: "api"}, "api --to ../x --branch y": {Snapshot: "api", To: "../x", Branch: "y"},
 	})
 }
 
 func TestStartOptions(t *testing.T) {
-	flags(t, newStartCmd, func(o *startOptions) startOptions {
+	clitest.Flags(t, newStartCmd, func(o *startOptions) startOptions {
 		return startOptions{Start: o.Start, Yes: o.Yes, Detach: o.Detach}
 	}, map[string]startOptions{
 		"":                     {},
@@ -105,7 +107,7 @@ func TestStartOptions(t *testing.T) {
 
 func TestInitOptions(t *testing.T) {
 	plain := answers{WorktreeBase: "..", MainPane: true}
-	flags(t, newInitCmd, func(o *initOptions) initOptions {
+	clitest.Flags(t, newInitCmd, func(o *initOptions) initOptions {
 		c := *o
 		c.IO, c.Project = nil, nil
 		return c
@@ -114,7 +116,7 @@ func TestInitOptions(t *testing.T) {
 		"--agent a --agent b:task=x --force":     {answers: plain, agents: []string{"a", "b:task=x"}, force: true},
 		"--from-issues 1,2 --config f --verify=": {answers: plain, issues: "1,2", config: "f", verifyGiven: true},
 	})
-	flags(t, newGraphCmd, func(o *graphOptions) [2]string { return [2]string{o.Config, o.Format} }, map[string][2]string{
+	clitest.Flags(t, newGraphCmd, func(o *graphOptions) [2]string { return [2]string{o.Config, o.Format} }, map[string][2]string{
 		"": {"", "text"}, "--config f --format dot": {"f", "dot"},
 	})
 }

@@ -13,17 +13,18 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type orgStartOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.StartOrg
 	Detach, Yes bool
 }
 
-func newOrgStartCmd(d *Deps, runF func(context.Context, *orgStartOptions) error) *cobra.Command {
-	o := &orgStartOptions{IO: &d.IO, Project: d.project}
+func newOrgStartCmd(d *cli.Deps, runF func(context.Context, *orgStartOptions) error) *cobra.Command {
+	o := &orgStartOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "start",
 		GroupID: "main",
@@ -44,7 +45,7 @@ after a crash, start brings every agent back, in its conversation and with its t
 After the first start it counts once you take it into use with cmux config apply.`,
 		Example: "  cmux start\n  cmux start --detach",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStart)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runOrgStart)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVarP(&o.Detach, "detach", "d", false, "do not attach this terminal")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask: agents ask you what they may do")
@@ -60,7 +61,7 @@ func runOrgStart(ctx context.Context, o *orgStartOptions) error {
 	if err := o.start(ctx, p); err != nil {
 		return err
 	}
-	if o.Detach || !o.interactive() {
+	if o.Detach || !o.Interactive() {
 		return nil
 	}
 	if err := p.AwaitSupervisor(ctx); err != nil {
@@ -127,14 +128,14 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 	if o.Yes {
 		return "ask", nil
 	}
-	if !isTerminal(o.In) {
+	if !cli.IsTerminal(o.In) {
 		return "", project.Usage("the same with --yes, or permissions: in .cmux/config.yml", "how may the agents act? There is no terminal to ask on")
 	}
 	fmt.Fprint(o.Err, "How may the agents of this project act?\n"+
 		"  ask     what the program is not sure about, it asks you\n"+
 		"  auto    it decides that itself, in its own way, and does not ask you\n"+
 		"  bypass  it asks nothing and may do everything that you may\n")
-	text, ok, err := o.askLine(ctx, "[ask] ")
+	text, ok, err := o.AskLine(ctx, "[ask] ")
 	if err != nil {
 		return "", err
 	}
@@ -150,12 +151,12 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 // askCheck asks once which command checks what the agents do. Without a terminal, or
 // with --yes, it says how to set one.
 func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, error) {
-	if o.Yes || !isTerminal(o.In) {
+	if o.Yes || !cli.IsTerminal(o.In) {
 		fmt.Fprintf(o.Err, "note: no check is set, and agents may ask before each %s. To set one: verify: [%q] in .cmux/config.yml, then cmux config apply\n", test, test)
 		return "", nil
 	}
 	fmt.Fprint(o.Err, "Which command checks their work? It must pass before work is merged, and agents may\nrun it without asking you. - is for none.\n")
-	text, ok, err := o.askLine(ctx, "["+test+"] ")
+	text, ok, err := o.AskLine(ctx, "["+test+"] ")
 	if err != nil {
 		return "", err
 	}
@@ -171,22 +172,22 @@ func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, er
 }
 
 // showOrg shows the organization's session in this terminal.
-func showOrg(ctx context.Context, s *IO, p *control.Project, name string) error {
-	argv, err := p.OrgShow(ctx, name, s.Getenv("TMUX"), s.interactive())
+func showOrg(ctx context.Context, s *cli.IO, p *control.Project, name string) error {
+	argv, err := p.OrgShow(ctx, name, s.Getenv("TMUX"), s.Interactive())
 	if err != nil {
 		return err
 	}
-	return s.inTerminal(argv)
+	return s.InTerminal(argv)
 }
 
 type orgStopOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Runs    bool
 }
 
-func newOrgStopCmd(d *Deps, runF func(context.Context, *orgStopOptions) error) *cobra.Command {
-	o := &orgStopOptions{IO: &d.IO, Project: d.project}
+func newOrgStopCmd(d *cli.Deps, runF func(context.Context, *orgStopOptions) error) *cobra.Command {
+	o := &orgStopOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "stop",
 		GroupID: "main",
@@ -196,7 +197,7 @@ Nothing is lost: cmux start brings them back, in their conversations and with th
 unfinished tasks. Runs continue, unless you give --runs.`,
 		Example: "  cmux stop --runs",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStop)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runOrgStop)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Runs, "runs", false, "stop the runs of the project as well")
 	return cmd
@@ -229,8 +230,8 @@ func (o *orgStopOptions) stop(ctx context.Context, p *control.Project) error {
 	return nil
 }
 
-func newOrgRestartCmd(d *Deps, runF func(context.Context, *orgStartOptions) error) *cobra.Command {
-	o := &orgStartOptions{IO: &d.IO, Project: d.project}
+func newOrgRestartCmd(d *cli.Deps, runF func(context.Context, *orgStartOptions) error) *cobra.Command {
+	o := &orgStartOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "restart",
 		GroupID: "main",
@@ -239,7 +240,7 @@ func newOrgRestartCmd(d *Deps, runF func(context.Context, *orgStartOptions) erro
 comes back in its conversation, with its unfinished task.`,
 		Example: "  cmux restart --detach",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgRestart)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runOrgRestart)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVarP(&o.Detach, "detach", "d", false, "do not attach this terminal")
 	cmd.Flags().BoolVar(&o.StartOrg.Env, "env", false, "give agents your environment of now, not that of the first start")
@@ -262,13 +263,13 @@ func runOrgRestart(ctx context.Context, o *orgStartOptions) error {
 }
 
 type orgAttachOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Name    string
 }
 
-func newOrgAttachCmd(d *Deps, runF func(context.Context, *orgAttachOptions) error) *cobra.Command {
-	o := &orgAttachOptions{IO: &d.IO, Project: d.project}
+func newOrgAttachCmd(d *cli.Deps, runF func(context.Context, *orgAttachOptions) error) *cobra.Command {
+	o := &orgAttachOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:     "attach [NAME]",
 		GroupID: "main",
@@ -283,10 +284,10 @@ began has ended and the input line is empty.
   C-b d          detach; the agents continue`,
 		Example:           "  cmux attach supervisor",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Name = first(args)
-			return either(runF, runOrgAttach)(cmd.Context(), o)
+			o.Name = cli.First(args)
+			return cli.Either(runF, runOrgAttach)(cmd.Context(), o)
 		},
 	}
 }
@@ -300,13 +301,13 @@ func runOrgAttach(ctx context.Context, o *orgAttachOptions) error {
 }
 
 type orgLogsOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.Log
 }
 
-func newOrgLogsCmd(d *Deps, runF func(context.Context, *orgLogsOptions) error) *cobra.Command {
-	o := &orgLogsOptions{IO: &d.IO, Project: d.project}
+func newOrgLogsCmd(d *cli.Deps, runF func(context.Context, *orgLogsOptions) error) *cobra.Command {
+	o := &orgLogsOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Print what a standing agent did",
@@ -316,13 +317,13 @@ results (|), over all of its lives. With -f, print new output until you press ^C
 each (see cmux help events).`,
 		Example:           "  cmux logs supervisor -f",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node = args[0]
 			if cmd.Flags().Changed("tail") && o.Tail < 1 {
 				return project.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
 			}
-			return either(runF, runOrgLogs)(cmd.Context(), o)
+			return cli.Either(runF, runOrgLogs)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "print new output as it comes")
@@ -338,15 +339,15 @@ func runOrgLogs(ctx context.Context, o *orgLogsOptions) error {
 		return err
 	}
 	return p.AgentLog(ctx, o.Log, func(bool) io.Writer {
-		if !o.Events && o.color() {
-			return newDimmer(o.Out)
+		if !o.Events && o.Color() {
+			return cli.NewDimmer(o.Out)
 		}
 		return o.Out
 	})
 }
 
 // newRootLogsCmd is logs of a standing agent at the root of the commands.
-func newRootLogsCmd(d *Deps) *cobra.Command {
+func newRootLogsCmd(d *cli.Deps) *cobra.Command {
 	cmd := newOrgLogsCmd(d, nil)
 	cmd.GroupID = "main"
 	return cmd

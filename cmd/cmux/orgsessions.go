@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/cmd/cmux/cli"
 )
 
-func newSessionsCmd(d *Deps) *cobra.Command {
+func newSessionsCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sessions",
 		GroupID: "main",
@@ -22,14 +23,14 @@ func newSessionsCmd(d *Deps) *cobra.Command {
 }
 
 type sessionSpawnOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.SpawnSession
 	JSON bool
 }
 
-func newSessionSpawnCmd(d *Deps, runF func(context.Context, *sessionSpawnOptions) error) *cobra.Command {
-	o := &sessionSpawnOptions{IO: &d.IO, Project: d.project}
+func newSessionSpawnCmd(d *cli.Deps, runF func(context.Context, *sessionSpawnOptions) error) *cobra.Command {
+	o := &sessionSpawnOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "spawn NAME [TASK]",
 		Short: "Make a session with a supervisor of its own",
@@ -43,17 +44,17 @@ With --json the shape is {"name", "session", "supervisor", "task"}.`,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name, o.Task = args[0], strings.Join(args[1:], "")
-			return either(runF, runSessionSpawn)(cmd.Context(), o)
+			return cli.Either(runF, runSessionSpawn)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Kind, "agent", "", "kind of its supervisor, such as claude (default: that of workers)")
 	cmd.Flags().StringVar(&o.Model, "model", "", "model of its supervisor")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runSessionSpawn(ctx context.Context, o *sessionSpawnOptions) error {
-	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.SpawnedSession, error) { return p.SpawnSession(ctx, o.SpawnSession) })
+	_, made, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.SpawnedSession, error) { return p.SpawnSession(ctx, o.SpawnSession) })
 	if done {
 		return err
 	}
@@ -66,15 +67,15 @@ func runSessionSpawn(ctx context.Context, o *sessionSpawnOptions) error {
 }
 
 type sessionOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Name    string
 	Force   bool
 	JSON    bool
 }
 
-func newSessionListCmd(d *Deps, runF func(context.Context, *sessionOptions) error) *cobra.Command {
-	o := &sessionOptions{IO: &d.IO, Project: d.project}
+func newSessionListCmd(d *cli.Deps, runF func(context.Context, *sessionOptions) error) *cobra.Command {
+	o := &sessionOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions with supervisors of their own",
@@ -83,14 +84,14 @@ func newSessionListCmd(d *Deps, runF func(context.Context, *sessionOptions) erro
 where agents are those besides the supervisor.`,
 		Example: "  cmux sessions list --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runSessionList)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runSessionList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runSessionList(ctx context.Context, o *sessionOptions) error {
-	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OrgSession, error) { return p.OrgSessions() })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OrgSession, error) { return p.OrgSessions() })
 	if done {
 		return err
 	}
@@ -100,15 +101,15 @@ func runSessionList(ctx context.Context, o *sessionOptions) error {
 	}
 	rows := make([][]string, len(all))
 	for i, s := range all {
-		rows[i] = []string{s.Name, s.Session, s.Supervisor, orDash(s.State), orDash(strings.Join(s.Agents, ", "))}
+		rows[i] = []string{s.Name, s.Session, s.Supervisor, cli.OrDash(s.State), cli.OrDash(strings.Join(s.Agents, ", "))}
 	}
-	columns := []column{{head: "SESSION"}, {head: "TMUX", give: 3, least: 8}, {head: "SUPERVISOR", give: 2, least: 10}, {head: "STATE", give: 1, least: 8}, {head: "WORKERS", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
+	columns := []cli.Column{{Head: "SESSION"}, {Head: "TMUX", Give: 3, Least: 8}, {Head: "SUPERVISOR", Give: 2, Least: 10}, {Head: "STATE", Give: 1, Least: 8}, {Head: "WORKERS", Give: 1, Least: 12}}
+	_, err = fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color()))
 	return err
 }
 
-func newSessionEndCmd(d *Deps, runF func(context.Context, *sessionOptions) error) *cobra.Command {
-	o := &sessionOptions{IO: &d.IO, Project: d.project}
+func newSessionEndCmd(d *cli.Deps, runF func(context.Context, *sessionOptions) error) *cobra.Command {
+	o := &sessionOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "end NAME",
 		Short: "End a session and remove its agents",
@@ -117,10 +118,10 @@ them. Their branches stay, and what they had not committed is saved. Agents with
 tasks, and permanent workers, take --force, which only a person can give.`,
 		Example:           "  cmux sessions end auth",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.SessionNames() }),
+		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.SessionNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return either(runF, runSessionEnd)(cmd.Context(), o)
+			return cli.Either(runF, runSessionEnd)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "end it even if its agents have work, or are permanent")

@@ -16,18 +16,19 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
+	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/top"
 	"cmux/dag"
 )
 
 type orgStatusOptions struct {
-	*IO
-	Project     projectFunc
+	*cli.IO
+	Project     cli.ProjectFunc
 	JSON, Watch bool
 }
 
-func newOrgStatusCmd(d *Deps, runF func(context.Context, *orgStatusOptions) error) *cobra.Command {
-	o := &orgStatusOptions{IO: &d.IO, Project: d.project}
+func newOrgStatusCmd(d *cli.Deps, runF func(context.Context, *orgStatusOptions) error) *cobra.Command {
+	o := &orgStatusOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "status",
 		GroupID: "main",
@@ -58,9 +59,9 @@ context window is in use, share in percent, and is left out where that is not kn
 left out.`,
 		Example: "  cmux status",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStatus)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runOrgStatus)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.Flags().BoolVar(&o.Watch, "watch", false, "show each change, until you press ^C")
 	cmd.MarkFlagsMutuallyExclusive("json", "watch")
 	return cmd
@@ -74,11 +75,11 @@ func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
 		}
 		return o.watch(ctx, p)
 	}
-	p, report, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OrgReport, error) { return p.Organization(ctx) })
+	p, report, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OrgReport, error) { return p.Organization(ctx) })
 	if done {
 		return err
 	}
-	_, err = fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.look()))
+	_, err = fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.Look()))
 	return err
 }
 
@@ -92,9 +93,9 @@ func (o *orgStatusOptions) watch(ctx context.Context, p *control.Project) error 
 		if err != nil {
 			return err
 		}
-		if text := renderOrg(report, began, o.look()); text != last { // that time goes by is no change
+		if text := renderOrg(report, began, o.Look()); text != last { // that time goes by is no change
 			last = text
-			if _, err := fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.look())+"\n"); err != nil {
+			if _, err := fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.Look())+"\n"); err != nil {
 				return err
 			}
 		}
@@ -110,7 +111,7 @@ func (o *orgStatusOptions) watch(ctx context.Context, p *control.Project) error 
 const watchTick = time.Second
 
 // renderOrg is what status prints. It is pure.
-func renderOrg(r *control.OrgReport, now time.Time, as look) string {
+func renderOrg(r *control.OrgReport, now time.Time, as cli.Look) string {
 	if r.State == control.OrgNone {
 		return "No organization in this project.\nBegin with: cmux start\n" + renderRuns(r)
 	}
@@ -156,7 +157,7 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 		need = append(need, say.Line(f))
 	}
 	if len(r.Locks) > 0 {
-		b.WriteString("\n" + renderLocks(r.Locks, now))
+		b.WriteString("\n" + cli.RenderLocks(r.Locks, now))
 	}
 	if len(need) > 0 {
 		b.WriteString("\n" + strings.Join(need, "\n") + "\n")
@@ -205,7 +206,7 @@ func renderDoing(agents []control.AgentReport, now time.Time) string {
 }
 
 // renderAgents is the table of agents.
-func renderAgents(agents []control.AgentReport, now time.Time, as look) string {
+func renderAgents(agents []control.AgentReport, now time.Time, as cli.Look) string {
 	rows := make([][]string, len(agents))
 	for i := range agents {
 		a := &agents[i]
@@ -223,12 +224,12 @@ func renderAgents(agents []control.AgentReport, now time.Time, as look) string {
 		if a.Context != nil {
 			context = fmt.Sprintf("%d%%", a.Context.Share)
 		}
-		rows[i] = []string{a.Name, strings.ReplaceAll(a.Role, "-", " "), a.Kind, a.Stated(), age, task, say.Short(a.Tokens), context, orDash(a.Branch)}
+		rows[i] = []string{a.Name, strings.ReplaceAll(a.Role, "-", " "), a.Kind, a.Stated(), age, task, say.Short(a.Tokens), context, cli.OrDash(a.Branch)}
 	}
-	columns := []column{{head: "NAME"}, {head: "ROLE", give: 3, least: 6}, {head: "KIND", give: 4, least: 6}, {head: "STATE"},
-		{head: "SINCE", give: 2, least: 5}, {head: "TASK", give: 1, least: 8},
-		{head: "TOKENS", give: 6, least: 6}, {head: "CONTEXT", give: 7, least: 7}, {head: "BRANCH", give: 5, least: 8}}
-	return table(columns, rows, as.width, as.color)
+	columns := []cli.Column{{Head: "NAME"}, {Head: "ROLE", Give: 3, Least: 6}, {Head: "KIND", Give: 4, Least: 6}, {Head: "STATE"},
+		{Head: "SINCE", Give: 2, Least: 5}, {Head: "TASK", Give: 1, Least: 8},
+		{Head: "TOKENS", Give: 6, Least: 6}, {Head: "CONTEXT", Give: 7, Least: 7}, {Head: "BRANCH", Give: 5, Least: 8}}
+	return cli.Table(columns, rows, as.Width, as.Color)
 }
 
 func renderRuns(r *control.OrgReport) string {
@@ -247,14 +248,14 @@ func renderRuns(r *control.OrgReport) string {
 }
 
 type workersListOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Name    string // of the one to show; empty: all
 	JSON    bool
 }
 
-func newWorkersListCmd(d *Deps, runF func(context.Context, *workersListOptions) error) *cobra.Command {
-	o := &workersListOptions{IO: &d.IO, Project: d.project}
+func newWorkersListCmd(d *cli.Deps, runF func(context.Context, *workersListOptions) error) *cobra.Command {
+	o := &workersListOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the standing agents",
@@ -262,14 +263,14 @@ func newWorkersListCmd(d *Deps, runF func(context.Context, *workersListOptions) 
 that of the agents of cmux status --json.`,
 		Example: "  cmux workers list --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runWorkersList)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runWorkersList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runWorkersList(ctx context.Context, o *workersListOptions) error {
-	p, agents, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.AgentReport, error) {
+	p, agents, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.AgentReport, error) {
 		report, err := p.Organization(ctx)
 		if err != nil {
 			return nil, err
@@ -283,12 +284,12 @@ func runWorkersList(ctx context.Context, o *workersListOptions) error {
 		_, err := fmt.Fprintln(o.Out, "No organization in this project: cmux start")
 		return err
 	}
-	_, err = fmt.Fprint(o.Out, renderAgents(agents, p.Now(), o.look())+renderDoing(agents, p.Now()))
+	_, err = fmt.Fprint(o.Out, renderAgents(agents, p.Now(), o.Look())+renderDoing(agents, p.Now()))
 	return err
 }
 
-func newWorkersStatusCmd(d *Deps, runF func(context.Context, *workersListOptions) error) *cobra.Command {
-	o := &workersListOptions{IO: &d.IO, Project: d.project}
+func newWorkersStatusCmd(d *cli.Deps, runF func(context.Context, *workersListOptions) error) *cobra.Command {
+	o := &workersListOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "status [NAME]",
 		Short: "Show the status of a standing agent",
@@ -297,21 +298,21 @@ the shape is that of an agent of cmux status --json. Without NAME, cmux lists al
 agents, as workers list does.`,
 		Example:           "  cmux workers status api",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return either(runF, runWorkersList)(cmd.Context(), o)
+				return cli.Either(runF, runWorkersList)(cmd.Context(), o)
 			}
 			o.Name = args[0]
-			return either(runF, runWorkersStatus)(cmd.Context(), o)
+			return cli.Either(runF, runWorkersStatus)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runWorkersStatus(ctx context.Context, o *workersListOptions) error {
-	p, a, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.AgentReport, error) { return p.Agent(ctx, o.Name) })
+	p, a, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.AgentReport, error) { return p.Agent(ctx, o.Name) })
 	if done {
 		return err
 	}
@@ -366,7 +367,7 @@ func renderAgent(a *control.AgentReport, now time.Time) string {
 
 // newKeepCmd is the process of the monitor's window: it keeps the
 // organization and shows how it stands.
-func newKeepCmd(d *Deps) *cobra.Command {
+func newKeepCmd(d *cli.Deps) *cobra.Command {
 	var o control.MonitorOptions
 	cmd := &cobra.Command{
 		Use:    "keep",
@@ -383,7 +384,7 @@ func newKeepCmd(d *Deps) *cobra.Command {
 			}
 			d.Env = os.Environ() // what this process shows is for the person who started the organization
 			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
-			p := &control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}
+			p := &control.Project{Project: project.Project{Caller: d.Caller(), Root: r.Plan.Root}}
 			screen := newOrgScreen(d, p)
 			o.Tell, o.Bell = screen.tell, func() { fmt.Fprint(d.Out, "\a") }
 			err = control.Monitor(cmd.Context(), o)
@@ -398,14 +399,14 @@ func newKeepCmd(d *Deps) *cobra.Command {
 // orgScreen shows the organization live in a terminal, without anybody waiting
 // for it.
 type orgScreen struct {
-	d    *Deps
+	d    *cli.Deps
 	p    *control.Project
 	more chan struct{}
 	end  context.CancelFunc
 	done chan error
 }
 
-func newOrgScreen(d *Deps, p *control.Project) *orgScreen {
+func newOrgScreen(d *cli.Deps, p *control.Project) *orgScreen {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &orgScreen{d, p, make(chan struct{}, 1), cancel, make(chan error, 1)}
 	go func() { s.done <- s.serve(ctx) }()
@@ -438,18 +439,18 @@ func (s *orgScreen) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	pace.Go(func() { s.pace(ctx, changed) })
-	in, isIn := terminal(s.d.In)
-	out, isOut := terminal(s.d.Out)
+	in, isIn := cli.Terminal(s.d.In)
+	out, isOut := cli.Terminal(s.d.Out)
 	if !isIn || !isOut {
 		return s.print(ctx, changed)
 	}
-	p := withoutNotes(s.p) // the terminal is the monitor's; the keeper, at work beside it, has its own
-	plain := look{width: 0}
+	p := cli.WithoutNotes(s.p) // the terminal is the monitor's; the keeper, at work beside it, has its own
+	plain := cli.Look{Width: 0}
 	err := top.ShowOrg(ctx, top.OrgOptions{
-		In: in, Out: out, Color: s.d.color(), Look: p.Organization, Changed: changed, Do: s.d.within, Front: p.OrgFront,
+		In: in, Out: out, Color: s.d.Color(), Look: p.Organization, Changed: changed, Do: s.d.Within, Front: p.OrgFront,
 		Table: func(r *control.OrgReport, width int) []string {
 			as := plain
-			as.width = width
+			as.Width = width
 			return strings.Split(strings.TrimRight(renderAgents(r.Agents, p.Now(), as), "\n"), "\n")
 		},
 		Rest: func(r *control.OrgReport) (above, below []string) {
@@ -507,10 +508,10 @@ func (s *orgScreen) print(ctx context.Context, changed <-chan struct{}) error {
 		if report, err := s.p.Organization(ctx); err != nil {
 			text = fmt.Sprintf("cmux: %v\n", err)
 		} else {
-			text = renderOrg(report, s.p.Now(), s.d.look())
+			text = renderOrg(report, s.p.Now(), s.d.Look())
 		}
-		if isTerminal(s.d.Out) {
-			fmt.Fprint(raw(s.d.Out), "\x1b[H\x1b[2J")
+		if cli.IsTerminal(s.d.Out) {
+			fmt.Fprint(cli.Raw(s.d.Out), "\x1b[H\x1b[2J")
 		}
 		fmt.Fprint(s.d.Out, text)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/testkit/agenttest/golden"
+	"cmux/cmd/cmux/cli"
+	"cmux/cmd/cmux/cli/clitest"
 )
 
 func TestRenderOrg(t *testing.T) {
@@ -21,10 +23,10 @@ func TestRenderOrg(t *testing.T) {
 	web.Waiting, web.Hinders = []string{"m1", "m2"}, "its input line holds a draft"
 	r := &control.OrgReport{State: control.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []control.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1}},
 		Agents: []control.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?")}}
-	text := renderOrg(r, noon, look{})
+	text := renderOrg(r, noon, cli.Look{})
 	r.State = control.OrgNoMonitor
-	text += "\n---\n" + renderOrg(r, noon, look{width: 50})
-	text += "\n---\n" + renderOrg(&control.OrgReport{State: control.OrgNone}, noon, look{})
+	text += "\n---\n" + renderOrg(r, noon, cli.Look{Width: 50})
+	text += "\n---\n" + renderOrg(&control.OrgReport{State: control.OrgNone}, noon, cli.Look{})
 	text += "\n---\n" + renderAgent(&api, noon) + "\n---\n" + renderAgent(&web, noon)
 	golden.Equal(t, "org.golden", text)
 }
@@ -34,28 +36,28 @@ func TestRenderLimited(t *testing.T) {
 	until := time.Date(2026, 3, 1, 14, 30, 0, 0, time.Local)
 	utc := until.UTC()
 	a := control.AgentReport{Name: "api", Role: "worker", Kind: "claude", State: "limited", Until: &utc}
-	if got := renderAgents([]control.AgentReport{a}, until, look{}); !strings.Contains(got, "limited until 14:30") {
+	if got := renderAgents([]control.AgentReport{a}, until, cli.Look{}); !strings.Contains(got, "limited until 14:30") {
 		t.Error(got)
 	}
 }
 
 func TestOrgOptions(t *testing.T) {
-	flags(t, newSpawnCmd, func(o *spawnOptions) control.Spawn { return o.Spawn }, map[string]control.Spawn{
+	clitest.Flags(t, newSpawnCmd, func(o *spawnOptions) control.Spawn { return o.Spawn }, map[string]control.Spawn{
 		"api":                              {Name: "api"},
 		"api task --role-template backend": {Name: "api", Task: "task", Role: "backend"},
 		"perm-x --permanent infra --dir d --agent codex --model m --project p --display-name X": {Name: "perm-x", Permanent: "infra", Dir: "d", Kind: "codex", Model: "m", Project: "p", Display: "X"},
 		"api --worktree --branch b": {Name: "api", Branch: "b"},
 	})
-	flags(t, newKillCmd, func(o *killOptions) bool { return o.Force }, map[string]bool{"api": false, "api --force": true})
-	flags(t, newOrgStartCmd, func(o *orgStartOptions) [3]bool { return [3]bool{o.Detach, o.Yes, o.StartOrg.Env} }, map[string][3]bool{
+	clitest.Flags(t, newKillCmd, func(o *killOptions) bool { return o.Force }, map[string]bool{"api": false, "api --force": true})
+	clitest.Flags(t, newOrgStartCmd, func(o *orgStartOptions) [3]bool { return [3]bool{o.Detach, o.Yes, o.StartOrg.Env} }, map[string][3]bool{
 		"": {}, "-d -y": {true, true, false}, "--env": {false, false, true}})
-	flags(t, newOrgStopCmd, func(o *orgStopOptions) bool { return o.Runs }, map[string]bool{"": false, "--runs": true})
-	flags(t, newOrgAttachCmd, func(o *orgAttachOptions) string { return o.Name }, map[string]string{"": "", "api": "api"})
-	flags(t, newOrgLogsCmd, func(o *orgLogsOptions) control.Log { return o.Log }, map[string]control.Log{"api -f -n 3": {Node: "api", Follow: true, Tail: 3}})
-	flags(t, newWorkerAnswerCmd, func(o *workerAnswerOptions) string { return o.Text }, map[string]string{"api the second": "the second"})
-	flags(t, newOrgStatusCmd, func(o *orgStatusOptions) bool { return o.Watch }, map[string]bool{"--watch": true})
+	clitest.Flags(t, newOrgStopCmd, func(o *orgStopOptions) bool { return o.Runs }, map[string]bool{"": false, "--runs": true})
+	clitest.Flags(t, newOrgAttachCmd, func(o *orgAttachOptions) string { return o.Name }, map[string]string{"": "", "api": "api"})
+	clitest.Flags(t, newOrgLogsCmd, func(o *orgLogsOptions) control.Log { return o.Log }, map[string]control.Log{"api -f -n 3": {Node: "api", Follow: true, Tail: 3}})
+	clitest.Flags(t, newWorkerAnswerCmd, func(o *workerAnswerOptions) string { return o.Text }, map[string]string{"api the second": "the second"})
+	clitest.Flags(t, newOrgStatusCmd, func(o *orgStatusOptions) bool { return o.Watch }, map[string]bool{"--watch": true})
 	for _, line := range []string{"", "api task more", "api --dir d --worktree"} {
-		if o, err := parsed(newSpawnCmd, line); err == nil || o != nil {
+		if o, err := clitest.Parsed(newSpawnCmd, line); err == nil || o != nil {
 			t.Errorf("%q: %v", line, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/guard"
 	"cmux/agents/kinds/rights"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
@@ -25,7 +26,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}
-		o, ok := orderOf(cmd, nil)
+		o, ok := cli.OrderOf(cmd, nil)
 		if !ok {
 			return
 		}
@@ -47,7 +48,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 			}
 		}
 	}
-	root := newRoot(&Deps{Kinds: kinds.All()})
+	root := newRoot(&cli.Deps{Kinds: kinds.All()})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	walk(root)
@@ -60,14 +61,14 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		"agents start": true, "agents start --dry-run": false, "agents start --dry-run=false": true, "agents start --yes": true,
 		"agents shared": false, "maintenance": true, "maintenance --dry-run": false, "agents shared --restore": true, "agents shared --accept": true, "agents shared --json": false,
 	} {
-		cmd, rest, err := newRoot(&Deps{Kinds: kinds.All()}).Find(strings.Fields(line))
+		cmd, rest, err := newRoot(&cli.Deps{Kinds: kinds.All()}).Find(strings.Fields(line))
 		if err == nil {
 			err = cmd.ParseFlags(rest)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, ok := orderOf(cmd, nil); !ok || control.IsPersons(o) != want {
+		if o, ok := cli.OrderOf(cmd, nil); !ok || control.IsPersons(o) != want {
 			t.Errorf("%s: a person's: %v", line, !want)
 		}
 	}
@@ -76,7 +77,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 // What is granted without a question is a command with these options, and its
 // holder may give it. An option that is not in the grant is one that asks.
 func TestGrantedOrdersAreCommands(t *testing.T) {
-	root := newRoot(&Deps{Kinds: kinds.All()})
+	root := newRoot(&cli.Deps{Kinds: kinds.All()})
 	root.InitDefaultHelpCmd()
 	for order, options := range rights.Granted() {
 		cmd, rest, err := root.Find(strings.Fields(order))
@@ -90,7 +91,7 @@ func TestGrantedOrdersAreCommands(t *testing.T) {
 				t.Errorf("cmux %s is granted with %s, which it does not have", order, o)
 			}
 		}
-		o, ok := orderOf(cmd, nil)
+		o, ok := cli.OrderOf(cmd, nil)
 		if ok && control.IsPersons(o) && !control.IsLeaders(o) {
 			t.Errorf("cmux %s is granted, and is a person's", order)
 		}
@@ -103,7 +104,7 @@ func TestGrantedWordsAreReadAlike(t *testing.T) {
 	holder := rights.Holder{Stays: true, Leads: true, Sentry: true, TeamLead: true}
 	granted := rights.Granted()
 	parse := func(words []string) (*cobra.Command, error) {
-		root := newRoot(&Deps{Kinds: kinds.All()})
+		root := newRoot(&cli.Deps{Kinds: kinds.All()})
 		root.InitDefaultHelpCmd()
 		cmd, rest, err := root.Find(words)
 		if err != nil {

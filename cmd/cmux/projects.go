@@ -8,9 +8,10 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
-func newProjectsCmd(d *Deps) *cobra.Command {
+func newProjectsCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "projects",
 		GroupID: "main",
@@ -43,14 +44,14 @@ kept in .cmux/archives. Nothing in the project's folder changes.`,
 }
 
 type projectOptions struct {
-	*IO
-	Project   projectFunc
+	*cli.IO
+	Project   cli.ProjectFunc
 	Name, Dir string
 	JSON      bool
 }
 
-func newProjectAddCmd(d *Deps, runF func(context.Context, *projectOptions) error) *cobra.Command {
-	o := &projectOptions{IO: &d.IO, Project: d.project}
+func newProjectAddCmd(d *cli.Deps, runF func(context.Context, *projectOptions) error) *cobra.Command {
+	o := &projectOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "add DIR",
 		Short: "Have the organization look after another project",
@@ -63,16 +64,16 @@ With --json the shape is {"name", "dir", "active", "supervisor", "state"}.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir = args[0]
-			return either(runF, runProjectAdd)(cmd.Context(), o)
+			return cli.Either(runF, runProjectAdd)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Name, "name", "", "its name (default: that of the folder)")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runProjectAdd(ctx context.Context, o *projectOptions) error {
-	_, added, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OtherProject, error) { return p.AddProject(ctx, o.Dir, o.Name) })
+	_, added, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OtherProject, error) { return p.AddProject(ctx, o.Dir, o.Name) })
 	if done {
 		return err
 	}
@@ -80,8 +81,8 @@ func runProjectAdd(ctx context.Context, o *projectOptions) error {
 	return err
 }
 
-func newProjectListCmd(d *Deps, runF func(context.Context, *projectOptions) error) *cobra.Command {
-	o := &projectOptions{IO: &d.IO, Project: d.project}
+func newProjectListCmd(d *cli.Deps, runF func(context.Context, *projectOptions) error) *cobra.Command {
+	o := &projectOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the projects that the organization looks after",
@@ -89,14 +90,14 @@ func newProjectListCmd(d *Deps, runF func(context.Context, *projectOptions) erro
 With --json the shape is [{"name", "dir", "active", "supervisor", "state"}].`,
 		Example: "  cmux projects list --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runProjectList)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runProjectList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runProjectList(ctx context.Context, o *projectOptions) error {
-	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OtherProject, error) { return p.Projects() })
+	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OtherProject, error) { return p.Projects() })
 	if done {
 		return err
 	}
@@ -110,20 +111,20 @@ func runProjectList(ctx context.Context, o *projectOptions) error {
 		if q.Active {
 			active = "yes"
 		}
-		rows[i] = []string{q.Name, active, q.Supervisor, orDash(q.State), say.Line(p.Short(q.Dir))}
+		rows[i] = []string{q.Name, active, q.Supervisor, cli.OrDash(q.State), say.Line(p.Short(q.Dir))}
 	}
-	columns := []column{{head: "PROJECT"}, {head: "ACTIVE"}, {head: "SUPERVISOR", give: 2, least: 10}, {head: "STATE", give: 1, least: 8}, {head: "FOLDER", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
+	columns := []cli.Column{{Head: "PROJECT"}, {Head: "ACTIVE"}, {Head: "SUPERVISOR", Give: 2, Least: 10}, {Head: "STATE", Give: 1, Least: 8}, {Head: "FOLDER", Give: 1, Least: 12}}
+	_, err = fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color()))
 	return err
 }
 
 // newProjectOrderCmd is a command about one project.
-func newProjectOrderCmd(d *Deps, use, short, long string, order func(context.Context, *projectOptions, *control.Project) error) *cobra.Command {
-	o := &projectOptions{IO: &d.IO, Project: d.project}
+func newProjectOrderCmd(d *cli.Deps, use, short, long string, order func(context.Context, *projectOptions, *control.Project) error) *cobra.Command {
+	o := &projectOptions{IO: &d.IO, Project: d.Project}
 	verb := use[:len(use)-len(" NAME")]
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: "  cmux projects " + verb + " website", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.ProjectNames() }),
+		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.ProjectNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			p, err := o.Project(cmd.Context())

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/org/recovery"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
+	"cmux/cmd/cmux/cli"
 )
 
 const recoverShape = `  {"command", "tree", "rollback", "healthy", "healthy_at", "fails", "checked_at",
@@ -22,14 +23,14 @@ last commit on which the check passed, fails how often it failed in a row, and b
 first commit on which it fails.`
 
 type recoverOptions struct {
-	*IO
-	Project      projectFunc
+	*cli.IO
+	Project      cli.ProjectFunc
 	DryRun, JSON bool
 	Do           string // now, undo; empty: tell
 }
 
-func newRecoverCmd(d *Deps, runF func(context.Context, *recoverOptions) error) *cobra.Command {
-	o := &recoverOptions{IO: &d.IO, Project: d.project}
+func newRecoverCmd(d *cli.Deps, runF func(context.Context, *recoverOptions) error) *cobra.Command {
+	o := &recoverOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "recover",
 		GroupID: "main",
@@ -45,10 +46,10 @@ the shape is
 ` + recoverShape,
 		Example: "  cmux recover --dry-run",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runRecover)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runRecover)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "run the check, and say what a recovery would do")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.AddCommand(
 		newRecoverOrderCmd(d, "now", "Recover the project now, without waiting for three failures",
 			`Recover the project now, without waiting for three failures in a row, or continue a
@@ -62,13 +63,13 @@ shape is that of cmux recover.`, nil),
 	return cmd
 }
 
-func newRecoverOrderCmd(d *Deps, use, short, long string, runF func(context.Context, *recoverOptions) error) *cobra.Command {
-	o := &recoverOptions{IO: &d.IO, Project: d.project, Do: use}
+func newRecoverOrderCmd(d *cli.Deps, use, short, long string, runF func(context.Context, *recoverOptions) error) *cobra.Command {
+	o := &recoverOptions{IO: &d.IO, Project: d.Project, Do: use}
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: "  cmux recover " + use, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return either(runF, runRecover)(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runRecover)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -93,7 +94,7 @@ func runRecover(ctx context.Context, o *recoverOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, r)
+		return cli.PrintJSON(o.Out, r)
 	}
 	_, err = fmt.Fprint(o.Out, renderRecovery(r))
 	return err
@@ -165,20 +166,20 @@ func renderPlan(p *recovery.Preview) string {
 	return b.String()
 }
 
-func newRecoverLogCmd(d *Deps, runF func(context.Context, *recoverOptions) error) *cobra.Command {
-	o := &recoverOptions{IO: &d.IO, Project: d.project}
+func newRecoverLogCmd(d *cli.Deps, runF func(context.Context, *recoverOptions) error) *cobra.Command {
+	o := &recoverOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "log", Short: "Show what recoveries did", Args: cobra.NoArgs,
 		Long:    "Show the incidents of the project's health, oldest first, with what was done about each.\nWith --json each has the shape of cmux incidents show.",
 		Example: "  cmux recover log",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runRecoverLog)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runRecoverLog)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runRecoverLog(ctx context.Context, o *recoverOptions) error {
-	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]*incident.Incident, error) { return p.HealthLog() })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]*incident.Incident, error) { return p.HealthLog() })
 	if done {
 		return err
 	}

@@ -9,17 +9,18 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type reportOptions struct {
-	*IO
-	Project                 projectFunc
+	*cli.IO
+	Project                 cli.ProjectFunc
 	Since                   string
 	JSON, Markdown, Journal bool
 }
 
-func newReportCmd(d *Deps, runF func(context.Context, *reportOptions) error) *cobra.Command {
-	o := &reportOptions{IO: &d.IO, Project: d.project}
+func newReportCmd(d *cli.Deps, runF func(context.Context, *reportOptions) error) *cobra.Command {
+	o := &reportOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "report",
 		GroupID: "main",
@@ -36,12 +37,12 @@ since, context is as in cmux status --json, and busy is the share of the time, s
 is used, and try what would use it better; restarts are those after its program was lost.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runReport)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runReport)(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.Since, "since", "8h", "a span before now, or a `TIME` such as 22:00")
 	cmd.Flags().BoolVar(&o.Markdown, "markdown", false, "print it as a page of Markdown")
 	cmd.Flags().BoolVar(&o.Journal, "journal", false, "write that page into today's journal")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "journal")
 	return cmd
 }
@@ -61,7 +62,7 @@ func runReport(ctx context.Context, o *reportOptions) error {
 	}
 	switch {
 	case o.JSON:
-		return printJSON(o.Out, r)
+		return cli.PrintJSON(o.Out, r)
 	case o.Markdown:
 		_, err = fmt.Fprint(o.Out, r.Markdown())
 	case o.Journal:
@@ -70,13 +71,13 @@ func runReport(ctx context.Context, o *reportOptions) error {
 			_, err = fmt.Fprintln(o.Out, path)
 		}
 	default:
-		_, err = fmt.Fprint(o.Out, renderReport(r, o.look()))
+		_, err = fmt.Fprint(o.Out, renderReport(r, o.Look()))
 	}
 	return err
 }
 
 // renderReport is the report at the terminal. It is pure.
-func renderReport(r *control.Away, as look) string {
+func renderReport(r *control.Away, as cli.Look) string {
 	var b strings.Builder
 	clock := "2006-01-02 15:04"
 	tasks := "Done: " + say.Count(r.Done(), "task")
@@ -85,7 +86,7 @@ func renderReport(r *control.Away, as look) string {
 	}
 	fmt.Fprintf(&b, "Since %s: %s tokens\n\n%s\n", r.Since.Local().Format(clock), say.Short(r.Tokens), tasks)
 	for _, t := range r.Tasks {
-		fmt.Fprintf(&b, "  %s  %s  %s, %s, %s\n", t.ID, say.Line(t.Title), say.Count(t.Commits, "commit"), say.Line(t.Label), orDash(t.Agent))
+		fmt.Fprintf(&b, "  %s  %s  %s, %s, %s\n", t.ID, say.Line(t.Title), say.Count(t.Commits, "commit"), say.Line(t.Label), cli.OrDash(t.Agent))
 	}
 	fmt.Fprintf(&b, "\nIncidents: %d\n", len(r.Incidents))
 	for _, i := range r.Incidents {
@@ -105,7 +106,7 @@ func renderReport(r *control.Away, as look) string {
 			}
 			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens), a.Filled(), fmt.Sprint(a.Restarts)}
 		}
-		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}, {head: "CONTEXT"}, {head: "RESTARTS", give: 1, least: 3}}, rows, as.width, as.color))
+		b.WriteString(cli.Table([]cli.Column{{Head: "AGENT"}, {Head: "PERMANENT", Give: 2, Least: 3}, {Head: "STATE"}, {Head: "TASKS"}, {Head: "BUSY"}, {Head: "TOKENS"}, {Head: "CONTEXT"}, {Head: "RESTARTS", Give: 1, Least: 3}}, rows, as.Width, as.Color))
 	}
 	for _, a := range r.Agents {
 		if a.Use == "" {

@@ -9,11 +9,12 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/runview"
+	"cmux/cmd/cmux/cli"
 )
 
 type resumeOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	launch  launchFunc
 	Update  bool // take the edited configuration in
 	Yes     bool
@@ -21,8 +22,8 @@ type resumeOptions struct {
 	NoStart bool
 }
 
-func newResumeCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
-	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
+func newResumeCmd(d *cli.Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
+	o := &resumeOptions{IO: &d.IO, Project: d.Project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "resume",
 		Short: "Resume a run that was stopped or lost its runner",
@@ -32,7 +33,7 @@ With --update, resume first applies the edited configuration, as cmux agents upd
 does.`,
 		Example: "  cmux agents resume --update",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runResume)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runResume)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
 	cmd.Flags().BoolVar(&o.Update, "update", false, "apply the edited configuration first")
@@ -41,8 +42,8 @@ does.`,
 }
 
 // newUpdateCmd is resume with --update under the name that people look for.
-func newUpdateCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
-	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: launcher(d), Update: true}
+func newUpdateCmd(d *cli.Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
+	o := &resumeOptions{IO: &d.IO, Project: d.Project, launch: launcher(d), Update: true}
 	cmd := &cobra.Command{
 		Use:   "update",
 		Short: "Apply the edited configuration to a run",
@@ -55,7 +56,7 @@ branches and worktrees stay. If the run has no runner, update starts one.
 While commands of a headless run are running, it takes no update: stop it first.`,
 		Example: "  cmux agents update --yes",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runResume)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runResume)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
@@ -103,14 +104,14 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 	for i, c := range u.Changes {
 		rows[i] = []string{c.Name, c.What, c.Then}
 	}
-	columns := []column{{head: "NODE"}, {head: "CHANGE", give: 1, least: 20}, {head: "THEN"}}
-	if _, err := fmt.Fprintf(o.Out, "%s\n", table(columns, rows, o.width(), o.color())); err != nil {
+	columns := []cli.Column{{Head: "NODE"}, {Head: "CHANGE", Give: 1, Least: 20}, {Head: "THEN"}}
+	if _, err := fmt.Fprintf(o.Out, "%s\n", cli.Table(columns, rows, o.Width(), o.Color())); err != nil {
 		return false, err
 	}
 	if err := u.Draw(o.Out); err != nil {
 		return false, err
 	}
-	if err := o.confirm(ctx, o.Yes, "Apply this?"); err != nil {
+	if err := o.Confirm(ctx, o.Yes, "Apply this?"); err != nil {
 		return false, err
 	}
 	p.Start = !o.NoStart
@@ -118,7 +119,7 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 	if err != nil {
 		return false, err
 	}
-	o.note(t)
+	o.TellNote(t)
 	if t.Launch != nil { // it comes with what the run does now
 		return true, o.launch.goOn(ctx, t)
 	}

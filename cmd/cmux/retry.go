@@ -10,19 +10,20 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
+	"cmux/cmd/cmux/cli"
 )
 
 type retryOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	commands.Retry
 	launch  launchFunc
 	NoStart bool
 	Failed  bool // all that have failed
 }
 
-func newRetryCmd(d *Deps, runF func(context.Context, *retryOptions) error) *cobra.Command {
-	o := &retryOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
+func newRetryCmd(d *cli.Deps, runF func(context.Context, *retryOptions) error) *cobra.Command {
+	o := &retryOptions{IO: &d.IO, Project: d.Project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "retry NAME | --failed",
 		Short: "Retry a node, and the nodes that it blocked",
@@ -42,7 +43,7 @@ retry acts at once. If the run has no runner, retry starts one: in the run's tmu
 session, or inside this command if the run is headless.`,
 		Example:           "  cmux agents retry api --fresh",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && !o.Failed:
@@ -52,7 +53,7 @@ session, or inside this command if the run is headless.`,
 			case len(args) > 0:
 				o.Node = args[0]
 			}
-			return either(runF, runRetry)(cmd.Context(), o)
+			return cli.Either(runF, runRetry)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Downstream, "downstream", false, "also rerun the done nodes that depend on it")
@@ -89,7 +90,7 @@ func runRetry(ctx context.Context, o *retryOptions) error {
 
 // tell says what a retry came to.
 func (o *retryOptions) tell(res *commands.Retried) error {
-	o.note(res.Taken)
+	o.TellNote(res.Taken)
 	var b strings.Builder
 	for _, n := range res.GoesOn {
 		fmt.Fprintf(&b, "%s: continues its conversation (was %s)\n", n.Node, n.Label)

@@ -13,13 +13,14 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/reviewing"
 	"cmux/dag"
 )
 
 type reviewOptions struct {
-	*IO
-	Project  projectFunc
+	*cli.IO
+	Project  cli.ProjectFunc
 	Name     string // empty: all that are done
 	JSON     bool
 	Approve  bool
@@ -29,8 +30,8 @@ type reviewOptions struct {
 	Downstream bool
 }
 
-func newReviewCmd(d *Deps, runF func(context.Context, *reviewOptions) error) *cobra.Command {
-	o := &reviewOptions{IO: &d.IO, Project: d.project}
+func newReviewCmd(d *cli.Deps, runF func(context.Context, *reviewOptions) error) *cobra.Command {
+	o := &reviewOptions{IO: &d.IO, Project: d.Project}
 	var comment string
 	cmd := &cobra.Command{
 		Use:   "review [NAME]",
@@ -61,7 +62,7 @@ merge leaves it out and is empty where it takes it; took is in nanoseconds.`,
 		Example: "  cmux agents review\n  cmux agents review api --send-back \"use the existing helper\"",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
-			return d.completeNodes(cmd, args, (*dag.Node).HasBranch)
+			return d.CompleteNodes(cmd, args, (*dag.Node).HasBranch)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -70,10 +71,10 @@ merge leaves it out and is empty where it takes it; took is in nanoseconds.`,
 			if cmd.Flags().Changed("send-back") {
 				o.SendBack = &comment
 			}
-			return either(runF, runReview)(cmd.Context(), o)
+			return cli.Either(runF, runReview)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.Flags().BoolVar(&o.Approve, "approve", false, "approve the commit that its branch holds now")
 	cmd.Flags().StringVar(&comment, "send-back", "", "send it back with this comment")
 	cmd.Flags().BoolVar(&o.Drop, "drop", false, "leave its work out of every merge")
@@ -103,9 +104,9 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		case err != nil:
 			return err
 		case o.JSON:
-			return printJSON(o.Out, w)
+			return cli.PrintJSON(o.Out, w)
 		}
-		if o.interactive() {
+		if o.Interactive() {
 			return o.walk(ctx, p, []runs.Delivery{*w})
 		}
 		if err := w.Write(o.Out); err != nil {
@@ -119,28 +120,28 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, all)
+		return cli.PrintJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "No node of the run is done and has a branch to review.")
 		return err
 	}
-	if open := runs.ToReview(all); len(open) > 0 && o.interactive() {
+	if open := runs.ToReview(all); len(open) > 0 && o.Interactive() {
 		return o.walk(ctx, p, open)
 	}
-	_, err = fmt.Fprint(o.Out, reviewTable(all, o.look()))
+	_, err = fmt.Fprint(o.Out, reviewTable(all, o.Look()))
 	return err
 }
 
 // walk leads a person at a terminal through what nodes did.
 func (o *reviewOptions) walk(ctx context.Context, p *control.Project, all []runs.Delivery) error {
-	p = withoutNotes(p) // the terminal is the walk's
+	p = cli.WithoutNotes(p) // the terminal is the walk's
 	said, err := reviewing.Show(ctx, reviewing.Options{
-		Project: p, Deliveries: all, In: o.In, Out: raw(o.Out), Color: o.color(),
+		Project: p, Deliveries: all, In: o.In, Out: cli.Raw(o.Out), Color: o.Color(),
 		Judge: func(ctx context.Context, j commands.Judgement) (string, error) {
 			var b bytes.Buffer
 			inner := *o
-			inner.IO = &IO{Out: &b, Err: &b, Env: o.Env}
+			inner.IO = &cli.IO{Out: &b, Err: &b, Env: o.Env}
 			err := inner.judge(ctx, p, j)
 			return b.String(), err
 		},
@@ -171,7 +172,7 @@ func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j command
 		return err
 	}
 	if j.Verdict == run.VerdictSentBack {
-		o.note(res.Retried.Taken)
+		o.TellNote(res.Retried.Taken)
 		fmt.Fprintf(o.Out, "%s: sent back\n", j.Node)
 		for _, n := range res.Retried.Again {
 			if n.Node != j.Node {
@@ -195,7 +196,7 @@ func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j command
 }
 
 // reviewTable has a line for each node.
-func reviewTable(all []runs.Delivery, as look) string {
+func reviewTable(all []runs.Delivery, as cli.Look) string {
 	rows := make([][]string, len(all))
 	for i := range all {
 		w := &all[i]
@@ -205,9 +206,9 @@ func reviewTable(all []runs.Delivery, as look) string {
 		}
 		rows[i] = []string{w.Node, string(w.State), fmt.Sprintf("%.12s", w.Commit), fmt.Sprint(len(w.Commits)), fmt.Sprint(len(w.Files)), passed(w.Checks), merge}
 	}
-	columns := []column{{head: "NAME"}, {head: "REVIEW", style: func(row int) string { return reviewStyle(all[row].State) }},
-		{head: "COMMIT", give: 2, least: 7}, {head: "COMMITS"}, {head: "FILES"}, {head: "CHECKS"}, {head: "MERGEABLE", give: 1, least: 12}}
-	return table(columns, rows, as.width, as.color)
+	columns := []cli.Column{{Head: "NAME"}, {Head: "REVIEW", Style: func(row int) string { return reviewStyle(all[row].State) }},
+		{Head: "COMMIT", Give: 2, Least: 7}, {Head: "COMMITS"}, {Head: "FILES"}, {Head: "CHECKS"}, {Head: "MERGEABLE", Give: 1, Least: 12}}
+	return cli.Table(columns, rows, as.Width, as.Color)
 }
 
 // passed says how many of the checks passed.

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/org/standing"
 	"cmux/agents/org/team"
 	"cmux/agents/runs/run"
+	"cmux/cmd/cmux/cli"
 )
 
 // What the roles of a new project tell agents to call, they may call, and cmux
@@ -149,7 +150,7 @@ func namesCommandsThatWork(t *testing.T, name, role, text string) (found int) {
 		if words[1] == "help" {
 			continue
 		}
-		cmd, rest, err := newRoot(&Deps{Kinds: kinds.All()}).Find(words[1:])
+		cmd, rest, err := newRoot(&cli.Deps{Kinds: kinds.All()}).Find(words[1:])
 		if err == nil {
 			err = cmd.ParseFlags(rest)
 		}
@@ -160,7 +161,7 @@ func namesCommandsThatWork(t *testing.T, name, role, text string) (found int) {
 			t.Errorf("%s: %s: %v", name, line, err)
 			continue
 		}
-		o, ok := orderOf(cmd, cmd.Flags().Args())
+		o, ok := cli.OrderOf(cmd, cmd.Flags().Args())
 		mine := !control.IsPersons(o) || leads && control.IsLeaders(o) || role == standing.Sentry && control.IsSentrys(o) || role == teamLead && rights.IsTeamLeads(o.Name)
 		if !ok || !mine {
 			t.Errorf("%s: %s: it is told an order that is not its to give", name, line)

@@ -15,6 +15,7 @@ import (
 	entries "cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 const scheduleShape = `  {"id", "by", "added_at", "at", "every", "cron", "zone", "title", "body", "task", "to",
@@ -23,7 +24,7 @@ const scheduleShape = `  {"id", "by", "added_at", "at", "every", "cron", "zone",
 where one of at, every and cron is there, last and next may be null, made is the id of the
 task or message, and failed says why there is none.`
 
-func newScheduleCmd(d *Deps) *cobra.Command {
+func newScheduleCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "schedule",
 		GroupID: "main",
@@ -55,8 +56,8 @@ func firedAs(f *entries.Fired) string {
 }
 
 type scheduleAddOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	entries.Entry
 	At, Due  string
 	In       time.Duration
@@ -64,8 +65,8 @@ type scheduleAddOptions struct {
 	JSON     bool
 }
 
-func newScheduleAddCmd(d *Deps, runF func(context.Context, *scheduleAddOptions) error) *cobra.Command {
-	o := &scheduleAddOptions{IO: &d.IO, Project: d.project}
+func newScheduleAddCmd(d *cli.Deps, runF func(context.Context, *scheduleAddOptions) error) *cobra.Command {
+	o := &scheduleAddOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "add TEXT [BODY]",
 		Short: "Add a reminder or a recurring task",
@@ -93,7 +94,7 @@ comes twice in autumn comes once. With --json the shape is
 			if cmd.Flags().Changed("in") && o.In <= 0 {
 				return project.Usage("", "--in %s: want a time from now, such as 2h", o.In)
 			}
-			return either(runF, runScheduleAdd)(cmd.Context(), o)
+			return cli.Either(runF, runScheduleAdd)(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
@@ -109,7 +110,7 @@ comes twice in autumn comes once. With --json the shape is
 	f.StringSliceVar(&o.Scope, "scope", nil, "files that the task's work may change (globs)")
 	cmd.MarkFlagsMutuallyExclusive("at", "in", "every", "cron")
 	cmd.MarkFlagsOneRequired("at", "in", "every", "cron")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -139,7 +140,7 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, s)
+		return cli.PrintJSON(o.Out, s)
 	}
 	if _, err := fmt.Fprintf(o.Out, "%s: due %s  %s\n", s.ID, moment(s.Next), say.Line(s.Title)); err != nil {
 		return err
@@ -148,7 +149,7 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 }
 
 // unserved warns that entries do not fire while the server is down.
-func unserved(o *IO, p *control.Project) error {
+func unserved(o *cli.IO, p *control.Project) error {
 	if p.Server().Up {
 		return nil
 	}
@@ -183,24 +184,24 @@ func moment(t *time.Time) string {
 }
 
 type scheduleOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	ID      string
 	JSON    bool
 }
 
-func newScheduleListCmd(d *Deps, runF func(context.Context, *scheduleOptions) error) *cobra.Command {
-	o := &scheduleOptions{IO: &d.IO, Project: d.project}
+func newScheduleListCmd(d *cli.Deps, runF func(context.Context, *scheduleOptions) error) *cobra.Command {
+	o := &scheduleOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the schedule", Long: "List the schedule, oldest first. With --json it is a list of\n" + scheduleShape, Example: "  cmux schedule list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return either(runF, runScheduleList)(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runScheduleList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runScheduleList(ctx context.Context, o *scheduleOptions) error {
-	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.Scheduled, error) { return p.Schedule() })
+	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.Scheduled, error) { return p.Schedule() })
 	if done {
 		return err
 	}
@@ -214,10 +215,10 @@ func runScheduleList(ctx context.Context, o *scheduleOptions) error {
 		if s.Last != nil {
 			last = moment(&s.Last.At)
 		}
-		rows[i] = []string{s.ID, moment(s.Next), last, whenever(&s.When), orDash(s.To), say.Line(s.Title)}
+		rows[i] = []string{s.ID, moment(s.Next), last, whenever(&s.When), cli.OrDash(s.To), say.Line(s.Title)}
 	}
-	columns := []column{{head: "ID"}, {head: "NEXT"}, {head: "LAST", give: 3, least: 10}, {head: "WHEN", give: 2, least: 8}, {head: "FOR", give: 2, least: 6}, {head: "WHAT", give: 1, least: 12}}
-	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color())); err != nil {
+	columns := []cli.Column{{Head: "ID"}, {Head: "NEXT"}, {Head: "LAST", Give: 3, Least: 10}, {Head: "WHEN", Give: 2, Least: 8}, {Head: "FOR", Give: 2, Least: 6}, {Head: "WHAT", Give: 1, Least: 12}}
+	if _, err = fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color())); err != nil {
 		return err
 	}
 	return unserved(o.IO, p)
@@ -234,22 +235,22 @@ func whenever(w *entries.When) string {
 	return "once"
 }
 
-func newScheduleShowCmd(d *Deps, runF func(context.Context, *scheduleOptions) error) *cobra.Command {
-	o := &scheduleOptions{IO: &d.IO, Project: d.project}
+func newScheduleShowCmd(d *cli.Deps, runF func(context.Context, *scheduleOptions) error) *cobra.Command {
+	o := &scheduleOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show an entry of the schedule", Long: "Show an entry of the schedule. With --json the shape is\n" + scheduleShape, Example: "  cmux schedule show s1",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: completeSchedule(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
-			return either(runF, runScheduleShow)(cmd.Context(), o)
+			return cli.Either(runF, runScheduleShow)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runScheduleShow(ctx context.Context, o *scheduleOptions) error {
-	_, s, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Scheduled, error) { return p.ScheduledEntry(o.ID) })
+	_, s, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Scheduled, error) { return p.ScheduledEntry(o.ID) })
 	if done {
 		return err
 	}
@@ -282,11 +283,11 @@ func runScheduleShow(ctx context.Context, o *scheduleOptions) error {
 }
 
 // newScheduleOrderCmd is a command that gives an order about one entry.
-func newScheduleOrderCmd(d *Deps, verb, short string, order func(context.Context, *control.Project, string) (string, error)) *cobra.Command {
+func newScheduleOrderCmd(d *cli.Deps, verb, short string, order func(context.Context, *control.Project, string) (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " ID", Short: short, Example: "  cmux schedule " + verb + " s1", Args: cobra.ExactArgs(1), ValidArgsFunction: completeSchedule(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := d.project(cmd.Context())
+			p, err := d.Project(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -301,8 +302,8 @@ func newScheduleOrderCmd(d *Deps, verb, short string, order func(context.Context
 }
 
 // completeSchedule completes the id of an entry.
-func completeSchedule(d *Deps) cobra.CompletionFunc {
-	return d.completing(func(_ context.Context, p *control.Project) (ids []string, err error) {
+func completeSchedule(d *cli.Deps) cobra.CompletionFunc {
+	return d.Completing(func(_ context.Context, p *control.Project) (ids []string, err error) {
 		all, err := p.Schedule()
 		for _, s := range all {
 			ids = append(ids, s.ID+"\t"+s.Title)

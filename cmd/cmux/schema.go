@@ -3,10 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
-func newSchemaCmd(s *IO) *cobra.Command {
+func newSchemaCmd(s *cli.IO) *cobra.Command {
 	user := false
 	cmd := &cobra.Command{
 		Use:     "schema",

@@ -18,13 +18,14 @@ import (
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/cmd/cmux/cli"
 	"cmux/server"
 	"cmux/web"
 )
 
 // newServeCmd is the server of the project, which the monitor starts, or cmux
 // agents open on demand.
-func newServeCmd(d *Deps) *cobra.Command {
+func newServeCmd(d *cli.Deps) *cobra.Command {
 	var dir string
 	var idle time.Duration
 	cmd := &cobra.Command{
@@ -37,7 +38,7 @@ func newServeCmd(d *Deps) *cobra.Command {
 			defer cancel()
 			var root string
 			if idle > 0 {
-				p, err := d.project(ctx)
+				p, err := d.Project(ctx)
 				if err != nil {
 					return err
 				}
@@ -53,7 +54,7 @@ func newServeCmd(d *Deps) *cobra.Command {
 					cancel()
 				}()
 			}
-			caller := d.caller()
+			caller := d.Caller()
 			caller.Memory = new(project.Memory)
 			caller.Dir, caller.Person, caller.Start, caller.Choose, caller.Note = root, true, true, nil, nil
 			p := &control.Project{Project: project.Project{Caller: caller, Root: root}}
@@ -71,8 +72,8 @@ func newServeCmd(d *Deps) *cobra.Command {
 }
 
 type openOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Print   bool
 	LogOut  bool
 	LAN     bool
@@ -81,8 +82,8 @@ type openOptions struct {
 	Browse  func(ctx context.Context, env []string, path string) error
 }
 
-func newOpenCmd(d *Deps, runF func(context.Context, *openOptions) error) *cobra.Command {
-	o := &openOptions{IO: &d.IO, Project: d.project, Browse: browse}
+func newOpenCmd(d *cli.Deps, runF func(context.Context, *openOptions) error) *cobra.Command {
+	o := &openOptions{IO: &d.IO, Project: d.Project, Browse: browse}
 	cmd := &cobra.Command{
 		Use:     "open",
 		GroupID: "main",
@@ -101,7 +102,7 @@ terminal shows, which pairs one browser within two minutes, for 12 hours or unti
 command ends.`,
 		Example: "  cmux open\n  cmux open --print\n  cmux open --lan --qr\n  cmux open --logout-all",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOpen)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runOpen)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.LogOut, "logout-all", false, "log every browser out instead")
 	o.flags(cmd)
@@ -182,8 +183,8 @@ type agentsOpenOptions struct {
 // is reloaded is away for a moment.
 const idleShort = time.Second
 
-func newAgentsOpenCmd(d *Deps, runF func(context.Context, *agentsOpenOptions) error) *cobra.Command {
-	o := &agentsOpenOptions{openOptions: openOptions{IO: &d.IO, Project: d.project, Browse: browse}}
+func newAgentsOpenCmd(d *cli.Deps, runF func(context.Context, *agentsOpenOptions) error) *cobra.Command {
+	o := &agentsOpenOptions{openOptions: openOptions{IO: &d.IO, Project: d.Project, Browse: browse}}
 	cmd := &cobra.Command{
 		Use:   "open",
 		Short: "Open the dashboard of the project's runs in the browser",
@@ -196,7 +197,7 @@ Where there is no browser, open prints the link. --lan opens it on the local net
 for a phone, as cmux open --lan does. To log every browser out: cmux open --logout-all`,
 		Example: "  cmux agents open\n  cmux agents open --print\n  cmux agents open --idle 10m\n  cmux agents open --lan --qr",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runAgentsOpen)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runAgentsOpen)(cmd.Context(), o) },
 	}
 	o.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("print", "lan")
@@ -241,7 +242,7 @@ func browse(ctx context.Context, env []string, path string) error {
 	switch {
 	case runtime.GOOS == "darwin":
 		name = "open"
-	case (&IO{Env: env}).Getenv("DISPLAY") == "" && (&IO{Env: env}).Getenv("WAYLAND_DISPLAY") == "":
+	case (&cli.IO{Env: env}).Getenv("DISPLAY") == "" && (&cli.IO{Env: env}).Getenv("WAYLAND_DISPLAY") == "":
 		return fmt.Errorf("there is no display")
 	}
 	program, err := agent.LookPath(name, env)

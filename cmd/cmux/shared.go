@@ -9,17 +9,18 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
+	"cmux/cmd/cmux/cli"
 )
 
 type sharedOptions struct {
-	*IO
-	Project               projectFunc
+	*cli.IO
+	Project               cli.ProjectFunc
 	Restore, Accept, JSON bool
 	From                  string
 }
 
-func newSharedCmd(d *Deps, runF func(context.Context, *sharedOptions) error) *cobra.Command {
-	o := &sharedOptions{IO: &d.IO, Project: d.project}
+func newSharedCmd(d *cli.Deps, runF func(context.Context, *sharedOptions) error) *cobra.Command {
+	o := &sharedOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "shared",
 		Short: "Show and restore what all worktrees share",
@@ -33,13 +34,13 @@ create worktrees until you decide.
 shape is [{"what", "old", "new", "undo"}].`,
 		Example: "  cmux agents shared\n  cmux agents shared --restore",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runShared)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runShared)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Restore, "restore", false, "put it back as it was when the run began")
 	cmd.Flags().BoolVar(&o.Accept, "accept", false, "take it as it is")
 	cmd.Flags().StringVar(&o.From, "from", "", "file to restore from, which an earlier --restore named")
 	cmd.MarkFlagsMutuallyExclusive("restore", "accept")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func (o *sharedOptions) show(s *commands.Shared) error {
 		for i, c := range s.Changes {
 			lines[i] = line{c.What(), c.Old, c.New, c.Undo}
 		}
-		return printJSON(o.Out, lines)
+		return cli.PrintJSON(o.Out, lines)
 	}
 	if len(s.Changes) == 0 {
 		_, err := fmt.Fprintf(o.Out, "Nothing has changed since run %s began.\n", s.Run)

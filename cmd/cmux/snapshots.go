@@ -8,9 +8,10 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/remains"
+	"cmux/cmd/cmux/cli"
 )
 
-func newSnapshotsCmd(d *Deps) *cobra.Command {
+func newSnapshotsCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "snapshots",
 		GroupID: "main",
@@ -22,13 +23,13 @@ func newSnapshotsCmd(d *Deps) *cobra.Command {
 }
 
 type snapshotsListOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	JSON    bool
 }
 
-func newSnapshotsListCmd(d *Deps, runF func(context.Context, *snapshotsListOptions) error) *cobra.Command {
-	o := &snapshotsListOptions{IO: &d.IO, Project: d.project}
+func newSnapshotsListCmd(d *cli.Deps, runF func(context.Context, *snapshotsListOptions) error) *cobra.Command {
+	o := &snapshotsListOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List saved work, newest first",
@@ -38,14 +39,16 @@ where operation is a merge or rebase that was in progress and omitted the paths
 that were too large to save and are ignored by git.`,
 		Example: "  cmux snapshots list --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runSnapshotsList)(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.Either(runF, runSnapshotsList)(cmd.Context(), o)
+		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runSnapshotsList(ctx context.Context, o *snapshotsListOptions) error {
-	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]remains.Snapshot, error) { return p.Remains().Snapshots(ctx) })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]remains.Snapshot, error) { return p.Remains().Snapshots(ctx) })
 	if done {
 		return err
 	}
@@ -55,22 +58,22 @@ func runSnapshotsList(ctx context.Context, o *snapshotsListOptions) error {
 	}
 	rows := make([][]string, len(all))
 	for i, s := range all {
-		rows[i] = []string{s.ID, s.Time.Local().Format("2006-01-02 15:04"), orDash(s.Branch), orDash(s.Reason)}
+		rows[i] = []string{s.ID, s.Time.Local().Format("2006-01-02 15:04"), cli.OrDash(s.Branch), cli.OrDash(s.Reason)}
 	}
-	columns := []column{{head: "SNAPSHOT"}, {head: "TAKEN", give: 2, least: 16}, {head: "BRANCH", give: 1, least: 8}, {head: "WHY", give: 3, least: 10}}
-	fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
+	columns := []cli.Column{{Head: "SNAPSHOT"}, {Head: "TAKEN", Give: 2, Least: 16}, {Head: "BRANCH", Give: 1, Least: 8}, {Head: "WHY", Give: 3, Least: 10}}
+	fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color()))
 	_, err = fmt.Fprintln(o.Err, "Bring one back with: cmux snapshots restore SNAPSHOT")
 	return err
 }
 
 type snapshotsRestoreOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	remains.Restore
 }
 
-func newSnapshotsRestoreCmd(d *Deps, runF func(context.Context, *snapshotsRestoreOptions) error) *cobra.Command {
-	o := &snapshotsRestoreOptions{IO: &d.IO, Project: d.project}
+func newSnapshotsRestoreCmd(d *cli.Deps, runF func(context.Context, *snapshotsRestoreOptions) error) *cobra.Command {
+	o := &snapshotsRestoreOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "restore SNAPSHOT",
 		Short: "Restore saved work",
@@ -93,7 +96,7 @@ files that are in the way.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Snapshot = args[0]
-			return either(runF, runSnapshotsRestore)(cmd.Context(), o)
+			return cli.Either(runF, runSnapshotsRestore)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.To, "to", "", "worktree to restore into (default: where it was)")

@@ -19,19 +19,20 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
 type startOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	launch  launchFunc
 	commands.Start
 	Yes, Detach bool
 }
 
-func newStartCmd(d *Deps, runF func(context.Context, *startOptions) error) *cobra.Command {
-	o := &startOptions{IO: &d.IO, Project: d.project, launch: launcher(d)}
+func newStartCmd(d *cli.Deps, runF func(context.Context, *startOptions) error) *cobra.Command {
+	o := &startOptions{IO: &d.IO, Project: d.Project, launch: launcher(d)}
 	cmd := &cobra.Command{
 		Use:   "start",
 		Short: "Start the graph of agents",
@@ -59,7 +60,7 @@ run. It says so and exits with 0. Use it with cron:
   0 2 * * * cd /src/shop && git pull -q && cmux agents start --headless --yes --if-changed`,
 		Example: "  cmux agents start --dry-run",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runStart)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runStart)(cmd.Context(), o) },
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
@@ -94,7 +95,7 @@ func runStart(ctx context.Context, o *startOptions) error {
 	}
 	l, err := o.prepare(ctx)
 	switch {
-	case byInterrupt(ctx, err):
+	case cli.ByInterrupt(ctx, err):
 		return commands.ErrNothing
 	case err != nil || l.Run == nil:
 		return err
@@ -150,7 +151,7 @@ func (o *startOptions) prepare(ctx context.Context) (l commands.Launch, err erro
 		fmt.Fprintln(o.Out, s.Unchanged)
 		return l, nil
 	}
-	if _, err := fmt.Fprint(o.Out, launchTable(s, o.width(), o.color())); err != nil {
+	if _, err := fmt.Fprint(o.Out, launchTable(s, o.Width(), o.Color())); err != nil {
 		return l, err
 	}
 	if o.Dry {
@@ -161,7 +162,7 @@ func (o *startOptions) prepare(ctx context.Context) (l commands.Launch, err erro
 		_, err := fmt.Fprintf(o.Out, "\n%s\n%s", &b, schedule(s))
 		return l, err
 	}
-	if err := o.confirm(ctx, o.Yes, "Start?"); err != nil {
+	if err := o.Confirm(ctx, o.Yes, "Start?"); err != nil {
 		return l, err
 	}
 	r, aside, err := s.Create(ctx)
@@ -176,21 +177,21 @@ func (o *startOptions) prepare(ctx context.Context) (l commands.Launch, err erro
 type launchFunc func(ctx context.Context, l commands.Launch, detach bool) error
 
 // launcher is launch for the commands that start with d.
-func launcher(d *Deps) launchFunc {
+func launcher(d *cli.Deps) launchFunc {
 	return func(ctx context.Context, l commands.Launch, detach bool) error { return launch(ctx, d, l, detach) }
 }
 
 // launch gives a run its runner, and shows it until the person leaves or, headless,
 // to its end.
-func launch(ctx context.Context, d *Deps, l commands.Launch, detach bool) error {
+func launch(ctx context.Context, d *cli.Deps, l commands.Launch, detach bool) error {
 	r := l.Run
-	p := &control.Project{Project: project.Project{Caller: d.caller(), Root: r.Plan.Root}}
+	p := &control.Project{Project: project.Project{Caller: d.Caller(), Root: r.Plan.Root}}
 	undo := func() error {
 		return p.Commands().Undo(ctx, l, func(line string) { fmt.Fprintln(d.Err, line) })
 	}
 	if r.Plan.Headless {
 		err := headless(ctx, d, p, l)
-		if byInterrupt(ctx, err) {
+		if cli.ByInterrupt(ctx, err) {
 			err = undo()
 		}
 		return err
@@ -203,11 +204,11 @@ func launch(ctx context.Context, d *Deps, l commands.Launch, detach bool) error 
 		return err
 	}
 	fmt.Fprintf(d.Out, "Run %s has started in session %s.\n  cmux agents top\n  cmux agents attach\n", r.Plan.ID, r.Plan.Graph.Session)
-	if detach || !d.interactive() {
+	if detach || !d.Interactive() {
 		return nil
 	}
-	err = d.show(ctx, p, control.Session(r))
-	if byInterrupt(ctx, err) {
+	err = d.ShowSession(ctx, p, control.Session(r))
+	if cli.ByInterrupt(ctx, err) {
 		err = commands.StillRunning(r, nil)
 	}
 	return err
@@ -215,7 +216,7 @@ func launch(ctx context.Context, d *Deps, l commands.Launch, detach bool) error 
 
 // headless carries a run in this process to its end. A reader of its output
 // who goes away ends it as a signal does: nobody sees the agents any more.
-func headless(ctx context.Context, d *Deps, p *control.Project, l commands.Launch) error {
+func headless(ctx context.Context, d *cli.Deps, p *control.Project, l commands.Launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer catchPipe()()
@@ -229,11 +230,11 @@ func headless(ctx context.Context, d *Deps, p *control.Project, l commands.Launc
 	if v == nil {
 		return err
 	}
-	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.look())); err != nil && ctx.Err() == nil {
+	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.Look())); err != nil && ctx.Err() == nil {
 		return err
 	}
 	if errors.Is(err, runs.ErrUnfinished) {
-		err = silent(err) // the table says it
+		err = cli.Silent(err) // the table says it
 	}
 	return err
 }
@@ -261,14 +262,14 @@ func (w whileRead) Write(b []byte) (int, error) {
 	return n, err
 }
 
-var launchColumns = []column{
-	{head: "AGENT"},
-	{head: "KIND", give: 3, least: 7},
-	{head: "ROLE"},
-	{head: "BRANCH", give: 1, least: 12},
-	{head: "DEPENDS ON", give: 2, least: 10},
-	{head: "SCOPE", give: 4, least: 8},
-	{head: "CHECKS", give: 5, least: 8},
+var launchColumns = []cli.Column{
+	{Head: "AGENT"},
+	{Head: "KIND", Give: 3, Least: 7},
+	{Head: "ROLE"},
+	{Head: "BRANCH", Give: 1, Least: 12},
+	{Head: "DEPENDS ON", Give: 2, Least: 10},
+	{Head: "SCOPE", Give: 4, Least: 8},
+	{Head: "CHECKS", Give: 5, Least: 8},
 }
 
 // launchTable says what a start would start. It is pure.
@@ -276,7 +277,7 @@ func launchTable(s *commands.Starting, width int, color bool) string {
 	columns := launchColumns
 	dirs := slices.ContainsFunc(s.Nodes, func(n commands.Planned) bool { return n.Dir != "" })
 	if dirs {
-		columns = append(slices.Clip(columns), column{head: "DIR", give: 4, least: 8})
+		columns = append(slices.Clip(columns), cli.Column{Head: "DIR", Give: 4, Least: 8})
 	}
 	rows := make([][]string, len(s.Nodes))
 	trees, reviews, gates := 0, 0, 0
@@ -295,14 +296,14 @@ func launchTable(s *commands.Starting, width int, color bool) string {
 		if n.Tree {
 			trees++
 		}
-		rows[i] = []string{n.Name, orDash(n.Kind), string(n.Role), orDash(branch), orDash(n.Waits()),
-			orDash(strings.Join(n.Scope, " ")), orDash(strings.Join(n.Verify, "; "))}
+		rows[i] = []string{n.Name, cli.OrDash(n.Kind), string(n.Role), cli.OrDash(branch), cli.OrDash(n.Waits()),
+			cli.OrDash(strings.Join(n.Scope, " ")), cli.OrDash(strings.Join(n.Verify, "; "))}
 		if dirs {
-			rows[i] = append(rows[i], orDash(n.Dir))
+			rows[i] = append(rows[i], cli.OrDash(n.Dir))
 		}
 	}
 	var b strings.Builder
-	b.WriteString(table(columns, rows, width, color))
+	b.WriteString(cli.Table(columns, rows, width, color))
 	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(len(s.Nodes), "agent"), say.Count(trees, "worktree"),
 		say.Count(reviews, "review"), say.Count(gates, "gate"), s.Parallel, s.Session)
 	if s.Tmux != "" {

@@ -16,18 +16,19 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
 type statusOptions struct {
-	*IO
-	Project              projectFunc
+	*cli.IO
+	Project              cli.ProjectFunc
 	Run                  string
 	JSON, Watch, Verbose bool
 }
 
-func newStatusCmd(d *Deps, runF func(context.Context, *statusOptions) error) *cobra.Command {
-	o := &statusOptions{IO: &d.IO, Project: d.project}
+func newStatusCmd(d *cli.Deps, runF func(context.Context, *statusOptions) error) *cobra.Command {
+	o := &statusOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show the state of every node of the run",
@@ -86,13 +87,13 @@ derived from other nodes) and its age.`,
 		Example: "  cmux agents status --watch\n  cmux agents status --verbose",
 		Args:    cobra.MaximumNArgs(1),
 
-		ValidArgsFunction: d.completeRun,
+		ValidArgsFunction: d.CompleteRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Run = first(args)
-			return either(runF, runStatus)(cmd.Context(), o)
+			o.Run = cli.First(args)
+			return cli.Either(runF, runStatus)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.Flags().BoolVar(&o.Watch, "watch", false, "print a line for each change, until the run ends or is stopped")
 	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "also show the source of each status and its age")
 	cmd.MarkFlagsMutuallyExclusive("json", "watch")
@@ -118,7 +119,7 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	v, past, err := p.Runs().ViewOf(ctx, o.Run)
 	if errors.Is(err, run.ErrNone) && !o.Watch {
 		if o.JSON {
-			return printJSON(o.Out, runs.Report{Nodes: []runs.NodeReport{}})
+			return cli.PrintJSON(o.Out, runs.Report{Nodes: []runs.NodeReport{}})
 		}
 		_, err := fmt.Fprint(o.Out, "No run yet in this project.\nBegin with: cmux agents init, then cmux agents start\n")
 		return err
@@ -131,9 +132,9 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 		return w.show(ctx, v.Run)
 	}
 	if o.JSON {
-		return printJSON(o.Out, runs.NewReport(v))
+		return cli.PrintJSON(o.Out, runs.NewReport(v))
 	}
-	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{width: o.width(), color: o.color(), verbose: o.Verbose, past: past}))
+	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), cli.Look{Width: o.Width(), Color: o.Color(), Verbose: o.Verbose, Past: past}))
 	return err
 }
 
@@ -155,10 +156,10 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 		for _, v := range views[1:] {
 			all.Others = append(all.Others, runs.NewReport(v))
 		}
-		return true, printJSON(o.Out, all)
+		return true, cli.PrintJSON(o.Out, all)
 	}
 	for i, v := range views {
-		text := renderStatus(v, p.Now(), look{width: o.width(), color: o.color(), verbose: o.Verbose})
+		text := renderStatus(v, p.Now(), cli.Look{Width: o.Width(), Color: o.Color(), Verbose: o.Verbose})
 		if i > 0 {
 			text = "\n" + text
 		}
@@ -171,7 +172,7 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 
 // statusColumn is a column of the status table with what stands in it of a node.
 type statusColumn struct {
-	column
+	cli.Column
 	cell func(n *run.NodeView, now time.Time) string
 }
 
@@ -180,45 +181,45 @@ type statusColumn struct {
 func statusColumns(v *run.View, verbose bool) []statusColumn {
 	stateStyle := func(row int) string { return nodeStyle(v.Nodes[row].Status.Label.State) }
 	columns := []statusColumn{
-		{column{head: "NAME"}, func(n *run.NodeView, _ time.Time) string { return n.Spec.Name }},
-		{column{head: "ROLE", give: 4, least: 6}, func(n *run.NodeView, _ time.Time) string { return string(n.Spec.Role) }},
-		{column{head: "BRANCH", give: 2, least: 8}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Spec.Branch) }},
-		{column{head: "DEPENDS ON", give: 3, least: 10}, func(n *run.NodeView, _ time.Time) string { return orDash(runs.Waits(n.Spec)) }},
-		{column{head: "STATUS", style: stateStyle}, func(n *run.NodeView, _ time.Time) string { return n.Status.Label.String() }},
-		{column{head: "ELAPSED"}, elapsed},
-		{column{head: "TRIES", give: 1, least: 5}, tries},
-		{column{head: "LAST ACTIVITY", give: 5, least: 8}, lastActivity},
+		{cli.Column{Head: "NAME"}, func(n *run.NodeView, _ time.Time) string { return n.Spec.Name }},
+		{cli.Column{Head: "ROLE", Give: 4, Least: 6}, func(n *run.NodeView, _ time.Time) string { return string(n.Spec.Role) }},
+		{cli.Column{Head: "BRANCH", Give: 2, Least: 8}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(n.Spec.Branch) }},
+		{cli.Column{Head: "DEPENDS ON", Give: 3, Least: 10}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(runs.Waits(n.Spec)) }},
+		{cli.Column{Head: "STATUS", Style: stateStyle}, func(n *run.NodeView, _ time.Time) string { return n.Status.Label.String() }},
+		{cli.Column{Head: "ELAPSED"}, elapsed},
+		{cli.Column{Head: "TRIES", Give: 1, Least: 5}, tries},
+		{cli.Column{Head: "LAST ACTIVITY", Give: 5, Least: 8}, lastActivity},
 	}
 	if slices.ContainsFunc(v.Nodes, func(n run.NodeView) bool { return n.Spec.Dir != "" }) {
-		columns = append(columns, statusColumn{column{head: "DIR", give: 4, least: 8}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Spec.Dir) }})
+		columns = append(columns, statusColumn{cli.Column{Head: "DIR", Give: 4, Least: 8}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(n.Spec.Dir) }})
 	}
 	if runs.Known(v.Used) != nil {
-		columns = append(columns, statusColumn{column{head: "TOKENS", give: 1, least: 6}, tokens})
+		columns = append(columns, statusColumn{cli.Column{Head: "TOKENS", Give: 1, Least: 6}, tokens})
 	}
 	if verbose {
 		columns = append(columns,
-			statusColumn{column{head: "SOURCE"}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Status.Source) }},
-			statusColumn{column{head: "AGE"}, statusAge})
+			statusColumn{cli.Column{Head: "SOURCE"}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(n.Status.Source) }},
+			statusColumn{cli.Column{Head: "AGE"}, statusAge})
 	}
 	return columns
 }
 
 // renderStatus is what `status` prints of a view: a line about the run, the
 // table, what is wanted of a person, and what stands in the way. It is pure.
-func renderStatus(v *run.View, now time.Time, as look) string {
-	shown := statusColumns(v, as.verbose)
-	columns := make([]column, len(shown))
+func renderStatus(v *run.View, now time.Time, as cli.Look) string {
+	shown := statusColumns(v, as.Verbose)
+	columns := make([]cli.Column, len(shown))
 	rows := make([][]string, len(v.Nodes))
 	for i := range rows {
 		rows[i] = make([]string, len(shown))
 	}
 	for c := range shown {
-		columns[c] = shown[c].column
+		columns[c] = shown[c].Column
 		for i := range rows {
 			rows[i][c] = shown[c].cell(&v.Nodes[i], now)
 		}
 	}
-	parts := []string{statusHead(v, now, as.color), "", table(columns, rows, as.width, as.color)}
+	parts := []string{statusHead(v, now, as.Color), "", cli.Table(columns, rows, as.Width, as.Color)}
 	if foot := statusFoot(v, as); foot != "" {
 		parts = append(parts, foot)
 	}
@@ -297,15 +298,15 @@ func statusAge(n *run.NodeView, _ time.Time) string {
 }
 
 // statusFoot is what is wanted of a person and why nodes stand as they do.
-func statusFoot(v *run.View, as look) string {
+func statusFoot(v *run.View, as cli.Look) string {
 	var b strings.Builder
 	notices := runs.Notices
-	if as.past {
+	if as.Past {
 		notices = runs.PastNotices
 	}
 	for _, n := range notices(v) {
-		if as.width > 0 && n.Long {
-			n.Text = ansi.Wrap(n.Text, as.width, "")
+		if as.Width > 0 && n.Long {
+			n.Text = ansi.Wrap(n.Text, as.Width, "")
 		}
 		b.WriteString(n.Text + "\n")
 	}

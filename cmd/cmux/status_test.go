@@ -13,6 +13,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
 	"cmux/agents/testkit/agenttest/golden"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -20,7 +21,7 @@ import (
 func TestStatusTable(t *testing.T) {
 	v := runtest.Everything(t)
 	for _, width := range []int{0, 120, 80, 60} {
-		got := renderStatus(v, runtest.Noon, look{width: width})
+		got := renderStatus(v, runtest.Noon, cli.Look{Width: width})
 		golden.Equal(t, fmt.Sprintf("status/width-%d.txt", width), got)
 		for i := range v.Nodes {
 			if n := v.Nodes[i].Spec.Name; !strings.Contains(got, "\n"+n+" ") || !strings.Contains(got, v.Nodes[i].Status.Label.String()) {
@@ -28,7 +29,7 @@ func TestStatusTable(t *testing.T) {
 			}
 		}
 	}
-	if plain, colored := renderStatus(v, runtest.Noon, look{width: 100}), renderStatus(v, runtest.Noon, look{width: 100, color: true}); ansi.Strip(colored) != plain {
+	if plain, colored := renderStatus(v, runtest.Noon, cli.Look{Width: 100}), renderStatus(v, runtest.Noon, cli.Look{Width: 100, Color: true}); ansi.Strip(colored) != plain {
 		t.Errorf("colors change the text:\n%s\n%s", ansi.Strip(colored), plain)
 	} else if plain == colored {
 		t.Error("no colors")
@@ -69,10 +70,10 @@ agents:
 func TestStatusOfUse(t *testing.T) {
 	v := spending(t)
 	for _, width := range []int{0, 80} {
-		golden.Equal(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, runtest.Noon, look{width: width}))
+		golden.Equal(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, runtest.Noon, cli.Look{Width: width}))
 	}
 	var b bytes.Buffer
-	if err := printJSON(&b, runs.NewReport(v)); err != nil {
+	if err := cli.PrintJSON(&b, runs.NewReport(v)); err != nil {
 		t.Fatal(err)
 	}
 	golden.Equal(t, "status/used.json", b.String())
@@ -82,12 +83,12 @@ func TestStatusSaysWhatStandsInTheWay(t *testing.T) {
 	v := runtest.Everything(t)
 	v.Holder, v.RunState, v.ConfigChanged = nil, dag.RunNoRunner, true
 	v.Pending = []run.Request{{Op: run.OpRetry, Node: "api"}}
-	golden.Equal(t, "status/no-runner.txt", renderStatus(v, runtest.Noon, look{width: 100}))
+	golden.Equal(t, "status/no-runner.txt", renderStatus(v, runtest.Noon, cli.Look{Width: 100}))
 }
 
 // Every status has a source, and an age unless nothing was recorded of it.
 func TestStatusVerbose(t *testing.T) {
-	golden.Equal(t, "status/verbose.txt", renderStatus(runtest.Everything(t), runtest.Noon, look{verbose: true}))
+	golden.Equal(t, "status/verbose.txt", renderStatus(runtest.Everything(t), runtest.Noon, cli.Look{Verbose: true}))
 }
 
 // A marker file that belongs to no node is listed in the table and in JSON.
@@ -95,7 +96,7 @@ func TestStatusOfStrays(t *testing.T) {
 	v := runtest.Everything(t)
 	v.Strays = []string{"aip.done", "nothing-like-it.done", "web"}
 	var b bytes.Buffer
-	if err := printJSON(&b, runs.NewReport(v)); err != nil {
+	if err := cli.PrintJSON(&b, runs.NewReport(v)); err != nil {
 		t.Fatal(err)
 	}
 	var report struct {
@@ -107,7 +108,7 @@ func TestStatusOfStrays(t *testing.T) {
 	if got, want := fmt.Sprint(report.Strays), "[{aip.done api} {nothing-like-it.done } {web web}]"; got != want {
 		t.Errorf("strays %s, want %s", got, want)
 	}
-	text := renderStatus(v, runtest.Noon, look{})
+	text := renderStatus(v, runtest.Noon, cli.Look{})
 	for _, s := range report.Strays {
 		if !strings.Contains(text, "/"+s.File+" belongs to no node") {
 			t.Errorf("the table does not name %s:\n%s", s.File, text)
@@ -116,14 +117,14 @@ func TestStatusOfStrays(t *testing.T) {
 }
 
 func TestStatusIsSafeToPrint(t *testing.T) {
-	if got := renderStatus(runtest.Everything(t), runtest.Noon, look{}); strings.Contains(got, "\x1b") {
+	if got := renderStatus(runtest.Everything(t), runtest.Noon, cli.Look{}); strings.Contains(got, "\x1b") {
 		t.Errorf("what a program wrote reaches the terminal: %q", got)
 	}
 }
 
 func TestStatusJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := printJSON(&b, runs.NewReport(runtest.Everything(t))); err != nil {
+	if err := cli.PrintJSON(&b, runs.NewReport(runtest.Everything(t))); err != nil {
 		t.Fatal(err)
 	}
 	golden.Equal(t, "status/status.json", b.String())
@@ -160,7 +161,7 @@ func BenchmarkStatus(b *testing.B) {
 			v := runtest.View(b, config.String())
 			b.ReportAllocs()
 			for b.Loop() {
-				renderStatus(v, runtest.Noon, look{width: 120, color: true})
+				renderStatus(v, runtest.Noon, cli.Look{Width: 120, Color: true})
 			}
 		})
 	}

@@ -6,16 +6,18 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"cmux/cmd/cmux/cli"
 )
 
 type stopOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Node    string // empty: the run
 }
 
-func newStopCmd(d *Deps, runF func(context.Context, *stopOptions) error) *cobra.Command {
-	o := &stopOptions{IO: &d.IO, Project: d.project}
+func newStopCmd(d *cli.Deps, runF func(context.Context, *stopOptions) error) *cobra.Command {
+	o := &stopOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:   "stop [NAME]",
 		Short: "Stop the run, or cancel one node",
@@ -23,12 +25,12 @@ func newStopCmd(d *Deps, runF func(context.Context, *stopOptions) error) *cobra.
 With a name, cancel that node, which then counts as failed.`,
 		Example:           "  cmux agents stop api",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Node = args[0]
 			}
-			return either(runF, runStop)(cmd.Context(), o)
+			return cli.Either(runF, runStop)(cmd.Context(), o)
 		},
 	}
 }
@@ -62,5 +64,5 @@ func runStop(ctx context.Context, o *stopOptions) error {
 	if c.Stays.State != "" {
 		said = "its agent was ended; the node stays " + c.Stays.String()
 	}
-	return o.tellTaken(o.Node, said, c.Taken)
+	return o.TellTaken(o.Node, said, c.Taken)
 }

@@ -10,17 +10,18 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type taskMergeOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.MergeTasks
 	JSON bool
 }
 
-func newTaskMergeCmd(d *Deps, runF func(context.Context, *taskMergeOptions) error) *cobra.Command {
-	o := &taskMergeOptions{IO: &d.IO, Project: d.project}
+func newTaskMergeCmd(d *cli.Deps, runF func(context.Context, *taskMergeOptions) error) *cobra.Command {
+	o := &taskMergeOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "merge [ID...]",
 		Short: "Bring the work of finished tasks into the integration branch",
@@ -48,11 +49,11 @@ that is to bring the work in.`,
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.IDs = args
-			return either(runF, runTaskMerge)(cmd.Context(), o)
+			return cli.Either(runF, runTaskMerge)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be merged, and change nothing")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -70,7 +71,7 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 		return stopped
 	}
 	if o.JSON {
-		err = printJSON(o.Out, res)
+		err = cli.PrintJSON(o.Out, res)
 	} else {
 		err = tellMerged(o.IO, res)
 	}
@@ -78,13 +79,13 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 		return stopped
 	}
 	if err == nil && !res.DryRun && res.Left() > 0 {
-		err = silent(runs.ErrUnfinished)
+		err = cli.Silent(runs.ErrUnfinished)
 	}
 	return err
 }
 
 // tellMerged prints the outcome of each task's merge.
-func tellMerged(s *IO, res *control.MergedTasks) error {
+func tellMerged(s *cli.IO, res *control.MergedTasks) error {
 	if len(res.Tasks) == 0 {
 		_, err := fmt.Fprintln(s.Out, "Nothing to merge.")
 		return err

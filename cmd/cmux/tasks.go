@@ -12,6 +12,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/cmd/cmux/cli"
 )
 
 const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verify", "branch", "project",
@@ -23,7 +24,7 @@ const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verif
 where kind is change or answer, start, merged and result may be null, and until is there at
 a limit alone. start is the work of other tasks that the branch began at.`
 
-func newTasksCmd(d *Deps) *cobra.Command {
+func newTasksCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tasks",
 		GroupID: "main",
@@ -63,7 +64,7 @@ func newTasksCmd(d *Deps) *cobra.Command {
 	return cmd
 }
 
-func newBacklogCmd(d *Deps) *cobra.Command {
+func newBacklogCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "backlog",
 		GroupID: "main",
@@ -80,15 +81,15 @@ func newBacklogCmd(d *Deps) *cobra.Command {
 }
 
 type taskAddOptions struct {
-	*IO
-	Project                                         projectFunc
+	*cli.IO
+	Project                                         cli.ProjectFunc
 	Title, Body, Priority, Branch, Of, ProjectField string
 	Scope, Verify, After                            []string
 	Backlog, Answer, JSON                           bool
 }
 
-func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOptions) error) *cobra.Command {
-	o := &taskAddOptions{IO: &d.IO, Project: d.project, Backlog: backlog}
+func newTaskAddCmd(d *cli.Deps, backlog bool, runF func(context.Context, *taskAddOptions) error) *cobra.Command {
+	o := &taskAddOptions{IO: &d.IO, Project: d.Project, Backlog: backlog}
 	cmd := &cobra.Command{
 		Use:     "add TITLE [BODY]",
 		Short:   "Add a task",
@@ -97,7 +98,7 @@ func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOpt
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Title, o.Body = args[0], strings.Join(args[1:], "")
-			return either(runF, runTaskAdd)(cmd.Context(), o)
+			return cli.Either(runF, runTaskAdd)(cmd.Context(), o)
 		},
 	}
 	if backlog {
@@ -112,7 +113,7 @@ func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOpt
 	f.StringVar(&o.ProjectField, "project", "", "project that it belongs to")
 	f.StringSliceVar(&o.After, "after", nil, "`ID` of a task that must be done first, and whose work the branch of this one starts from; may be given several times")
 	f.StringVar(&o.Of, "parent", "", "`ID` of the task that it is a part of")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"critical", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -152,23 +153,23 @@ func runTaskAdd(ctx context.Context, o *taskAddOptions) error {
 }
 
 // tellTask says how a task stands.
-func tellTask(s *IO, t control.TaskView, asJSON bool) error {
+func tellTask(s *cli.IO, t control.TaskView, asJSON bool) error {
 	if asJSON {
-		return printJSON(s.Out, t)
+		return cli.PrintJSON(s.Out, t)
 	}
 	_, err := fmt.Fprintf(s.Out, "%s: %s  %s\n", t.ID, t.Label, say.Line(t.Title))
 	return err
 }
 
 type taskListOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.TaskQuery
 	JSON bool
 }
 
-func newTaskListCmd(d *Deps, backlog bool, runF func(context.Context, *taskListOptions) error) *cobra.Command {
-	o := &taskListOptions{IO: &d.IO, Project: d.project, TaskQuery: control.TaskQuery{Backlog: backlog}}
+func newTaskListCmd(d *cli.Deps, backlog bool, runF func(context.Context, *taskListOptions) error) *cobra.Command {
+	o := &taskListOptions{IO: &d.IO, Project: d.Project, TaskQuery: control.TaskQuery{Backlog: backlog}}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List tasks, the most urgent first",
@@ -176,7 +177,7 @@ func newTaskListCmd(d *Deps, backlog bool, runF func(context.Context, *taskListO
 			`  {"tasks", "over", "skipped": [{"at", "why", "text"}], "gaps"}` + "\nwhere over counts ended tasks that are not listed, skipped are lines of the file that do\nnot count, gaps are tasks of which a change is missing, and a task is\n" + taskShape,
 		Example: "  cmux tasks list --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runTaskList)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runTaskList)(cmd.Context(), o) },
 	}
 	if backlog {
 		cmd.Short, cmd.Example = "List the tasks for later, the most urgent first", "  cmux backlog list"
@@ -184,7 +185,7 @@ func newTaskListCmd(d *Deps, backlog bool, runF func(context.Context, *taskListO
 		cmd.Flags().BoolVar(&o.All, "all", false, "list those that are over too")
 		cmd.Flags().StringVar(&o.Agent, "agent", "", "only those of this agent, by `NAME`")
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -204,7 +205,7 @@ func runTaskList(ctx context.Context, o *taskListOptions) error {
 		fmt.Fprintf(o.Err, "cmux: a change of %s is missing in tasks.jsonl\n", id)
 	}
 	if o.JSON {
-		return printJSON(o.Out, all)
+		return cli.PrintJSON(o.Out, all)
 	}
 	if len(all.Tasks) == 0 {
 		none := "No tasks."
@@ -219,16 +220,16 @@ func runTaskList(ctx context.Context, o *taskListOptions) error {
 	}
 	rows := make([][]string, len(all.Tasks))
 	for i, t := range all.Tasks {
-		rows[i] = []string{t.ID, string(t.Priority), say.Line(t.Label), orDash(t.Agent), say.Span(p.Now().Sub(t.ChangedAt)), say.Line(t.Title)}
+		rows[i] = []string{t.ID, string(t.Priority), say.Line(t.Label), cli.OrDash(t.Agent), say.Span(p.Now().Sub(t.ChangedAt)), say.Line(t.Title)}
 	}
-	columns := []column{{head: "TASK"}, {head: "PRIORITY", give: 3, least: 8}, {head: "STATE", give: 1, least: 10}, {head: "AGENT", give: 2, least: 8}, {head: "SINCE", give: 4, least: 6}, {head: "TITLE", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.color()))
+	columns := []cli.Column{{Head: "TASK"}, {Head: "PRIORITY", Give: 3, Least: 8}, {Head: "STATE", Give: 1, Least: 10}, {Head: "AGENT", Give: 2, Least: 8}, {Head: "SINCE", Give: 4, Least: 6}, {Head: "TITLE", Give: 1, Least: 12}}
+	_, err = fmt.Fprint(o.Out, cli.Table(columns, rows, o.Width(), o.Color()))
 	return err
 }
 
 type taskOrderOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	ID      string
 	Words   []string
 	JSON    bool
@@ -237,9 +238,9 @@ type taskOrderOptions struct {
 }
 
 // newTaskOrderCmd is a command that changes one task.
-func newTaskOrderCmd(d *Deps, use, short, long, example string, fits func(*task.Task) bool,
+func newTaskOrderCmd(d *cli.Deps, use, short, long, example string, fits func(*task.Task) bool,
 	order func(context.Context, *control.Project, *taskOrderOptions) (control.TaskView, error)) *cobra.Command {
-	o := &taskOrderOptions{IO: &d.IO, Project: d.project, order: order}
+	o := &taskOrderOptions{IO: &d.IO, Project: d.Project, order: order}
 	least := strings.Count(use, " ") - strings.Count(use, "[")
 	args := cobra.MinimumNArgs(least)
 	if !strings.Contains(use, "[") {
@@ -252,13 +253,13 @@ func newTaskOrderCmd(d *Deps, use, short, long, example string, fits func(*task.
 			return runTaskOrder(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 // completeTask completes the id of a task that fits.
-func completeTask(d *Deps, fits func(*task.Task) bool) cobra.CompletionFunc {
-	return d.completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.TaskIDs(fits) })
+func completeTask(d *cli.Deps, fits func(*task.Task) bool) cobra.CompletionFunc {
+	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.TaskIDs(fits) })
 }
 
 func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
@@ -273,22 +274,22 @@ func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
 	return tellTask(o.IO, t, o.JSON)
 }
 
-func newTaskShowCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
-	o := &taskOrderOptions{IO: &d.IO, Project: d.project}
+func newTaskShowCmd(d *cli.Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
+	o := &taskOrderOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a task and its result", Long: "Show a task and its result. With --json the shape is\n" + taskShape, Example: "  cmux tasks show t1",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: completeTask(d, func(*task.Task) bool { return true }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
-			return either(runF, runTaskShow)(cmd.Context(), o)
+			return cli.Either(runF, runTaskShow)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
-	_, t, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.TaskView, error) { return p.Task(o.ID) })
+	_, t, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.TaskView, error) { return p.Task(o.ID) })
 	if done {
 		return err
 	}
@@ -328,23 +329,23 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 	return err
 }
 
-func newTaskLogCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
-	o := &taskOrderOptions{IO: &d.IO, Project: d.project}
+func newTaskLogCmd(d *cli.Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
+	o := &taskOrderOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "log ID", Short: "Show what happened to a task",
 		Long:    "Show what happened to a task, oldest first; with --json as in .cmux/tasks.jsonl.",
 		Example: "  cmux tasks log t1", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTask(d, func(*task.Task) bool { return true }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ID = args[0]
-			return either(runF, runTaskLog)(cmd.Context(), o)
+			return cli.Either(runF, runTaskLog)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runTaskLog(ctx context.Context, o *taskOrderOptions) error {
-	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]task.Change, error) { return p.TaskLog(o.ID) })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]task.Change, error) { return p.TaskLog(o.ID) })
 	if done {
 		return err
 	}

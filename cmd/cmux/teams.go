@@ -10,9 +10,10 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/org/team"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
-func newTeamsCmd(d *Deps) *cobra.Command {
+func newTeamsCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "teams",
 		GroupID: "main",
@@ -27,27 +28,27 @@ role files that say what the project is made with. Six kinds come with cmux; tea
 }
 
 type teamOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.TeamOrder
 	Yes, Force, JSON bool
 }
 
-func newTeamsListCmd(d *Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
-	o := &teamOptions{IO: &d.IO, Project: d.project}
+func newTeamsListCmd(d *cli.Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
+	o := &teamOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the kinds of teams",
 		Long: `List the kinds of teams. With --json it is a list of
   {"name", "about", "members": [{"role", "about", "lead", "agent", "model"}], "debate"}`,
 		Example: "  cmux teams list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return either(runF, runTeamsList)(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runTeamsList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runTeamsList(ctx context.Context, o *teamOptions) error {
-	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]team.Template, error) { return p.TeamTemplates() })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]team.Template, error) { return p.TeamTemplates() })
 	if done {
 		return err
 	}
@@ -55,7 +56,7 @@ func runTeamsList(ctx context.Context, o *teamOptions) error {
 	for i, t := range all {
 		rows[i] = []string{t.Name, roster(&t), say.Line(t.About)}
 	}
-	_, err = fmt.Fprint(o.Out, table([]column{{head: "TEAM"}, {head: "MEMBERS", give: 2, least: 12}, {head: "FOR", give: 1, least: 12}}, rows, o.width(), o.color()))
+	_, err = fmt.Fprint(o.Out, cli.Table([]cli.Column{{Head: "TEAM"}, {Head: "MEMBERS", Give: 2, Least: 12}, {Head: "FOR", Give: 1, Least: 12}}, rows, o.Width(), o.Color()))
 	return err
 }
 
@@ -70,23 +71,23 @@ func roster(t *team.Template) string {
 	return strings.Join(names, ", ")
 }
 
-func newTeamShowCmd(d *Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
-	o := &teamOptions{IO: &d.IO, Project: d.project}
+func newTeamShowCmd(d *cli.Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
+	o := &teamOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "show KIND", Short: "Show a kind of team", Long: "Show a kind of team. With --json the shape is that of cmux teams list.", Example: "  cmux teams show squad",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplate(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Template = args[0]
-			return either(runF, runTeamShow)(cmd.Context(), o)
+			return cli.Either(runF, runTeamShow)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 // completeTemplate completes the name of a kind of team.
-func completeTemplate(d *Deps) cobra.CompletionFunc {
-	return d.completing(func(_ context.Context, p *control.Project) (names []string, err error) {
+func completeTemplate(d *cli.Deps) cobra.CompletionFunc {
+	return d.Completing(func(_ context.Context, p *control.Project) (names []string, err error) {
 		all, err := p.TeamTemplates()
 		for _, t := range all {
 			names = append(names, t.Name+"\t"+t.About)
@@ -96,7 +97,7 @@ func completeTemplate(d *Deps) cobra.CompletionFunc {
 }
 
 func runTeamShow(ctx context.Context, o *teamOptions) error {
-	_, t, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*team.Template, error) { return p.TeamTemplate(o.Template) })
+	_, t, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*team.Template, error) { return p.TeamTemplate(o.Template) })
 	if done {
 		return err
 	}
@@ -116,8 +117,8 @@ func runTeamShow(ctx context.Context, o *teamOptions) error {
 	return nil
 }
 
-func newTeamSetupCmd(d *Deps, permanent bool, runF func(context.Context, *teamOptions) error) *cobra.Command {
-	o := &teamOptions{IO: &d.IO, Project: d.project, TeamOrder: control.TeamOrder{Permanent: permanent}}
+func newTeamSetupCmd(d *cli.Deps, permanent bool, runF func(context.Context, *teamOptions) error) *cobra.Command {
+	o := &teamOptions{IO: &d.IO, Project: d.Project, TeamOrder: control.TeamOrder{Permanent: permanent}}
 	cmd := &cobra.Command{
 		Use: "setup KIND TASK", Short: "Make a team for a task",
 		Long: `Make a team for a task: scan the project, show the members and their role files, ask,
@@ -136,7 +137,7 @@ off. With --json the shape is {"name", "agents"}, with agents as in cmux status 
 			if len(args) > 1 {
 				o.Task = args[1]
 			}
-			return either(runF, runTeamSetup)(cmd.Context(), o)
+			return cli.Either(runF, runTeamSetup)(cmd.Context(), o)
 		},
 	}
 	if permanent {
@@ -150,7 +151,7 @@ what a scan of the project found.`
 	f.StringVar(&o.Name, "name", "", "name of the team (default: from the task)")
 	f.StringVar(&o.Dir, "dir", "", "the members work in this folder, beside whoever else does (default: each in a worktree of its own)")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -183,7 +184,7 @@ func runTeamSetup(ctx context.Context, o *teamOptions) error {
 			}
 		}
 	}
-	if err := o.confirm(ctx, o.Yes, "Make this team?"); err != nil {
+	if err := o.Confirm(ctx, o.Yes, "Make this team?"); err != nil {
 		return err
 	}
 	t, err := p.SetUpTeam(ctx, plan)
@@ -191,14 +192,14 @@ func runTeamSetup(ctx context.Context, o *teamOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, t)
+		return cli.PrintJSON(o.Out, t)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s\n", t.Name, say.Count(len(t.Agents), "member"))
 	return err
 }
 
-func newTeamDownCmd(d *Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
-	o := &teamOptions{IO: &d.IO, Project: d.project}
+func newTeamDownCmd(d *cli.Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
+	o := &teamOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "down TEAM", Short: "Remove the members of a team",
 		Long: `Cancel what a team has not finished and remove its members, each as cmux workers kill
@@ -206,7 +207,7 @@ does: its branch and log stay, and what was not committed is saved. The role fil
 		Example: "  cmux teams down login", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTeam(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return either(runF, runTeamDown)(cmd.Context(), o)
+			return cli.Either(runF, runTeamDown)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "remove permanent workers too")
@@ -228,8 +229,8 @@ func runTeamDown(ctx context.Context, o *teamOptions) error {
 }
 
 // completeTeam completes the name of a team.
-func completeTeam(d *Deps) cobra.CompletionFunc {
-	return d.completing(func(ctx context.Context, p *control.Project) (names []string, err error) {
+func completeTeam(d *cli.Deps) cobra.CompletionFunc {
+	return d.Completing(func(ctx context.Context, p *control.Project) (names []string, err error) {
 		all, err := p.Teams(ctx)
 		for _, t := range all {
 			names = append(names, t.Name)
@@ -238,17 +239,17 @@ func completeTeam(d *Deps) cobra.CompletionFunc {
 	})
 }
 
-func newTeamStatusCmd(d *Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
-	o := &teamOptions{IO: &d.IO, Project: d.project}
+func newTeamStatusCmd(d *cli.Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
+	o := &teamOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use: "status [TEAM]", Short: "Show how the teams stand", Long: "Show how the teams stand, or one. With --json it is a list of\n" + `  {"name", "agents"}, with agents as in cmux status --json`, Example: "  cmux teams status",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeTeam(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Name = first(args)
-			return either(runF, runTeamStatus)(cmd.Context(), o)
+			o.Name = cli.First(args)
+			return cli.Either(runF, runTeamStatus)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -268,14 +269,14 @@ func runTeamStatus(ctx context.Context, o *teamOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, all)
+		return cli.PrintJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "There is no team.")
 		return err
 	}
 	for _, t := range all {
-		if _, err := fmt.Fprintf(o.Out, "team %s\n%s", t.Name, renderAgents(t.Agents, p.Now(), o.look())); err != nil {
+		if _, err := fmt.Fprintf(o.Out, "team %s\n%s", t.Name, renderAgents(t.Agents, p.Now(), o.Look())); err != nil {
 			return err
 		}
 	}

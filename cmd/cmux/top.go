@@ -6,17 +6,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control/project"
+	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/top"
 )
 
 type topOptions struct {
-	*IO
-	Project projectFunc
-	deps    *Deps
+	*cli.IO
+	Project cli.ProjectFunc
+	deps    *cli.Deps
 }
 
-func newTopCmd(d *Deps, runF func(context.Context, *topOptions) error) *cobra.Command {
-	o := &topOptions{IO: &d.IO, Project: d.project, deps: d}
+func newTopCmd(d *cli.Deps, runF func(context.Context, *topOptions) error) *cobra.Command {
+	o := &topOptions{IO: &d.IO, Project: d.Project, deps: d}
 	return &cobra.Command{
 		Use:   "top",
 		Short: "Open the monitor: see nodes, answer, retry, read logs and diffs",
@@ -29,12 +30,12 @@ the run continues.
 top needs a terminal. Without one, use cmux agents status --watch.`,
 		Example: "  cmux agents top",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runTop)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runTop)(cmd.Context(), o) },
 	}
 }
 
 func runTop(ctx context.Context, o *topOptions) error {
-	if !o.interactive() {
+	if !o.Interactive() {
 		return project.Usage("cmux agents status --watch", "cmux agents top needs a terminal")
 	}
 	p, err := o.Project(ctx)
@@ -45,6 +46,6 @@ func runTop(ctx context.Context, o *topOptions) error {
 	if err != nil {
 		return err
 	}
-	p = withoutNotes(p) // the terminal is the monitor's
+	p = cli.WithoutNotes(p) // the terminal is the monitor's
 	return top.Show(ctx, monitor(o.deps, p, r, false))
 }

@@ -8,16 +8,17 @@ import (
 
 	"cmux/agents/org/upkeep"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type upkeepOptions struct {
-	*IO
-	Project           projectFunc
+	*cli.IO
+	Project           cli.ProjectFunc
 	DryRun, Yes, JSON bool
 }
 
-func newUpkeepCmd(d *Deps, runF func(context.Context, *upkeepOptions) error) *cobra.Command {
-	o := &upkeepOptions{IO: &d.IO, Project: d.project}
+func newUpkeepCmd(d *cli.Deps, runF func(context.Context, *upkeepOptions) error) *cobra.Command {
+	o := &upkeepOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:     "maintenance",
 		GroupID: "main",
@@ -37,11 +38,11 @@ else it is a list of items, each with "done", "restore" and "failed" beside it. 
 workers, windows, worktrees, branches or archives.`,
 		Example: "  cmux maintenance --dry-run",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runUpkeep)(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runUpkeep)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would be done and do nothing")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -55,7 +56,7 @@ func runUpkeep(ctx context.Context, o *upkeepOptions) error {
 		return err
 	}
 	if o.DryRun && o.JSON {
-		return printJSON(o.Out, plan)
+		return cli.PrintJSON(o.Out, plan)
 	}
 	removes := 0
 	if !o.JSON {
@@ -75,12 +76,12 @@ func runUpkeep(ctx context.Context, o *upkeepOptions) error {
 	if o.DryRun {
 		return nil
 	}
-	if err := o.confirm(ctx, o.Yes, fmt.Sprintf("Remove %s?", say.Count(removes, "item"))); err != nil {
+	if err := o.Confirm(ctx, o.Yes, fmt.Sprintf("Remove %s?", say.Count(removes, "item"))); err != nil {
 		return err
 	}
 	done, err := p.Maintain(ctx, plan, func(upkeep.Kind) bool { return true })
 	if o.JSON && err == nil {
-		return printJSON(o.Out, done)
+		return cli.PrintJSON(o.Out, done)
 	}
 	for _, u := range done {
 		switch {

@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/control/project"
 	"cmux/agents/kinds"
+	"cmux/cmd/cmux/cli"
 )
 
 // A wrong command line is an error of usage, in cmux's own words, and names
@@ -57,7 +58,7 @@ func TestUsage(t *testing.T) {
 		{"agents status --json --watch", "--json and --watch exclude each other", "cmux agents status --help"},
 		{"agents merge --abort --continue", "--abort and --continue exclude each other", "cmux agents merge --help"},
 	} {
-		d := &Deps{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, Dir: t.TempDir()}
+		d := &cli.Deps{IO: cli.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, Dir: t.TempDir()}
 		root := newRoot(d)
 		root.SetArgs(strings.Fields(c.line))
 		err := root.ExecuteContext(context.Background())
@@ -71,17 +72,17 @@ func TestUsage(t *testing.T) {
 // What a hook and a wrapper are answered does not depend on the other commands,
 // which are not there for them.
 func TestRootFor(t *testing.T) {
-	said := func(root func(*Deps, []string) *cobra.Command, line string) string {
+	said := func(root func(*cli.Deps, []string) *cobra.Command, line string) string {
 		var out strings.Builder
-		d := &Deps{IO: IO{In: strings.NewReader("{}"), Out: &out, Err: &out}, Dir: t.TempDir(), Kinds: kinds.All()}
+		d := &cli.Deps{IO: cli.IO{In: strings.NewReader("{}"), Out: &out, Err: &out}, Dir: t.TempDir(), Kinds: kinds.All()}
 		args := strings.Fields(line)
 		r := root(d, args)
 		r.SetArgs(args)
 		err := r.ExecuteContext(t.Context())
-		d.report(err)
+		d.Report(err)
 		return fmt.Sprintf("%d %s", exitCode(err), out.String())
 	}
-	whole := func(d *Deps, _ []string) *cobra.Command { return newRoot(d) }
+	whole := func(d *cli.Deps, _ []string) *cobra.Command { return newRoot(d) }
 	for _, line := range []string{
 		"hook Stop", "hook PreToolUse", "hook", "hook Stop again", "hook Stop --what", "hook --help", "hook Stop --help", "hook -h", "hook --what Stop",
 		"agents exec", "agents exec a", "agents exec a --run /nowhere", "agents exec --run /nowhere --spare", "agents exec a --attempt x",
@@ -93,7 +94,7 @@ func TestRootFor(t *testing.T) {
 	}
 	for line, most := range map[string]int{"hook Stop": 2, "agents exec a": 3} {
 		n := 0
-		for range below(rootFor(&Deps{}, strings.Fields(line))) {
+		for range below(rootFor(&cli.Deps{}, strings.Fields(line))) {
 			n++
 		}
 		if n > most {

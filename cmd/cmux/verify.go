@@ -8,16 +8,17 @@ import (
 
 	"cmux/agents/control/merging"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type verifyOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Node    string
 }
 
-func newVerifyCmd(d *Deps, runF func(context.Context, *verifyOptions) error) *cobra.Command {
-	o := &verifyOptions{IO: &d.IO, Project: d.project}
+func newVerifyCmd(d *cli.Deps, runF func(context.Context, *verifyOptions) error) *cobra.Command {
+	o := &verifyOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:   "verify NAME",
 		Short: "Run a node's checks now, in its worktree",
@@ -25,10 +26,10 @@ func newVerifyCmd(d *Deps, runF func(context.Context, *verifyOptions) error) *co
 does not change the node's status. The exit code is 1 if one fails.`,
 		Example:           "  cmux agents verify api",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node = args[0]
-			return either(runF, runVerify)(cmd.Context(), o)
+			return cli.Either(runF, runVerify)(cmd.Context(), o)
 		},
 	}
 }
@@ -56,7 +57,7 @@ func runVerify(ctx context.Context, o *verifyOptions) error {
 		return err
 	}
 	if failed > 0 {
-		return silent(fmt.Errorf("%d of %d checks failed", failed, len(all)))
+		return cli.Silent(fmt.Errorf("%d of %d checks failed", failed, len(all)))
 	}
 	return nil
 }

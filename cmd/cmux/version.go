@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"cmux/cmd/cmux/cli"
 )
 
 // version is set by the linker.
@@ -43,7 +45,7 @@ func built() build {
 	return b
 }
 
-func newVersionCmd(s *IO) *cobra.Command {
+func newVersionCmd(s *cli.IO) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
@@ -54,12 +56,12 @@ func newVersionCmd(s *IO) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			b := built()
 			if asJSON {
-				return printJSON(s.Out, b)
+				return cli.PrintJSON(s.Out, b)
 			}
 			_, err := fmt.Fprintf(s.Out, "cmux %s\n", b.Version)
 			return err
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

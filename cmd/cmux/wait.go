@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control/runs"
+	"cmux/cmd/cmux/cli"
 )
 
 type waitOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	runs.Wait
 }
 
-func newWaitCmd(d *Deps, runF func(context.Context, *waitOptions) error) *cobra.Command {
-	o := &waitOptions{IO: &d.IO, Project: d.project}
+func newWaitCmd(d *cli.Deps, runF func(context.Context, *waitOptions) error) *cobra.Command {
+	o := &waitOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "wait [NAME]",
 		Short: "Wait until the run, or one node of it, has ended",
@@ -29,12 +30,12 @@ or lost too often), wait says so once on stderr, with the command to use, and ke
 waiting. --timeout limits this.`,
 		Example:           "  cmux agents wait api --timeout 10m && echo 'the API is ready'",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: d.completeNode,
+		ValidArgsFunction: d.CompleteNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Node = args[0]
 			}
-			return either(runF, runWait)(cmd.Context(), o)
+			return cli.Either(runF, runWait)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "wait no longer than this, such as 90s or 1h (default: no limit)")

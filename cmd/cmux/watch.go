@@ -9,6 +9,7 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
+	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
 
@@ -18,7 +19,7 @@ const redraw = 100 * time.Millisecond
 
 // watching shows a run as it goes on, a line for each change.
 type watching struct {
-	*IO
+	*cli.IO
 	now    func() time.Time
 	leaves bool // a run that is stopped
 }

@@ -9,9 +9,10 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/cmd/cmux/cli"
 )
 
-func newWorkersCmd(d *Deps) *cobra.Command {
+func newWorkersCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "workers",
 		GroupID: "main",
@@ -39,15 +40,15 @@ cmux workers release.`, "taken over; to give it back: cmux workers release", (*c
 }
 
 type spawnOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	control.Spawn
 	Worktree bool
 	JSON     bool
 }
 
-func newSpawnCmd(d *Deps, runF func(context.Context, *spawnOptions) error) *cobra.Command {
-	o := &spawnOptions{IO: &d.IO, Project: d.project}
+func newSpawnCmd(d *cli.Deps, runF func(context.Context, *spawnOptions) error) *cobra.Command {
+	o := &spawnOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "spawn NAME [TASK]",
 		Short: "Make a worker",
@@ -68,7 +69,7 @@ With --json the shape is {"name", "agent_id", "dir", "branch", "task"}.`,
 			if o.Name = args[0]; len(args) > 1 {
 				o.Task = args[1]
 			}
-			return either(runF, runSpawn)(cmd.Context(), o)
+			return cli.Either(runF, runSpawn)(cmd.Context(), o)
 		},
 	}
 	fl := cmd.Flags()
@@ -83,13 +84,13 @@ With --json the shape is {"name", "agent_id", "dir", "branch", "task"}.`,
 	fl.StringVar(&o.Kind, "agent", "", "its kind, such as claude (default: the configuration's)")
 	fl.StringVar(&o.Model, "model", "", "its model")
 	fl.StringVar(&o.Display, "display-name", "", "another name that people know it by")
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	cmd.MarkFlagsMutuallyExclusive("dir", "worktree")
 	return cmd
 }
 
 func runSpawn(ctx context.Context, o *spawnOptions) error {
-	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Spawned, error) { return p.SpawnWorker(ctx, o.Spawn) })
+	_, made, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Spawned, error) { return p.SpawnWorker(ctx, o.Spawn) })
 	if done {
 		return err
 	}
@@ -105,14 +106,14 @@ func runSpawn(ctx context.Context, o *spawnOptions) error {
 }
 
 type killOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Name    string
 	Force   bool
 }
 
-func newKillCmd(d *Deps, runF func(context.Context, *killOptions) error) *cobra.Command {
-	o := &killOptions{IO: &d.IO, Project: d.project}
+func newKillCmd(d *cli.Deps, runF func(context.Context, *killOptions) error) *cobra.Command {
+	o := &killOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "kill NAME",
 		Short: "Remove a worker",
@@ -122,10 +123,10 @@ and kill prints the command that brings it back. Its log, events and last screen
 person can give.`,
 		Example:           "  cmux workers kill api",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return either(runF, runKill)(cmd.Context(), o)
+			return cli.Either(runF, runKill)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "remove it even if it is permanent")
@@ -145,7 +146,7 @@ func runKill(ctx context.Context, o *killOptions) error {
 }
 
 // tellGone says what a worker that was removed has left.
-func tellGone(s *IO, p *control.Project, gone *control.Gone) error {
+func tellGone(s *cli.IO, p *control.Project, gone *control.Gone) error {
 	fmt.Fprintf(s.Out, "%s: removed; what it left is in %s\n", gone.Name, p.Short(gone.Archive))
 	if gone.Branch != "" {
 		fmt.Fprintf(s.Out, "its branch stays: %s\n", gone.Branch)
@@ -160,15 +161,15 @@ func tellGone(s *IO, p *control.Project, gone *control.Gone) error {
 }
 
 // newWorkerCmd is a command that gives one worker an order without more to it.
-func newWorkerCmd(d *Deps, use, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
+func newWorkerCmd(d *cli.Deps, use, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
 	verb, _, _ := strings.Cut(use, " ")
 	return &cobra.Command{
 		Use: use, Short: short, Long: long,
 		Example:           "  cmux workers " + verb + " api",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := d.project(cmd.Context())
+			p, err := d.Project(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -182,13 +183,13 @@ func newWorkerCmd(d *Deps, use, short, long, said string, order func(*control.Pr
 }
 
 type workerAnswerOptions struct {
-	*IO
-	Project    projectFunc
+	*cli.IO
+	Project    cli.ProjectFunc
 	Name, Text string
 }
 
-func newWorkerAnswerCmd(d *Deps, runF func(context.Context, *workerAnswerOptions) error) *cobra.Command {
-	o := &workerAnswerOptions{IO: &d.IO, Project: d.project}
+func newWorkerAnswerCmd(d *cli.Deps, runF func(context.Context, *workerAnswerOptions) error) *cobra.Command {
+	o := &workerAnswerOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:   "answer NAME TEXT",
 		Short: "Answer a worker's question",
@@ -197,10 +198,10 @@ give one line for each. The command prints the result: answered, told, or not
 read yet and what the answer waits for.`,
 		Example:           "  cmux workers answer api \"the second one\"",
 		Args:              cobra.MinimumNArgs(2),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name, o.Text = args[0], strings.Join(args[1:], " ")
-			return either(runF, runWorkerAnswer)(cmd.Context(), o)
+			return cli.Either(runF, runWorkerAnswer)(cmd.Context(), o)
 		},
 	}
 }
@@ -214,5 +215,5 @@ func runWorkerAnswer(ctx context.Context, o *workerAnswerOptions) error {
 	if err != nil {
 		return err
 	}
-	return o.tellTaken(o.Name, res.Word(), res.Taken)
+	return o.TellTaken(o.Name, res.Word(), res.Taken)
 }

@@ -12,18 +12,19 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
 )
 
 type workerAssignOptions struct {
-	*IO
-	Project              projectFunc
+	*cli.IO
+	Project              cli.ProjectFunc
 	Name, What, Priority string
 	Verify               []string
 	Answer, JSON         bool
 }
 
-func newWorkerAssignCmd(d *Deps, runF func(context.Context, *workerAssignOptions) error) *cobra.Command {
-	o := &workerAssignOptions{IO: &d.IO, Project: d.project}
+func newWorkerAssignCmd(d *cli.Deps, runF func(context.Context, *workerAssignOptions) error) *cobra.Command {
+	o := &workerAssignOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "assign NAME TASK|TEXT",
 		Short: "Give a worker a task",
@@ -35,17 +36,17 @@ another one that is made for it, and removed after it.
 With --json the shape is that of cmux tasks show.`,
 		Example:           "  cmux workers assign api t3\n  cmux workers assign api \"add the endpoint /health\" --verify \"go test ./...\"",
 		Args:              cobra.MinimumNArgs(2),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name, o.What = args[0], strings.Join(args[1:], " ")
-			return either(runF, runWorkerAssign)(cmd.Context(), o)
+			return cli.Either(runF, runWorkerAssign)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Priority, "priority", "", "of a new task: critical, high, normal or low")
 	cmd.Flags().StringArrayVar(&o.Verify, "verify", nil, "of a new task: a command that checks the work; may be given several times")
 	cmd.Flags().BoolVar(&o.Answer, "answer", false, "a new task that asks for an answer: its agent reads, changes nothing and reports")
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"critical", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -71,20 +72,20 @@ func runWorkerAssign(ctx context.Context, o *workerAssignOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, t)
+		return cli.PrintJSON(o.Out, t)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s to %s  %s\n", t.ID, t.Label, t.Agent, say.Line(t.Title))
 	return err
 }
 
 type workerSendOptions struct {
-	*IO
-	Project    projectFunc
+	*cli.IO
+	Project    cli.ProjectFunc
 	Name, Text string
 }
 
-func newWorkerSendCmd(d *Deps, runF func(context.Context, *workerSendOptions) error) *cobra.Command {
-	o := &workerSendOptions{IO: &d.IO, Project: d.project}
+func newWorkerSendCmd(d *cli.Deps, runF func(context.Context, *workerSendOptions) error) *cobra.Command {
+	o := &workerSendOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:   "send NAME TEXT",
 		Short: "Write a message to a worker",
@@ -92,10 +93,10 @@ func newWorkerSendCmd(d *Deps, runF func(context.Context, *workerSendOptions) er
 cmux mailbox send, which can do more.`,
 		Example:           "  cmux workers send api \"the port is 8080\"",
 		Args:              cobra.MinimumNArgs(2),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name, o.Text = args[0], strings.Join(args[1:], " ")
-			return either(runF, runWorkerSend)(cmd.Context(), o)
+			return cli.Either(runF, runWorkerSend)(cmd.Context(), o)
 		},
 	}
 }
@@ -114,14 +115,14 @@ func runWorkerSend(ctx context.Context, o *workerSendOptions) error {
 }
 
 type cloneOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Name    string
 	JSON    bool
 }
 
-func newCloneCmd(d *Deps, runF func(context.Context, *cloneOptions) error) *cobra.Command {
-	o := &cloneOptions{IO: &d.IO, Project: d.project}
+func newCloneCmd(d *cli.Deps, runF func(context.Context, *cloneOptions) error) *cobra.Command {
+	o := &cloneOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "clone NAME",
 		Short: "Make a second worker like this one",
@@ -133,13 +134,13 @@ back to where it came from, and removes it.
 With --json the shape is {"name", "agent_id", "dir", "branch"}.`,
 		Example:           "  cmux workers clone perm-backend",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return either(runF, runClone)(cmd.Context(), o)
+			return cli.Either(runF, runClone)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
@@ -153,14 +154,14 @@ func runClone(ctx context.Context, o *cloneOptions) error {
 		return err
 	}
 	if o.JSON {
-		return printJSON(o.Out, made)
+		return cli.PrintJSON(o.Out, made)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s (%s): made, in %s, on the branch %s\n", made.Name, made.ID, made.Dir, made.Branch)
 	return err
 }
 
-func newMergeCloneCmd(d *Deps, runF func(context.Context, *cloneOptions) error) *cobra.Command {
-	o := &cloneOptions{IO: &d.IO, Project: d.project}
+func newMergeCloneCmd(d *cli.Deps, runF func(context.Context, *cloneOptions) error) *cobra.Command {
+	o := &cloneOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "merge-clone NAME",
 		Short: "Take a clone's work back to where it came from, and remove the clone",
@@ -179,18 +180,18 @@ where restore is there when something was not committed, tree and why when the w
 could not be removed, and moved says that there was something to merge.`,
 		Example:           "  cmux workers merge-clone perm-backend-clone-1",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return either(runF, runMergeClone)(cmd.Context(), o)
+			return cli.Either(runF, runMergeClone)(cmd.Context(), o)
 		},
 	}
-	jsonFlag(cmd, &o.JSON)
+	cli.JSONFlag(cmd, &o.JSON)
 	return cmd
 }
 
 func runMergeClone(ctx context.Context, o *cloneOptions) error {
-	p, res, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.MergedClone, error) { return p.MergeClone(ctx, o.Name) })
+	p, res, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.MergedClone, error) { return p.MergeClone(ctx, o.Name) })
 	if done {
 		return err
 	}
@@ -203,14 +204,14 @@ func runMergeClone(ctx context.Context, o *cloneOptions) error {
 }
 
 type demoteOptions struct {
-	*IO
-	Project projectFunc
+	*cli.IO
+	Project cli.ProjectFunc
 	Name    string
 	All     bool
 }
 
-func newDemoteCmd(d *Deps, runF func(context.Context, *demoteOptions) error) *cobra.Command {
-	o := &demoteOptions{IO: &d.IO, Project: d.project}
+func newDemoteCmd(d *cli.Deps, runF func(context.Context, *demoteOptions) error) *cobra.Command {
+	o := &demoteOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "demote NAME | --all",
 		Short: "Make an ordinary worker of a permanent one",
@@ -218,7 +219,7 @@ func newDemoteCmd(d *Deps, runF func(context.Context, *demoteOptions) error) *co
 name, its conversation and its work, and the supervisor may remove it from then on.`,
 		Example:           "  cmux workers demote perm-backend\n  cmux workers demote --all",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: d.completeAgent,
+		ValidArgsFunction: d.CompleteAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Name = args[0]
@@ -226,7 +227,7 @@ name, its conversation and its work, and the supervisor may remove it from then 
 			if o.All == (o.Name != "") {
 				return project.Usage("cmux workers demote --help", "name one worker, or say --all")
 			}
-			return either(runF, runDemote)(cmd.Context(), o)
+			return cli.Either(runF, runDemote)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.All, "all", false, "demote all permanent workers")

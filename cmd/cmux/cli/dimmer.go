@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -14,8 +14,8 @@ type dimmer struct {
 	faint bool
 }
 
-// newDimmer shows on w what is written to it, the thoughts in it in a fainter color.
-func newDimmer(w io.Writer) io.Writer { return &dimmer{w: w} }
+// NewDimmer shows on w what is written to it, the thoughts in it in a fainter color.
+func NewDimmer(w io.Writer) io.Writer { return &dimmer{w: w} }
 
 const (
 	faint  = "\x1b[2m"

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ func TestReport(t *testing.T) {
 		{errors.New("a\nb"), "cmux: a\ncmux: b\n"},
 		{&project.Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
 			"cmux: worktree api has uncommitted changes\ncmux: try: cmux diff api\n"},
-		{silent(errors.New("told already")), ""},
+		{Silent(errors.New("told already")), ""},
 	} {
 		var b bytes.Buffer
-		report(&b, c.err)
+		Report(&b, c.err)
 		if b.String() != c.want {
 			t.Errorf("report(%v) = %q, want %q", c.err, b.String(), c.want)
 		}

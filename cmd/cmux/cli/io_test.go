@@ -1,4 +1,4 @@
-package main
+package cli
 
 import "testing"
 
@@ -13,7 +13,7 @@ func TestGetenvTakesTheLast(t *testing.T) {
 }
 
 func TestFit(t *testing.T) {
-	columns := []column{{head: "A"}, {head: "B", give: 1, least: 3}, {head: "C", give: 2, least: 2}}
+	columns := []Column{{Head: "A"}, {Head: "B", Give: 1, Least: 3}, {Head: "C", Give: 2, Least: 2}}
 	for _, c := range []struct{ width, a, b, c int }{
 		{0, 5, 10, 8}, {27, 5, 10, 8}, {25, 5, 8, 8}, {14, 5, 3, 2}, {13, 5, 6, 0}, {9, 5, 0, 0}, {1, 5, 0, 0},
 	} {

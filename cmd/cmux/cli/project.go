@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -15,36 +15,36 @@ import (
 	"cmux/agents/platform/say"
 )
 
-// caller is the person at this command line, as control knows them.
-func (d *Deps) caller() project.Caller {
-	c := project.Caller{Program: os.Executable, InHealth: d.inHealth, Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
+// Caller is the person at this command line, as control knows them.
+func (d *Deps) Caller() project.Caller {
+	c := project.Caller{Program: os.Executable, InHealth: d.InHealth, Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.Session, Command: d.command,
 		Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}
-	if isTerminal(d.In) && !d.inside {
+	if IsTerminal(d.In) && !d.inside {
 		c.Choose = d.chooseRun
 	}
 	return c
 }
 
-// project is the project that the command was called in.
-func (d *Deps) project(ctx context.Context) (*control.Project, error) {
+// Project is the project that the command was called in.
+func (d *Deps) Project(ctx context.Context) (*control.Project, error) {
 	if d.found != nil && d.found.Dir == d.Dir { // a moment ago, by allow
-		return &control.Project{Project: project.Project{Caller: d.caller(), Root: d.found.Root}}, nil
+		return &control.Project{Project: project.Project{Caller: d.Caller(), Root: d.found.Root}}, nil
 	}
-	return control.Open(ctx, d.caller())
+	return control.Open(ctx, d.Caller())
 }
 
-// withoutNotes is the project of who has nobody to tell: something else has the terminal.
-func withoutNotes(p *control.Project) *control.Project {
+// WithoutNotes is the project of who has nobody to tell: something else has the terminal.
+func WithoutNotes(p *control.Project) *control.Project {
 	own := *p
 	own.Note = nil
 	return &own
 }
 
-// sessionFlags gives each command that means a run the flag that says which.
-func (d *Deps) sessionFlags(agents *cobra.Command) {
+// SessionFlags gives each command that means a run the flag that says which.
+func (d *Deps) SessionFlags(agents *cobra.Command) {
 	for _, cmd := range agents.Commands() {
 		if runs.MeansRun(cmd.Name()) {
-			cmd.Flags().StringVar(&d.session, "session", d.session, "the run of this session, `NAME` (default: the one in whose worktree you are, or that has not ended)")
+			cmd.Flags().StringVar(&d.Session, "session", d.Session, "the run of this session, `NAME` (default: the one in whose worktree you are, or that has not ended)")
 			cmd.RegisterFlagCompletionFunc("session", d.completeSession)
 		}
 	}
@@ -52,7 +52,7 @@ func (d *Deps) sessionFlags(agents *cobra.Command) {
 
 // given is the command line as a person would repeat it.
 func given(cmd *cobra.Command, args []string) string {
-	o, ok := orderOf(cmd, args)
+	o, ok := OrderOf(cmd, args)
 	if !ok {
 		return ""
 	}
@@ -76,20 +76,20 @@ func (d *Deps) chooseRun(ctx context.Context, runs []project.Choice) (int, error
 	for i, r := range runs {
 		fmt.Fprintf(d.Err, "  %d  %s  (%s)\n", i+1, r.Session, r.Stands)
 	}
-	text, ok, err := d.askLine(ctx, "Which one? Its number or session: ")
+	text, ok, err := d.AskLine(ctx, "Which one? Its number or session: ")
 	if err != nil {
 		return 0, err
 	}
 	text = strings.TrimSpace(text)
 	for i, r := range runs {
 		if text == strconv.Itoa(i+1) || text == r.Session {
-			d.session = r.Session
+			d.Session = r.Session
 			return i, nil
 		}
 	}
 	if !ok || text == "" {
 		fmt.Fprintln(d.Err, "Nothing was done.")
-		return 0, silent(errDeclined)
+		return 0, Silent(ErrDeclined)
 	}
 	return 0, project.Usage("the same with --session NAME", "%q is none of them", text)
 }

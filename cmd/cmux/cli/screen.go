@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -14,9 +14,9 @@ type screen struct {
 	raw io.Writer
 }
 
-// guardOutputs puts screens before the outputs, once, and returns what
+// GuardOutputs puts screens before the outputs, once, and returns what
 // writes the rest of them at the end.
-func (s *IO) guardOutputs() (flush func()) {
+func (s *IO) GuardOutputs() (flush func()) {
 	var all []*screen
 	for _, out := range []*io.Writer{&s.Out, &s.Err} {
 		if _, is := (*out).(*screen); is || *out == nil {
@@ -33,17 +33,17 @@ func (s *IO) guardOutputs() (flush func()) {
 	}
 }
 
-// raw is the output behind a screen: for --raw, for what talks to a program,
+// Raw is the output behind a screen: for --raw, for what talks to a program,
 // and for programs that have the terminal to themselves.
-func raw(w io.Writer) io.Writer {
+func Raw(w io.Writer) io.Writer {
 	if s, ok := w.(*screen); ok {
 		return s.raw
 	}
 	return w
 }
 
-// terminal is the file of a stream, when it is one.
-func terminal(stream any) (*os.File, bool) {
+// Terminal is the file of a stream, when it is one.
+func Terminal(stream any) (*os.File, bool) {
 	if s, ok := stream.(*screen); ok {
 		stream = s.raw
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 // allow refuses a command that is a person's to a process that comes from an
 // attempt of this project.
 func (d *Deps) allow(ctx context.Context, cmd *cobra.Command, args []string) error {
-	o, ok := orderOf(cmd, args)
+	o, ok := OrderOf(cmd, args)
 	if !ok {
 		return nil
 	}
-	p, err := control.Allow(ctx, d.caller(), o)
+	p, err := control.Allow(ctx, d.Caller(), o)
 	d.found = p
 	return err
 }
 
-// orderOf is the order that a call of cmd gives; none where it only helps.
-func orderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
+// OrderOf is the order that a call of cmd gives; none where it only helps.
+func OrderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
 	_, name, ok := strings.Cut(cmd.CommandPath(), " ")
-	if !ok || cmd.HasSubCommands() || isHelp(cmd) {
+	if !ok || cmd.HasSubCommands() || IsHelp(cmd) {
 		return o, false
 	}
 	words := strings.Fields(name)
@@ -36,7 +36,7 @@ func orderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
 	}
 	return control.Order{
 		Name:  name,
-		About: first(args),
+		About: First(args),
 		Words: append(words, args...),
 		With: func(option string) bool {
 			f := cmd.Flags().Lookup(option)
@@ -53,8 +53,8 @@ func orderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
 	}, true
 }
 
-// isHelp reports whether cmd is one of those that come with every command line.
-func isHelp(cmd *cobra.Command) bool {
+// IsHelp reports whether cmd is one of those that come with every command line.
+func IsHelp(cmd *cobra.Command) bool {
 	for ; cmd.HasParent(); cmd = cmd.Parent() {
 		switch cmd.Name() {
 		case "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"cmux/agents/control/commands"
 )
 
-// interruption returns the error to print for a command that a signal ended:
+// Interruption returns the error to print for a command that a signal ended:
 // "interrupted", and any other error that the command found. It drops the place
 // where the command noticed the signal.
-func interruption(ctx context.Context, err error) error {
+func Interruption(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, commands.ErrInterrupted) || !signalled(ctx) {
 		return err
 	}
@@ -25,9 +25,9 @@ func interruption(ctx context.Context, err error) error {
 	return errors.Join(append([]error{commands.ErrInterrupted}, found...)...)
 }
 
-// byInterrupt reports whether err is no more than that a signal asked the
+// ByInterrupt reports whether err is no more than that a signal asked the
 // command to end, and nobody has said yet what that left.
-func byInterrupt(ctx context.Context, err error) bool {
+func ByInterrupt(ctx context.Context, err error) bool {
 	if err == nil || errors.Is(err, commands.ErrInterrupted) || !signalled(ctx) {
 		return false
 	}
@@ -63,8 +63,8 @@ func signalledExit(e *exec.ExitError) bool {
 	return ok && ws.Signaled()
 }
 
-// ownSignals marks the commands that handle signals themselves.
-const ownSignals = "own signals"
+// OwnSignals marks the commands that handle signals themselves.
+const OwnSignals = "own signals"
 
 // untilSignal is ctx until a signal asks this process to end.
 func untilSignal(ctx context.Context) context.Context {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -16,16 +16,16 @@ type silentError struct{ error }
 
 func (s silentError) Unwrap() error { return s.error }
 
-// silent returns err as an error whose story is already on the screen.
-func silent(err error) error { return silentError{err} }
+// Silent returns err as an error whose story is already on the screen.
+func Silent(err error) error { return silentError{err} }
 
-// exitStatus is an exit code that a command itself decided on.
-type exitStatus int
+// ExitStatus is an exit code that a command itself decided on.
+type ExitStatus int
 
-func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+func (e ExitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// report writes err for a person, and what to do next.
-func report(w io.Writer, err error) {
+// Report writes err for a person, and what to do next.
+func Report(w io.Writer, err error) {
 	var s silentError
 	if err == nil || errors.As(err, &s) {
 		return
@@ -39,20 +39,20 @@ func report(w io.Writer, err error) {
 	}
 }
 
-// report is report for a command that was given: what the error names means the
+// Report is report for a command that was given: what the error names means the
 // session that the command meant.
-func (d *Deps) report(err error) {
-	if d.session == "" {
-		report(d.Err, err)
+func (d *Deps) Report(err error) {
+	if d.Session == "" {
+		Report(d.Err, err)
 		return
 	}
 	var b strings.Builder
-	report(&b, err)
-	fmt.Fprint(d.Err, runs.WithSession(b.String(), d.session))
+	Report(&b, err)
+	fmt.Fprint(d.Err, runs.WithSession(b.String(), d.Session))
 }
 
-// outside tells a person who calls what agents call where it belongs.
-func outside(err error) error {
+// Outside tells a person who calls what agents call where it belongs.
+func Outside(err error) error {
 	if errors.Is(err, wrapper.ErrOutside) {
 		return &project.Hint{Err: err, Try: "cmux agents status"}
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"cmux/agents/platform/say"
 )
 
-// printJSON writes v as indented JSON and a newline.
-func printJSON(w io.Writer, v any) error {
+// PrintJSON writes v as indented JSON and a newline.
+func PrintJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -29,12 +29,12 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-func jsonFlag(cmd *cobra.Command, to *bool) {
+func JSONFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print JSON of a stable shape")
 }
 
-// printLine writes v as a line of JSON.
-func printLine(w io.Writer, v any) error {
+// PrintLine writes v as a line of JSON.
+func PrintLine(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -45,16 +45,16 @@ func printLine(w io.Writer, v any) error {
 	return err
 }
 
-// note says why an order has not been carried out yet.
-func (s *IO) note(t commands.Taken) {
+// TellNote says why an order has not been carried out yet.
+func (s *IO) TellNote(t commands.Taken) {
 	if t.Note != "" {
 		fmt.Fprintln(s.Err, t.Note)
 	}
 }
 
-// tellTaken says what an order came to, or that it waits.
-func (s *IO) tellTaken(node, said string, t commands.Taken) error {
-	s.note(t)
+// TellTaken says what an order came to, or that it waits.
+func (s *IO) TellTaken(node, said string, t commands.Taken) error {
+	s.TellNote(t)
 	if !t.Done {
 		said = "waits to be " + said
 	}
@@ -62,8 +62,8 @@ func (s *IO) tellTaken(node, said string, t commands.Taken) error {
 	return err
 }
 
-// renderLocks is a line about each lock.
-func renderLocks(all []control.LockReport, now time.Time) string {
+// RenderLocks is a line about each lock.
+func RenderLocks(all []control.LockReport, now time.Time) string {
 	var b strings.Builder
 	for _, k := range all {
 		fmt.Fprintf(&b, "lock %s: ", k.Name)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -9,24 +9,24 @@ import (
 	"cmux/dag"
 )
 
-// completeNode completes the name of a node of the run that is meant.
-func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.completeNodes(cmd, args, func(*dag.Node) bool { return true })
+// CompleteNode completes the name of a node of the run that is meant.
+func (d *Deps) CompleteNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return d.CompleteNodes(cmd, args, func(*dag.Node) bool { return true })
 }
 
-// completeRun completes the id of a run.
-func (d *Deps) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// CompleteRun completes the id of a run.
+func (d *Deps) CompleteRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Runs().RunIDs() })
 }
 
-// completeRunNode completes the name of a node, of the run that is meant or of the one
+// CompleteRunNode completes the name of a node, of the run that is meant or of the one
 // before it.
-func (d *Deps) completeRunNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteRunNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return d.complete(cmd, nil, func(p *control.Project) ([]string, error) {
-		names, err := p.Runs().Nodes(cmd.Context(), first(args), func(*dag.Node) bool { return true })
+		names, err := p.Runs().Nodes(cmd.Context(), First(args), func(*dag.Node) bool { return true })
 		if len(args) == 0 {
 			ids, _ := p.Runs().RunIDs()
 			names = append(names, ids...)
@@ -35,12 +35,12 @@ func (d *Deps) completeRunNode(cmd *cobra.Command, args []string, _ string) ([]s
 	})
 }
 
-// completeGate completes the name of a gate of the run that is meant.
-func (d *Deps) completeGate(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.completeNodes(cmd, args, func(n *dag.Node) bool { return n.Role == dag.RoleGate })
+// CompleteGate completes the name of a gate of the run that is meant.
+func (d *Deps) CompleteGate(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return d.CompleteNodes(cmd, args, func(n *dag.Node) bool { return n.Role == dag.RoleGate })
 }
 
-func (d *Deps) completeNodes(cmd *cobra.Command, args []string, fits func(*dag.Node) bool) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteNodes(cmd *cobra.Command, args []string, fits func(*dag.Node) bool) ([]string, cobra.ShellCompDirective) {
 	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Runs().Nodes(cmd.Context(), "", fits) })
 }
 
@@ -49,7 +49,7 @@ func (d *Deps) complete(cmd *cobra.Command, args []string, of func(*control.Proj
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	p, err := d.project(cmd.Context())
+	p, err := d.Project(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -57,21 +57,21 @@ func (d *Deps) complete(cmd *cobra.Command, args []string, of func(*control.Proj
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completing completes the first argument by what of gives.
-func (d *Deps) completing(of func(context.Context, *control.Project) ([]string, error)) cobra.CompletionFunc {
+// Completing completes the first argument by what of gives.
+func (d *Deps) Completing(of func(context.Context, *control.Project) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return of(cmd.Context(), p) })
 	}
 }
 
-// completeAgent completes the name of a standing agent.
-func (d *Deps) completeAgent(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// CompleteAgent completes the name of a standing agent.
+func (d *Deps) CompleteAgent(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.AgentNames() })
 }
 
 // completeSession completes the name of a session.
 func (d *Deps) completeSession(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	p, err := d.project(cmd.Context())
+	p, err := d.Project(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -79,8 +79,8 @@ func (d *Deps) completeSession(cmd *cobra.Command, _ []string, _ string) ([]stri
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// first is the first argument, empty without one.
-func first(args []string) string {
+// First is the first argument, empty without one.
+func First(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -10,24 +10,24 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// column is one column of a table.
-type column struct {
-	head string
+// Column is one column of a table.
+type Column struct {
+	Head string
 	// give says what a narrow terminal may take: 0 nothing; otherwise the
 	// column is shortened to least, and left out in the order of give, highest
 	// first, when that is not enough.
-	give  int
-	least int
-	style func(row int) string // SGR parameters for the cell of a row; nil: none
+	Give  int
+	Least int
+	Style func(row int) string // SGR parameters for the cell of a row; nil: none
 }
 
-// table lays rows of cells out below the heads of their columns, two spaces
+// Table lays rows of cells out below the heads of their columns, two spaces
 // apart, within width terminal cells (0: unbounded). Colors are only used
 // when color is set.
-func table(columns []column, rows [][]string, width int, color bool) string {
+func Table(columns []Column, rows [][]string, width int, color bool) string {
 	widths := make([]int, len(columns))
 	for c := range columns {
-		widths[c] = cells(columns[c].head)
+		widths[c] = cells(columns[c].Head)
 		for _, r := range rows {
 			widths[c] = max(widths[c], cells(r[c]))
 		}
@@ -60,10 +60,10 @@ func table(columns []column, rows [][]string, width int, color bool) string {
 		b.Write(bytes.TrimRight(row, " "))
 		b.WriteByte('\n')
 	}
-	line(func(c int) (string, string) { return columns[c].head, "2" })
+	line(func(c int) (string, string) { return columns[c].Head, "2" })
 	for i, r := range rows {
 		line(func(c int) (string, string) {
-			if s := columns[c].style; s != nil {
+			if s := columns[c].Style; s != nil {
 				return r[c], s(i)
 			}
 			return r[c], ""
@@ -86,7 +86,7 @@ func cells(s string) int {
 // fit shortens columns until the table is no wider than width. Where that is
 // not enough it leaves columns out, which get width 0, and lets the others have
 // their room.
-func fit(columns []column, widths []int, width int) {
+func fit(columns []Column, widths []int, width int) {
 	if width <= 0 {
 		return
 	}
@@ -97,7 +97,7 @@ func fit(columns []column, widths []int, width int) {
 		}
 		out := -1
 		for c := range columns {
-			if columns[c].give > 0 && widths[c] > 0 && (out < 0 || columns[c].give > columns[out].give) {
+			if columns[c].Give > 0 && widths[c] > 0 && (out < 0 || columns[c].Give > columns[out].Give) {
 				out = c
 			}
 		}
@@ -111,7 +111,7 @@ func fit(columns []column, widths []int, width int) {
 
 // shorten takes from the widest columns that may be shortened until the table
 // is no wider than width, and reports whether it got there.
-func shorten(columns []column, widths []int, width int) bool {
+func shorten(columns []Column, widths []int, width int) bool {
 	over := -2 - width
 	for _, w := range widths {
 		if w > 0 {
@@ -121,7 +121,7 @@ func shorten(columns []column, widths []int, width int) bool {
 	for ; over > 0; over-- {
 		widest := -1
 		for c := range columns {
-			if columns[c].give > 0 && widths[c] > columns[c].least && (widest < 0 || widths[c] > widths[widest]) {
+			if columns[c].Give > 0 && widths[c] > columns[c].Least && (widest < 0 || widths[c] > widths[widest]) {
 				widest = c
 			}
 		}
@@ -133,19 +133,19 @@ func shorten(columns []column, widths []int, width int) bool {
 	return true
 }
 
-// look is how a status is shown.
-type look struct {
-	width   int // 0: unbounded
-	color   bool
-	verbose bool // with the source and age of each status
-	past    bool // a newer run has taken its place
+// Look is how a status is shown.
+type Look struct {
+	Width   int // 0: unbounded
+	Color   bool
+	Verbose bool // with the source and age of each status
+	Past    bool // a newer run has taken its place
 }
 
-// look is how output is shown where nothing else was asked for.
-func (s *IO) look() look { return look{width: s.width(), color: s.color()} }
+// Look is how output is shown where nothing else was asked for.
+func (s *IO) Look() Look { return Look{Width: s.Width(), Color: s.Color()} }
 
-// orDash is a line as it stands in a table, a dash where it is empty.
-func orDash(s string) string {
+// OrDash is a line as it stands in a table, a dash where it is empty.
+func OrDash(s string) string {
 	if s = say.Line(s); s == "" {
 		return "-"
 	}
