@@ -18,6 +18,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
@@ -184,12 +185,12 @@ func (o *initOptions) workIn(p *control.Project) error {
 			return project.Usage("", "--dir: there is no folder %s in the project", o.Dir)
 		}
 	} else {
-		for o.Dir = p.Configurations().Below(); o.Dir != "." && len(checksOf(filepath.Join(p.Root, o.Dir))) == 0; {
+		for o.Dir = p.Configurations().Below(); o.Dir != "." && len(checks.All(filepath.Join(p.Root, o.Dir))) == 0; {
 			o.Dir = path.Dir(o.Dir)
 		}
 	}
 	dir := filepath.Join(p.Root, o.Dir)
-	o.Ports, o.Checks = portRemarks(dir), checksOf(dir)
+	o.Ports, o.Checks = checks.Ports(dir), checks.All(dir)
 	if o.Dir == "." {
 		o.Dir = ""
 	}

@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
 )
 
@@ -98,7 +99,7 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 		}
 	}
 	answers := control.FirstAnswers{Permissions: permissions}
-	if test := testCommand(p.Root); test != "" && s.Unchecked() {
+	if test := checks.Test(p.Root); test != "" && s.Unchecked() {
 		if answers.Verify, err = o.askCheck(ctx, test); err != nil {
 			return err
 		}

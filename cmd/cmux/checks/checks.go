@@ -1,4 +1,7 @@
-package main
+// Package checks finds out how a project is checked: it reads the project's own
+// files, such as its Makefile, and runs nothing. What it finds is a proposal to
+// the person.
+package checks
 
 import (
 	"bufio"
@@ -13,11 +16,11 @@ import (
 	"sync"
 )
 
-// checksOf are the commands that check the project at root, as far as its files
+// All are the commands that check the project at root, as far as its files
 // say, the one that runs its tests first.
-func checksOf(root string) []string {
+func All(root string) []string {
 	var all []string
-	if test := testCommand(root); test != "" {
+	if test := Test(root); test != "" {
 		all = append(all, test)
 	}
 	add := func(command string) {
@@ -53,9 +56,9 @@ func checksOf(root string) []string {
 	return all
 }
 
-// portRemarks say which ports the project's files name: agents that serve on the
+// Ports say which ports the project's files name: agents that serve on the
 // same one are in each other's way.
-func portRemarks(root string) (all []string) {
+func Ports(root string) (all []string) {
 	for _, file := range []string{".env", ".env.example", "package.json", "docker-compose.yml", "compose.yaml", "vite.config.ts", "Procfile"} {
 		f, err := os.Open(filepath.Join(root, file))
 		if err != nil {
@@ -106,9 +109,9 @@ func nodeRunner(root string) string {
 	return "npm"
 }
 
-// testCommand is how the project at root is tested, as far as its files say.
+// Test is how the project at root is tested, as far as its files say.
 // A Makefile's own target comes first: it is what its people run.
-func testCommand(root string) string {
+func Test(root string) string {
 	has := func(names ...string) bool { return there(root, names...) }
 	holds := func(name, pattern string) bool { return holds(root, name, pattern) }
 	makes := func(target string) bool {
