@@ -26,6 +26,7 @@ import (
 	"cmux/agents/platform/harmless"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
+	"cmux/cmd/cmux/locks"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
 )
@@ -133,7 +134,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newTeamsCmd(d),
 		newUpkeepCmd(d, nil),
 		newAlertCmd(d, nil),
-		newLocksCmd(d),
+		locks.NewCmd(d),
 		newJournalCmd(d),
 	)
 	addHelp(root, &d.IO)

@@ -1,4 +1,6 @@
-package main
+// Package locks has the commands of locks: names that only one process or agent
+// may hold at a time.
+package locks
 
 import (
 	"context"
@@ -15,7 +17,7 @@ import (
 	"cmux/cmd/cmux/cli"
 )
 
-func newLocksCmd(d *cli.Deps) *cobra.Command {
+func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "locks",
 		GroupID: "main",
