@@ -27,6 +27,7 @@ import (
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
 	"cmux/cmd/cmux/locks"
+	"cmux/cmd/cmux/mailbox"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
 )
@@ -121,7 +122,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newOutputCmd(&d.IO),
 		newHookCmd(&d.IO),
 		newMCPCmd(&d.IO),
-		newMailboxCmd(d),
+		mailbox.NewCmd(d),
 		newTasksCmd(d),
 		newIncidentsCmd(d),
 		newAutonomyCmd(d, nil),

@@ -1,4 +1,6 @@
-package main
+// Package mailbox has the commands that send, read and list messages, and that
+// retry those which were not delivered.
+package mailbox
 
 import (
 	"context"
@@ -16,7 +18,7 @@ import (
 	"cmux/signals/mailbox"
 )
 
-func newMailboxCmd(d *cli.Deps) *cobra.Command {
+func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "mailbox",
 		GroupID: "main",
