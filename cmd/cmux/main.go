@@ -26,6 +26,7 @@ import (
 	"cmux/agents/platform/harmless"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
+	"cmux/cmd/cmux/journal"
 	"cmux/cmd/cmux/locks"
 	"cmux/cmd/cmux/mailbox"
 	_ "cmux/cmd/cmux/quiet"
@@ -136,7 +137,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newUpkeepCmd(d, nil),
 		newAlertCmd(d, nil),
 		locks.NewCmd(d),
-		newJournalCmd(d),
+		journal.NewCmd(d),
 	)
 	addHelp(root, &d.IO)
 	ownUsage(root)

@@ -1,4 +1,5 @@
-package main
+// Package journal has the commands that read, search and write the journal.
+package journal
 
 import (
 	"context"
@@ -15,7 +16,7 @@ import (
 	"cmux/server/store"
 )
 
-func newJournalCmd(d *cli.Deps) *cobra.Command {
+func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "journal",
 		GroupID: "main",
