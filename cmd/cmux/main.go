@@ -30,6 +30,7 @@ import (
 	"cmux/cmd/cmux/locks"
 	"cmux/cmd/cmux/mailbox"
 	_ "cmux/cmd/cmux/quiet"
+	"cmux/cmd/cmux/schedule"
 	"cmux/dag"
 )
 
@@ -132,7 +133,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newProjectsCmd(d),
 		newSessionsCmd(d),
 		newBacklogCmd(d),
-		newScheduleCmd(d),
+		schedule.NewCmd(d),
 		newTeamsCmd(d),
 		newUpkeepCmd(d, nil),
 		newAlertCmd(d, nil),

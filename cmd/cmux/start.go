@@ -159,7 +159,7 @@ func (o *startOptions) prepare(ctx context.Context) (l commands.Launch, err erro
 		if err := s.Draw(&b); err != nil {
 			return l, err
 		}
-		_, err := fmt.Fprintf(o.Out, "\n%s\n%s", &b, schedule(s))
+		_, err := fmt.Fprintf(o.Out, "\n%s\n%s", &b, launchOrder(s))
 		return l, err
 	}
 	if err := o.Confirm(ctx, o.Yes, "Start?"); err != nil {
@@ -335,8 +335,8 @@ func launchTable(s *commands.Starting, width int, color bool) string {
 	return b.String()
 }
 
-// schedule says in which order the nodes would start.
-func schedule(s *commands.Starting) string {
+// launchOrder says in which order the nodes would start.
+func launchOrder(s *commands.Starting) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Order of the nodes if each succeeds and takes equally long (at most %d at a time):\n", s.Parallel)
 	for i, wave := range s.Waves() {

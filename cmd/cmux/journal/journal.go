@@ -16,6 +16,7 @@ import (
 	"cmux/server/store"
 )
 
+// NewCmd builds cmux journal and its commands.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "journal",

@@ -17,6 +17,7 @@ import (
 	"cmux/cmd/cmux/cli"
 )
 
+// NewCmd builds cmux locks and its commands.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "locks",

@@ -18,6 +18,7 @@ import (
 	"cmux/signals/mailbox"
 )
 
+// NewCmd builds cmux mailbox and its commands.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "mailbox",

@@ -1,4 +1,5 @@
-package main
+// Package schedule has the commands of tasks and messages that are due at a time.
+package schedule
 
 import (
 	"context"
@@ -24,7 +25,8 @@ const scheduleShape = `  {"id", "by", "added_at", "at", "every", "cron", "zone",
 where one of at, every and cron is there, last and next may be null, made is the id of the
 task or message, and failed says why there is none.`
 
-func newScheduleCmd(d *cli.Deps) *cobra.Command {
+// NewCmd builds cmux schedule and its commands.
+func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "schedule",
 		GroupID: "main",
