@@ -31,6 +31,7 @@ import (
 	"cmux/cmd/cmux/mailbox"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/cmd/cmux/schedule"
+	"cmux/cmd/cmux/tasks"
 	"cmux/dag"
 )
 
@@ -125,14 +126,14 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newHookCmd(&d.IO),
 		newMCPCmd(&d.IO),
 		mailbox.NewCmd(d),
-		newTasksCmd(d),
+		tasks.NewCmd(d),
 		newIncidentsCmd(d),
 		newAutonomyCmd(d, nil),
 		newRecoverCmd(d, nil),
 		newReportCmd(d, nil),
 		newProjectsCmd(d),
 		newSessionsCmd(d),
-		newBacklogCmd(d),
+		tasks.NewBacklogCmd(d),
 		schedule.NewCmd(d),
 		newTeamsCmd(d),
 		newUpkeepCmd(d, nil),

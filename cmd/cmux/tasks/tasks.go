@@ -1,4 +1,6 @@
-package main
+// Package tasks has the commands of tasks and of the backlog: to add, list, assign,
+// change and merge them.
+package tasks
 
 import (
 	"context"
@@ -24,7 +26,8 @@ const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verif
 where kind is change or answer, start, merged and result may be null, and until is there at
 a limit alone. start is the work of other tasks that the branch began at.`
 
-func newTasksCmd(d *cli.Deps) *cobra.Command {
+// NewCmd builds cmux tasks and its commands.
+func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tasks",
 		GroupID: "main",
@@ -64,7 +67,8 @@ func newTasksCmd(d *cli.Deps) *cobra.Command {
 	return cmd
 }
 
-func newBacklogCmd(d *cli.Deps) *cobra.Command {
+// NewBacklogCmd builds cmux backlog and its commands.
+func NewBacklogCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "backlog",
 		GroupID: "main",
