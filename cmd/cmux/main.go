@@ -26,6 +26,7 @@ import (
 	"cmux/agents/platform/harmless"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
+	"cmux/cmd/cmux/incidents"
 	"cmux/cmd/cmux/journal"
 	"cmux/cmd/cmux/locks"
 	"cmux/cmd/cmux/mailbox"
@@ -127,20 +128,15 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newMCPCmd(&d.IO),
 		mailbox.NewCmd(d),
 		tasks.NewCmd(d),
-		newIncidentsCmd(d),
-		newAutonomyCmd(d, nil),
-		newRecoverCmd(d, nil),
-		newReportCmd(d, nil),
 		newProjectsCmd(d),
 		newSessionsCmd(d),
 		tasks.NewBacklogCmd(d),
 		schedule.NewCmd(d),
 		newTeamsCmd(d),
-		newUpkeepCmd(d, nil),
-		newAlertCmd(d, nil),
 		locks.NewCmd(d),
 		journal.NewCmd(d),
 	)
+	root.AddCommand(incidents.Cmds(d)...)
 	addHelp(root, &d.IO)
 	ownUsage(root)
 	return root

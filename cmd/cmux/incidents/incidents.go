@@ -1,4 +1,7 @@
-package main
+// Package incidents has the commands that show what went wrong while the person was
+// away, alert the person, and say what cmux may do about it by itself: incidents,
+// report, alert, recover, autonomy and upkeep.
+package incidents
 
 import (
 	"context"
@@ -20,6 +23,11 @@ const incidentShape = `  {"id", "kind", "about", "key", "title", "state", "seen"
    "closed_at", "closed_by", "outcome", "acked_at", "acked_by", "ack"}
 where state is open or closed, seen counts the evidence, of which the first and the newest
 is listed, and advice, closed_at and acked_at may be null.`
+
+// Cmds are the commands of this package.
+func Cmds(d *cli.Deps) []*cobra.Command {
+	return []*cobra.Command{newIncidentsCmd(d), newAutonomyCmd(d, nil), newRecoverCmd(d, nil), newReportCmd(d, nil), newUpkeepCmd(d, nil), newAlertCmd(d, nil)}
+}
 
 func newIncidentsCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
