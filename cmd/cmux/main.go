@@ -30,6 +30,7 @@ import (
 	"cmux/cmd/cmux/journal"
 	"cmux/cmd/cmux/locks"
 	"cmux/cmd/cmux/mailbox"
+	"cmux/cmd/cmux/org"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/cmd/cmux/schedule"
 	"cmux/cmd/cmux/tasks"
@@ -105,15 +106,6 @@ failure blocks only the agents that depend on it.`,
 func newRoot(d *cli.Deps) *cobra.Command {
 	root := emptyRoot(d)
 	root.AddCommand(
-		newOrgStartCmd(d, nil),
-		newOrgStopCmd(d, nil),
-		newOrgRestartCmd(d, nil),
-		newOrgStatusCmd(d, nil),
-		newConfigCmd(d),
-		newOrgAttachCmd(d, nil),
-		newRootLogsCmd(d),
-		newWorkersCmd(d),
-		newKeepCmd(d),
 		newServeCmd(d),
 		newOpenCmd(d, nil),
 		newAgentsCmd(d),
@@ -128,14 +120,12 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newMCPCmd(&d.IO),
 		mailbox.NewCmd(d),
 		tasks.NewCmd(d),
-		newProjectsCmd(d),
-		newSessionsCmd(d),
 		tasks.NewBacklogCmd(d),
 		schedule.NewCmd(d),
-		newTeamsCmd(d),
 		locks.NewCmd(d),
 		journal.NewCmd(d),
 	)
+	root.AddCommand(org.Cmds(d)...)
 	root.AddCommand(incidents.Cmds(d)...)
 	addHelp(root, &d.IO)
 	ownUsage(root)

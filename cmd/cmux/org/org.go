@@ -1,4 +1,6 @@
-package main
+// Package org has the commands of the organization: they start, stop and show it,
+// its configuration, workers, teams, projects and sessions.
+package org
 
 import (
 	"context"
@@ -16,6 +18,12 @@ import (
 	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
 )
+
+// Cmds are the commands of this package.
+func Cmds(d *cli.Deps) []*cobra.Command {
+	return []*cobra.Command{newOrgStartCmd(d, nil), newOrgStopCmd(d, nil), newOrgRestartCmd(d, nil), newOrgStatusCmd(d, nil), newConfigCmd(d), newOrgAttachCmd(d, nil),
+		newRootLogsCmd(d), newWorkersCmd(d), newKeepCmd(d), newProjectsCmd(d), newSessionsCmd(d), newTeamsCmd(d)}
+}
 
 type orgStartOptions struct {
 	*cli.IO
