@@ -33,6 +33,7 @@ import (
 	"cmux/cmd/cmux/org"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/cmd/cmux/schedule"
+	"cmux/cmd/cmux/serve"
 	"cmux/cmd/cmux/tasks"
 	"cmux/dag"
 )
@@ -106,8 +107,6 @@ failure blocks only the agents that depend on it.`,
 func newRoot(d *cli.Deps) *cobra.Command {
 	root := emptyRoot(d)
 	root.AddCommand(
-		newServeCmd(d),
-		newOpenCmd(d, nil),
 		newAgentsCmd(d),
 		newSnapshotsCmd(d),
 		newDoctorCmd(d, nil),
@@ -126,6 +125,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		journal.NewCmd(d),
 	)
 	root.AddCommand(org.Cmds(d)...)
+	root.AddCommand(serve.Cmds(d)...)
 	root.AddCommand(incidents.Cmds(d)...)
 	addHelp(root, &d.IO)
 	ownUsage(root)
@@ -159,7 +159,7 @@ func newAgentsCmd(d *cli.Deps) *cobra.Command {
 	cmd := emptyAgents()
 	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
-		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), newAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
+		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), serve.NewAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
 	d.SessionFlags(cmd)
 	return cmd
 }

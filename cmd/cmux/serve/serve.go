@@ -1,4 +1,6 @@
-package main
+// Package serve has the commands that serve the dashboard and open it, here and on
+// the local network.
+package serve
 
 import (
 	"context"
@@ -22,6 +24,11 @@ import (
 	"cmux/server"
 	"cmux/web"
 )
+
+// Cmds are the commands of this package that stand at the root.
+func Cmds(d *cli.Deps) []*cobra.Command {
+	return []*cobra.Command{newServeCmd(d), newOpenCmd(d, nil)}
+}
 
 // newServeCmd is the server of the project, which the monitor starts, or cmux
 // agents open on demand.
@@ -183,7 +190,7 @@ type agentsOpenOptions struct {
 // is reloaded is away for a moment.
 const idleShort = time.Second
 
-func newAgentsOpenCmd(d *cli.Deps, runF func(context.Context, *agentsOpenOptions) error) *cobra.Command {
+func NewAgentsOpenCmd(d *cli.Deps, runF func(context.Context, *agentsOpenOptions) error) *cobra.Command {
 	o := &agentsOpenOptions{openOptions: openOptions{IO: &d.IO, Project: d.Project, Browse: browse}}
 	cmd := &cobra.Command{
 		Use:   "open",
