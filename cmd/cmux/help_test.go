@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control/project"
 	"cmux/cmd/cmux/cli"
+	"cmux/cmd/cmux/help"
 )
 
 func helps(t *testing.T, line string) (string, error) {
@@ -26,20 +27,20 @@ func TestTopics(t *testing.T) {
 		t.Errorf("%v: %s", err, list)
 	}
 	root := newRoot(&cli.Deps{})
-	all := topics()
+	all := help.Topics()
 	if len(all) < 10 {
 		t.Errorf("%d topics", len(all))
 	}
 	for _, topic := range all {
-		if !strings.Contains(list, "\n  "+topic.name+" ") {
-			t.Errorf("help does not list %s", topic.name)
+		if !strings.Contains(list, "\n  "+topic.Name+" ") {
+			t.Errorf("help does not list %s", topic.Name)
 		}
-		text, err := helps(t, "help "+topic.name)
-		if err != nil || !strings.HasPrefix(text, topic.about+"\n") || strings.Contains(text, "<!--") || strings.Contains(text, "\n```") {
-			t.Errorf("%s: %v: %.200s", topic.name, err, text)
+		text, err := helps(t, "help "+topic.Name)
+		if err != nil || !strings.HasPrefix(text, topic.About+"\n") || strings.Contains(text, "<!--") || strings.Contains(text, "\n```") {
+			t.Errorf("%s: %v: %.200s", topic.Name, err, text)
 		}
-		if c, rest, err := root.Find([]string{topic.name}); err == nil && c.HasParent() && len(rest) == 0 {
-			t.Errorf("topic %s hides the command", topic.name)
+		if c, rest, err := root.Find([]string{topic.Name}); err == nil && c.HasParent() && len(rest) == 0 {
+			t.Errorf("topic %s hides the command", topic.Name)
 		}
 	}
 }
@@ -70,21 +71,5 @@ func TestHelpOf(t *testing.T) {
 		if _, try := project.Explain(err); try != want || exitCode(err) != 2 {
 			t.Errorf("%s: %v: try %q, want %q", line, err, try, want)
 		}
-	}
-}
-
-// A line of code that looks like a heading is none.
-func TestSection(t *testing.T) {
-	const page = "# Page\n\n## One\n\ntext\n```yaml\n# Two\nx: 1\n```\nmore\n### Below\n## Two\nlast\n"
-	for name, want := range map[string]string{
-		"one": "## One\n\ntext\n```\n# Two\nx: 1\n```\nmore\n### Below\n",
-		"two": "## Two\nlast\n",
-	} {
-		if got, near := section(page, name); got != want || near != "" {
-			t.Errorf("%s: %q, near %q, want %q", name, got, near, want)
-		}
-	}
-	if got, near := section(page, "belwo"); got != "" || near != "below" {
-		t.Errorf("%q, %q", got, near)
 	}
 }

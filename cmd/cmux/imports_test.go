@@ -122,6 +122,7 @@ var house = []struct {
 	{"cmd/cmux/reviewing", "agents/control agents/control/commands agents/control/project agents/control/runs agents/platform/harmless agents/platform/say agents/runs/run"},
 	{"cmd/cmux/cli", "agents/control agents/control/commands agents/control/project agents/control/runs agents/kinds/agent agents/platform/harmless agents/platform/say agents/records/event agents/runs/wrapper dag"},
 	{"cmd/cmux/checks", ""},
+	{"cmd/cmux/help", "agents/control/project agents/control/runs agents/kinds/agent agents/platform/say cmd/cmux/cli docs"},
 	{"cmd/cmux/incidents", "agents/control agents/org/recovery agents/org/upkeep agents/platform/say agents/records/incident cmd/cmux/cli"},
 	{"cmd/cmux/journal", "agents/control agents/platform/say agents/records/journal cmd/cmux/cli server/store"},
 	{"cmd/cmux/locks", "agents/control agents/control/project agents/kinds/agent cmd/cmux/cli"},
@@ -130,7 +131,7 @@ var house = []struct {
 	{"cmd/cmux/schedule", "agents/control agents/control/project agents/org/schedule agents/org/task agents/platform/say cmd/cmux/cli"},
 	{"cmd/cmux/serve", "agents/control agents/control/commands agents/control/project agents/kinds/agent agents/platform/say agents/runs/run cmd/cmux/cli server web"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
-	{"cmd/cmux", "agents/control agents/control/commands agents/control/configfile agents/control/merging agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/kinds agents/kinds/agent agents/platform/harmless agents/platform/say agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/checks cmd/cmux/cli cmd/cmux/early cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/org cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/schedule cmd/cmux/serve cmd/cmux/tasks cmd/cmux/top dag docs"},
+	{"cmd/cmux", "agents/control agents/control/commands agents/control/configfile agents/control/merging agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/kinds agents/kinds/agent agents/platform/harmless agents/platform/say agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/checks cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/org cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/schedule cmd/cmux/serve cmd/cmux/tasks cmd/cmux/top dag"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

@@ -26,6 +26,7 @@ import (
 	"cmux/agents/platform/harmless"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
+	"cmux/cmd/cmux/help"
 	"cmux/cmd/cmux/incidents"
 	"cmux/cmd/cmux/journal"
 	"cmux/cmd/cmux/locks"
@@ -111,7 +112,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newSnapshotsCmd(d),
 		newDoctorCmd(d, nil),
 		newVersionCmd(&d.IO),
-		newManCmd(),
+		help.NewManCmd(),
 		newDoneCmd(&d.IO),
 		newBlockedCmd(&d.IO),
 		newOutputCmd(&d.IO),
@@ -127,8 +128,8 @@ func newRoot(d *cli.Deps) *cobra.Command {
 	root.AddCommand(org.Cmds(d)...)
 	root.AddCommand(serve.Cmds(d)...)
 	root.AddCommand(incidents.Cmds(d)...)
-	addHelp(root, &d.IO)
-	ownUsage(root)
+	help.Add(root, &d.IO)
+	help.OwnUsage(root)
 	return root
 }
 
@@ -151,7 +152,7 @@ func rootFor(d *cli.Deps, args []string) *cobra.Command {
 	default:
 		return newRoot(d)
 	}
-	ownUsage(root)
+	help.OwnUsage(root)
 	return root
 }
 

@@ -1,4 +1,4 @@
-package main
+package help
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 	"cmux/agents/platform/say"
 )
 
-// ownUsage has every wrong command line below cmd answered in cmux's own words,
+// OwnUsage has every wrong command line below cmd answered in cmux's own words,
 // as an error of usage that names what was meant. The libraries' words name
 // their own notions and no way out.
-func ownUsage(cmd *cobra.Command) {
+func OwnUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(wrongOption)
 	for c := range below(cmd) {
 		if c.HasSubCommands() && c.Run == nil && c.RunE == nil {

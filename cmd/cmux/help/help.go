@@ -1,4 +1,6 @@
-package main
+// Package help explains commands and topics, answers wrong command lines, and
+// writes the man pages. It reads the tree of commands and knows none of them.
+package help
 
 import (
 	"cmp"
@@ -33,9 +35,9 @@ var shells = map[string]string{
 	"powershell": "$PROFILE",
 }
 
-// addHelp adds the commands that come with every command line: help, and
+// Add adds the commands that come with every command line: help, and
 // completion with a command for each shell.
-func addHelp(root *cobra.Command, s *cli.IO) {
+func Add(root *cobra.Command, s *cli.IO) {
 	root.SetHelpCommand(newHelpCmd(s, nil))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -57,13 +59,13 @@ func addHelp(root *cobra.Command, s *cli.IO) {
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		usual(cmd, args)
 		if cmd == root {
-			io.WriteString(cmd.OutOrStdout(), "\n"+topicList(topics()))
+			io.WriteString(cmd.OutOrStdout(), "\n"+topicList(Topics()))
 		}
 	})
 }
 
-// topic is a page of the docs as help shows it.
-type topic struct{ name, about, text string }
+// Topic is a page of the docs as help shows it.
+type Topic struct{ Name, About, Text string }
 
 // renamed are the topics of pages that have the name of a command, under which
 // nobody would find them.
@@ -71,32 +73,32 @@ var renamed = map[string]string{"agents": "kinds", "tasks": "about-tasks", "jour
 
 func topicOf(page string) string { return cmp.Or(renamed[page], page) }
 
-// topics are the pages, by name.
-func topics() []topic {
+// Topics are the pages, by name.
+func Topics() []Topic {
 	names, err := fs.Glob(docs.Pages, "*.md")
 	if err != nil {
 		panic(err) // the pattern is wrong
 	}
-	all := make([]topic, 0, len(names))
+	all := make([]Topic, 0, len(names))
 	for _, file := range names {
 		b, err := docs.Pages.ReadFile(file)
 		if err != nil {
 			panic(err) // it is part of this program
 		}
-		t := topic{name: topicOf(strings.TrimSuffix(file, path.Ext(file))), text: string(b)}
-		title, _, _ := strings.Cut(t.text, "\n")
-		t.about = strings.TrimPrefix(title, "# ")
+		t := Topic{Name: topicOf(strings.TrimSuffix(file, path.Ext(file))), Text: string(b)}
+		title, _, _ := strings.Cut(t.Text, "\n")
+		t.About = strings.TrimPrefix(title, "# ")
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b topic) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b Topic) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-func topicList(all []topic) string {
+func topicList(all []Topic) string {
 	var b strings.Builder
 	b.WriteString("Topics (cmux help TOPIC, cmux help TOPIC SECTION):\n")
 	for _, t := range all {
-		fmt.Fprintf(&b, "  %-20s %s\n", t.name, t.about)
+		fmt.Fprintf(&b, "  %-20s %s\n", t.Name, t.About)
 	}
 	return b.String()
 }
@@ -128,8 +130,8 @@ help uses the program in PAGER, or less.`,
 				}
 			}
 			if len(args) == 0 {
-				for _, t := range topics() {
-					names = append(names, t.name+"\t"+t.about)
+				for _, t := range Topics() {
+					names = append(names, t.Name+"\t"+t.About)
 				}
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
@@ -146,20 +148,20 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 	if len(o.Words) == 0 {
 		return o.Root.Help()
 	}
-	all := topics()
+	all := Topics()
 	for _, t := range all {
-		if t.name != o.Words[0] {
+		if t.Name != o.Words[0] {
 			continue
 		}
-		text := t.text
+		text := t.Text
 		if wanted := strings.Join(o.Words[1:], " "); wanted != "" {
 			var near string
-			if text, near = section(t.text, wanted); text == "" {
-				try := "cmux help " + t.name
+			if text, near = section(t.Text, wanted); text == "" {
+				try := "cmux help " + t.Name
 				if near != "" {
 					try += " " + near
 				}
-				return project.Usage(try, "the page %s has no section %q", t.name, wanted)
+				return project.Usage(try, "the page %s has no section %q", t.Name, wanted)
 			}
 		}
 		return page(ctx, o.IO, readable(text, o.Color()))
@@ -175,7 +177,7 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 	here, elsewhere := named(o.Root)
 	names := slices.Collect(maps.Keys(here))
 	for _, t := range all {
-		names = append(names, t.name)
+		names = append(names, t.Name)
 	}
 	slices.Sort(names)
 	if near := runs.Nearest(o.Words[0], names); near != "" {

@@ -1,4 +1,4 @@
-package main
+package help
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newManCmd is for who packages cmux. The pages bear the date that
+// NewManCmd builds cmux man, for who packages cmux. The pages bear the date that
 // SOURCE_DATE_EPOCH says.
-func newManCmd() *cobra.Command {
+func NewManCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Hidden: true,
@@ -57,7 +57,7 @@ func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 func manPage(cmd *cobra.Command, date time.Time) string {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %q \"1\" %q %q \"cmux\"\n", strings.ToUpper(manName(cmd)), date.Format("Jan 2006"), "cmux "+built().Version)
+	fmt.Fprintf(&b, ".TH %q \"1\" %q %q \"cmux\"\n", strings.ToUpper(manName(cmd)), date.Format("Jan 2006"), "cmux "+cmd.Root().Version)
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(manName(cmd)), roff(cmd.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n\\fB%s\\fP\n", roff(cmd.UseLine()))
 	text := cmd.Long
