@@ -132,6 +132,6 @@ waitfor '(?s)%s' cmux agents status
 			}
 		}
 	}
-	testscript.Run(t, testscript.Params{Files: files, RequireExplicitExec: true, Setup: setup,
+	testscript.Run(t, testscript.Params{Files: files, RequireExplicitExec: true, Setup: setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "repo": makeRepo}})
 }

@@ -35,6 +35,7 @@ import (
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/cmd/cmux/schedule"
 	"cmux/cmd/cmux/serve"
+	"cmux/cmd/cmux/setup"
 	"cmux/cmd/cmux/tasks"
 	"cmux/dag"
 )
@@ -110,7 +111,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 	root.AddCommand(
 		newAgentsCmd(d),
 		newSnapshotsCmd(d),
-		newDoctorCmd(d, nil),
+		setup.NewDoctorCmd(d, nil),
 		newVersionCmd(&d.IO),
 		help.NewManCmd(),
 		newDoneCmd(&d.IO),
@@ -158,7 +159,7 @@ func rootFor(d *cli.Deps, args []string) *cobra.Command {
 
 func newAgentsCmd(d *cli.Deps) *cobra.Command {
 	cmd := emptyAgents()
-	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
+	cmd.AddCommand(setup.NewInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
 		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), serve.NewAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
 	d.SessionFlags(cmd)

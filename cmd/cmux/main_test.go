@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		UpdateScripts:       golden.Updates(),
 		RequireExplicitExec: true,
-		Setup:               setup,
+		Setup:               setUpScript,
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"waitfor":   waitFor,
@@ -73,8 +73,8 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("there is no condition %q", name)
 }
 
-// setup gives a script a home, a git identity and a tmux server of its own.
-func setup(e *testscript.Env) error {
+// setUpScript gives a script a home, a git identity and a tmux server of its own.
+func setUpScript(e *testscript.Env) error {
 	// The path of a socket ends near 100 bytes.
 	short, err := os.MkdirTemp("/tmp", "cx")
 	if err != nil {

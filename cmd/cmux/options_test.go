@@ -86,7 +86,6 @@ func TestShowOptions(t *testing.T) {
 	}
 	clitest.Flags(t, newStatusCmd, func(o *statusOptions) string { return o.Run }, map[string]string{"": "", "a-run": "a-run"})
 	clitest.Flags(t, newListCmd, func(o *listOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
-	clitest.Flags(t, newDoctorCmd, func(o *doctorOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
 	clitest.Flags(t, newSnapshotsListCmd, func(o *snapshotsListOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
 	clitest.Flags(t, newSnapshotsRestoreCmd, func(o *snapshotsRestoreOptions) remains.Restore { return o.Restore }, map[string]remains.Restore{
 		"api": {Snapshot: "api"}, "api --to ../x --branch y": {Snapshot: "api", To: "../x", Branch: "y"},
@@ -105,17 +104,7 @@ func TestStartOptions(t *testing.T) {
 	})
 }
 
-func TestInitOptions(t *testing.T) {
-	plain := answers{WorktreeBase: "..", MainPane: true}
-	clitest.Flags(t, newInitCmd, func(o *initOptions) initOptions {
-		c := *o
-		c.IO, c.Project = nil, nil
-		return c
-	}, map[string]initOptions{
-		"":                                       {answers: plain},
-		"--agent a --agent b:task=x --force":     {answers: plain, agents: []string{"a", "b:task=x"}, force: true},
-		"--from-issues 1,2 --config f --verify=": {answers: plain, issues: "1,2", config: "f", verifyGiven: true},
-	})
+func TestGraphOptions(t *testing.T) {
 	clitest.Flags(t, newGraphCmd, func(o *graphOptions) [2]string { return [2]string{o.Config, o.Format} }, map[string][2]string{
 		"": {"", "text"}, "--config f --format dot": {"f", "dot"},
 	})

@@ -1,4 +1,6 @@
-package main
+// Package setup has the commands that a person begins with: init writes the
+// configuration, doctor looks for what keeps cmux from working.
+package setup
 
 import (
 	"bufio"
@@ -75,7 +77,7 @@ type initOptions struct {
 	dirGiven    bool // else it is where the person stands, if that has checks
 }
 
-func newInitCmd(d *cli.Deps, runF func(context.Context, *initOptions) error) *cobra.Command {
+func NewInitCmd(d *cli.Deps, runF func(context.Context, *initOptions) error) *cobra.Command {
 	o := &initOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{
 		Use:   "init",

@@ -1,10 +1,12 @@
-package main
+package setup
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
+	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/dag"
@@ -50,7 +52,7 @@ func TestParseAgent(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", ":task=x", "api:", "api:role", "api:color=red"} {
-		if _, err := parseAgent(s); exitCode(err) != 2 {
+		if _, err := parseAgent(s); !errors.Is(err, project.ErrUsage) {
 			t.Errorf("%q: %v, want an error of usage", s, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type doctorOptions struct {
 	JSON   bool
 }
 
-func newDoctorCmd(d *cli.Deps, runF func(context.Context, *doctorOptions) error) *cobra.Command {
+func NewDoctorCmd(d *cli.Deps, runF func(context.Context, *doctorOptions) error) *cobra.Command {
 	o := &doctorOptions{IO: &d.IO, Caller: d.Caller}
 	cmd := &cobra.Command{
 		Use:     "doctor",
