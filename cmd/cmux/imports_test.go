@@ -127,12 +127,13 @@ var house = []struct {
 	{"cmd/cmux/journal", "agents/control agents/platform/say agents/records/journal cmd/cmux/cli server/store"},
 	{"cmd/cmux/locks", "agents/control agents/control/project agents/kinds/agent cmd/cmux/cli"},
 	{"cmd/cmux/mailbox", "agents/control agents/platform/say agents/runs/wrapper cmd/cmux/cli signals/mailbox"},
+	{"cmd/cmux/node", "agents/control/commands agents/control/project agents/kinds/agent agents/runs/mcp agents/runs/wrapper cmd/cmux/cli"},
 	{"cmd/cmux/org", "agents/control agents/control/commands agents/control/project agents/org/task agents/org/team agents/platform/say agents/runs/run agents/runs/runner cmd/cmux/checks cmd/cmux/cli cmd/cmux/top dag"},
 	{"cmd/cmux/schedule", "agents/control agents/control/project agents/org/schedule agents/org/task agents/platform/say cmd/cmux/cli"},
 	{"cmd/cmux/serve", "agents/control agents/control/commands agents/control/project agents/kinds/agent agents/platform/say agents/runs/run cmd/cmux/cli server web"},
 	{"cmd/cmux/setup", "agents/control agents/control/commands agents/control/project agents/kinds agents/kinds/agent agents/platform/say cmd/cmux/checks cmd/cmux/cli dag"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
-	{"cmd/cmux", "agents/control agents/control/commands agents/control/configfile agents/control/merging agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/kinds agents/kinds/agent agents/platform/harmless agents/platform/say agents/runs/mcp agents/runs/origin agents/runs/run agents/runs/runner agents/runs/wrapper cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/org cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks cmd/cmux/top dag"},
+	{"cmd/cmux", "agents/control agents/control/commands agents/control/configfile agents/control/merging agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/kinds agents/kinds/agent agents/platform/harmless agents/platform/say agents/runs/origin agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks cmd/cmux/top dag"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

@@ -31,6 +31,7 @@ import (
 	"cmux/cmd/cmux/journal"
 	"cmux/cmd/cmux/locks"
 	"cmux/cmd/cmux/mailbox"
+	"cmux/cmd/cmux/node"
 	"cmux/cmd/cmux/org"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/cmd/cmux/schedule"
@@ -114,11 +115,6 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		setup.NewDoctorCmd(d, nil),
 		newVersionCmd(&d.IO),
 		help.NewManCmd(),
-		newDoneCmd(&d.IO),
-		newBlockedCmd(&d.IO),
-		newOutputCmd(&d.IO),
-		newHookCmd(&d.IO),
-		newMCPCmd(&d.IO),
 		mailbox.NewCmd(d),
 		tasks.NewCmd(d),
 		tasks.NewBacklogCmd(d),
@@ -128,6 +124,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 	)
 	root.AddCommand(org.Cmds(d)...)
 	root.AddCommand(serve.Cmds(d)...)
+	root.AddCommand(node.Cmds(&d.IO, version)...)
 	root.AddCommand(incidents.Cmds(d)...)
 	help.Add(root, &d.IO)
 	help.OwnUsage(root)
@@ -144,10 +141,10 @@ func rootFor(d *cli.Deps, args []string) *cobra.Command {
 	root := emptyRoot(d)
 	switch {
 	case args[0] == "hook":
-		root.AddCommand(newHookCmd(&d.IO))
+		root.AddCommand(node.NewHookCmd(&d.IO))
 	case args[0] == "agents" && args[1] == "exec":
 		agents := emptyAgents()
-		agents.AddCommand(newExecCmd(d.Kinds))
+		agents.AddCommand(node.NewExecCmd(d.Kinds))
 		d.SessionFlags(agents)
 		root.AddCommand(agents)
 	default:
@@ -161,7 +158,7 @@ func newAgentsCmd(d *cli.Deps) *cobra.Command {
 	cmd := emptyAgents()
 	cmd.AddCommand(setup.NewInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
-		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), serve.NewAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
+		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), serve.NewAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), node.NewExecCmd(d.Kinds), newRunCmd(d))
 	d.SessionFlags(cmd)
 	return cmd
 }

@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/charmbracelet/log"
+	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/top"
+	"cmux/dag"
 )
 
 // monitor is what the monitor of r needs of this process.
@@ -55,4 +61,52 @@ func accompany(ctx context.Context, d *cli.Deps, r *run.Run, logger *log.Logger)
 			fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.Look()))
 		}
 	}
+}
+
+// newRunCmd is the process of the monitor window: the runner, and the monitor
+// that shows it.
+func newRunCmd(d *cli.Deps) *cobra.Command {
+	var dir, how, launch string
+	cmd := &cobra.Command{
+		Use:    "run",
+		Hidden: true,
+		Short:  "Carry a run to its end (for cmux itself)",
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.OpenDir(dir)
+			if err != nil {
+				return err
+			}
+			if err := runner.AdoptEnv(r); err != nil {
+				return err
+			}
+			d.Env = os.Environ() // what this process shows is for the person who started the run
+			logFile, err := commands.RunnerLog(r)
+			if err != nil {
+				return err
+			}
+			defer logFile.Close()
+			logger := commands.RunnerLogger(logFile)
+			hide := accompany(cmd.Context(), d, r, logger)
+			o := runner.Options{How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger, Stay: true}
+			state, err := commands.Carried(cmd.Context(), r, o)
+			hide()
+			if err != nil {
+				logger.Error("the runner failed", "err", err)
+				return err
+			}
+			fmt.Fprintf(d.Out, "\nRun %s: %s.\n", r.Plan.ID, state)
+			if state == dag.RunFailed {
+				return cli.Silent(runs.ErrUnfinished)
+			}
+			if state != dag.RunDone {
+				return &project.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "run", "", "folder of the run")
+	cmd.Flags().StringVar(&how, "how", runner.HowStart, "start or resume")
+	cmd.Flags().StringVar(&launch, "launch", "", "names the start or resume, so that a respawned runner knows")
+	return cmd
 }

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"io"
@@ -11,6 +11,12 @@ import (
 	"cmux/agents/runs/wrapper"
 	"cmux/cmd/cmux/cli"
 )
+
+// Cmds are the commands that agents and their programs call. version is what
+// the server of tools tells of itself.
+func Cmds(s *cli.IO, version string) []*cobra.Command {
+	return []*cobra.Command{newDoneCmd(s), newBlockedCmd(s), newOutputCmd(s), NewHookCmd(s), newMCPCmd(s, version)}
+}
 
 func newDoneCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
@@ -60,7 +66,7 @@ replaces the old one. A value is text of at most 4 KB. It must not be a secret.`
 }
 
 // newMCPCmd is the server that agent programs start for their agents' reports.
-func newMCPCmd(s *cli.IO) *cobra.Command {
+func newMCPCmd(s *cli.IO, version string) *cobra.Command {
 	return &cobra.Command{
 		Use:     "mcp",
 		GroupID: "agent",
@@ -83,7 +89,8 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-func newHookCmd(s *cli.IO) *cobra.Command {
+// NewHookCmd builds cmux hook.
+func NewHookCmd(s *cli.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "hook EVENT",
 		GroupID: "agent",
