@@ -122,6 +122,7 @@ var house = []struct {
 	{"cmd/cmux/reviewing", "agents/control agents/control/commands agents/control/project agents/control/runs agents/platform/harmless agents/platform/say agents/runs/run"},
 	{"cmd/cmux/cli", "agents/control agents/control/commands agents/control/project agents/control/runs agents/kinds/agent agents/platform/harmless agents/platform/say agents/records/event agents/runs/wrapper dag"},
 	{"cmd/cmux/checks", ""},
+	{"cmd/cmux/agents", "agents/control agents/control/commands agents/control/configfile agents/control/merging agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/platform/say agents/runs/origin agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/reviewing cmd/cmux/top dag"},
 	{"cmd/cmux/help", "agents/control/project agents/control/runs agents/kinds/agent agents/platform/say cmd/cmux/cli docs"},
 	{"cmd/cmux/incidents", "agents/control agents/org/recovery agents/org/upkeep agents/platform/say agents/records/incident cmd/cmux/cli"},
 	{"cmd/cmux/journal", "agents/control agents/platform/say agents/records/journal cmd/cmux/cli server/store"},
@@ -133,7 +134,7 @@ var house = []struct {
 	{"cmd/cmux/serve", "agents/control agents/control/commands agents/control/project agents/kinds/agent agents/platform/say agents/runs/run cmd/cmux/cli server web"},
 	{"cmd/cmux/setup", "agents/control agents/control/commands agents/control/project agents/kinds agents/kinds/agent agents/platform/say cmd/cmux/checks cmd/cmux/cli dag"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
-	{"cmd/cmux", "agents/control agents/control/commands agents/control/configfile agents/control/merging agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/kinds agents/kinds/agent agents/platform/harmless agents/platform/say agents/runs/origin agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/reviewing cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks cmd/cmux/top dag"},
+	{"cmd/cmux", "agents/control agents/control/commands agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import
@@ -166,6 +167,9 @@ var besides = []string{
 // rooms are the folders of agents, from the ground up.
 var rooms = []string{"platform", "records", "kinds", "runs", "org", "control"}
 
+// below are the packages of cmd/cmux that nouns may import.
+var below = []string{"cmd/cmux/cli", "cmd/cmux/checks", "cmd/cmux/reviewing", "cmd/cmux/top"}
+
 func TestImportsGoDownwards(t *testing.T) {
 	may := map[string][]string{}
 	floor := 0
@@ -180,6 +184,9 @@ func TestImportsGoDownwards(t *testing.T) {
 		}
 		imports := strings.Fields(h.imports)
 		for _, i := range imports {
+			if strings.HasPrefix(h.pkg, "cmd/cmux/") && strings.HasPrefix(i, "cmd/cmux/") && !slices.Contains(below, i) {
+				t.Errorf("%s imports %s: a noun imports no other noun", h.pkg, i)
+			}
 			if _, ok := may[i]; !ok {
 				t.Errorf("%s imports %s, which does not stand above it in the list", h.pkg, i)
 			}

@@ -24,6 +24,7 @@ import (
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/harmless"
+	"cmux/cmd/cmux/agents"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
 	"cmux/cmd/cmux/help"
@@ -88,12 +89,10 @@ failure blocks only the agents that depend on it.`,
 		Example: `  cmux agents init      # write .cmux-agents.yml
   cmux agents start     # start the graph
   cmux agents status    # see the state of each agent`,
-		Version:       built().Version,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			return d.Begin(cmd, args)
-		},
+		Version:           built().Version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: d.Begin,
 	}
 	root.SetVersionTemplate("cmux {{.Version}}\n")
 	root.Flags().BoolP("version", "v", false, "print the version of cmux")
@@ -110,8 +109,8 @@ failure blocks only the agents that depend on it.`,
 func newRoot(d *cli.Deps) *cobra.Command {
 	root := emptyRoot(d)
 	root.AddCommand(
-		newAgentsCmd(d),
-		newSnapshotsCmd(d),
+		agents.NewCmd(d, append(agents.Cmds(d), setup.NewInitCmd(d, nil), serve.NewAgentsOpenCmd(d, nil), node.NewExecCmd(d.Kinds))...),
+		agents.NewSnapshotsCmd(d),
 		setup.NewDoctorCmd(d, nil),
 		newVersionCmd(&d.IO),
 		help.NewManCmd(),
@@ -143,34 +142,12 @@ func rootFor(d *cli.Deps, args []string) *cobra.Command {
 	case args[0] == "hook":
 		root.AddCommand(node.NewHookCmd(&d.IO))
 	case args[0] == "agents" && args[1] == "exec":
-		agents := emptyAgents()
-		agents.AddCommand(node.NewExecCmd(d.Kinds))
-		d.SessionFlags(agents)
-		root.AddCommand(agents)
+		root.AddCommand(agents.NewCmd(d, node.NewExecCmd(d.Kinds)))
 	default:
 		return newRoot(d)
 	}
 	help.OwnUsage(root)
 	return root
-}
-
-func newAgentsCmd(d *cli.Deps) *cobra.Command {
-	cmd := emptyAgents()
-	cmd.AddCommand(setup.NewInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
-		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
-		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), serve.NewAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), node.NewExecCmd(d.Kinds), newRunCmd(d))
-	d.SessionFlags(cmd)
-	return cmd
-}
-
-// emptyAgents is the command `agents` without commands in it.
-func emptyAgents() *cobra.Command {
-	return &cobra.Command{
-		Use:     "agents",
-		GroupID: "main",
-		Short:   "Start, watch and steer the graph of agents",
-		Example: "  cmux agents start",
-	}
 }
 
 func init() { early.Restore() }

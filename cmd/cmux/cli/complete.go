@@ -40,6 +40,7 @@ func (d *Deps) CompleteGate(cmd *cobra.Command, args []string, _ string) ([]stri
 	return d.CompleteNodes(cmd, args, func(n *dag.Node) bool { return n.Role == dag.RoleGate })
 }
 
+// CompleteNodes completes the name of a node that fits, of the run that is meant.
 func (d *Deps) CompleteNodes(cmd *cobra.Command, args []string, fits func(*dag.Node) bool) ([]string, cobra.ShellCompDirective) {
 	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Runs().Nodes(cmd.Context(), "", fits) })
 }

@@ -54,6 +54,7 @@ func (s *IO) Getenv(key string) string { return project.Caller{Env: s.Env}.Geten
 // Interactive reports whether a person can be asked: both ends are terminals.
 func (s *IO) Interactive() bool { return IsTerminal(s.In) && IsTerminal(s.Out) }
 
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := Terminal(stream)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -29,6 +29,7 @@ func PrintJSON(w io.Writer, v any) error {
 	return err
 }
 
+// JSONFlag adds the flag --json to cmd.
 func JSONFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print JSON of a stable shape")
 }

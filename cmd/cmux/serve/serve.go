@@ -190,6 +190,7 @@ type agentsOpenOptions struct {
 // is reloaded is away for a moment.
 const idleShort = time.Second
 
+// NewAgentsOpenCmd builds cmux agents open.
 func NewAgentsOpenCmd(d *cli.Deps, runF func(context.Context, *agentsOpenOptions) error) *cobra.Command {
 	o := &agentsOpenOptions{openOptions: openOptions{IO: &d.IO, Project: d.Project, Browse: browse}}
 	cmd := &cobra.Command{

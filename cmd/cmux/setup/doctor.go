@@ -18,6 +18,7 @@ type doctorOptions struct {
 	JSON   bool
 }
 
+// NewDoctorCmd builds cmux doctor.
 func NewDoctorCmd(d *cli.Deps, runF func(context.Context, *doctorOptions) error) *cobra.Command {
 	o := &doctorOptions{IO: &d.IO, Caller: d.Caller}
 	cmd := &cobra.Command{

@@ -77,6 +77,7 @@ type initOptions struct {
 	dirGiven    bool // else it is where the person stands, if that has checks
 }
 
+// NewInitCmd builds cmux agents init.
 func NewInitCmd(d *cli.Deps, runF func(context.Context, *initOptions) error) *cobra.Command {
 	o := &initOptions{IO: &d.IO, Project: d.Project}
 	cmd := &cobra.Command{

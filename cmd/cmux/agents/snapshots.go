@@ -1,4 +1,4 @@
-package main
+package agents
 
 import (
 	"context"
@@ -11,7 +11,8 @@ import (
 	"cmux/cmd/cmux/cli"
 )
 
-func newSnapshotsCmd(d *cli.Deps) *cobra.Command {
+// NewSnapshotsCmd builds cmux snapshots and its commands.
+func NewSnapshotsCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "snapshots",
 		GroupID: "main",
