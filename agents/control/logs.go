@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -165,6 +166,43 @@ func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier,
 	}
 }
 
+// AgentLog writes what a standing agent did, all lives.
+func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
+	org, a, err := p.StandingAgent(o.Node)
+	if err != nil {
+		return err
+	}
+	o.Node = a.Name
+	l := &tail{path: org.Run.Log(a.Name)}
+	defer l.close()
+	var from copier = l
+	if o.Events {
+		from = &eventTail{path: org.Run.Events(a.Name)}
+	}
+	out, flush := o.filtered(w(true), true, org.Run, "cmux logs")
+	watch := signals.Watch(ctx, org.Run.NodeDir(a.Name))
+	defer watch.Close()
+	for {
+		_, err := from.copy(out)
+		if missing := errors.Is(err, fs.ErrNotExist); missing && !o.Follow {
+			return fmt.Errorf("%s has written nothing yet", a.Name)
+		} else if missing {
+			err = nil
+		}
+		if err = errors.Join(err, flush(!o.Follow)); err != nil {
+			return err
+		}
+		if !o.Follow {
+			return nil
+		}
+		select {
+		case <-watch.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // tail copies a file that grows. A file that was replaced by a shorter version
 // of itself is gone on with at its end.
 type tail struct {
@@ -218,4 +256,70 @@ func (t *eventTail) copy(w io.Writer) (n int64, err error) {
 		return err
 	})
 	return t.next - from, err
+}
+
+// promptRoom is how far before the end that is wanted a prompt may begin which is
+// left out of it.
+const promptRoom = 64 << 10
+
+// LogEnd is the end of what a node has written, from the beginning of a line on:
+// at most n bytes, without the prompts of an agent. It is empty where there is
+// nothing yet.
+func LogEnd(r *run.Run, node string, n int64) ([]byte, error) {
+	i := r.Plan.Graph.Index(node)
+	if i < 0 || !r.Plan.Graph.Nodes[i].UsesModel() {
+		return logEnd(r, node, n)
+	}
+	b, err := logEnd(r, node, n+promptRoom)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	u := &unprompted{w: &out, order: "cmux agents logs " + node + " --prompt", path: r.Events(node)}
+	if _, err := u.Write(b); err != nil {
+		return nil, err
+	}
+	if err := u.flush(); err != nil {
+		return nil, err
+	}
+	return lastWhole(out.Bytes(), n), nil
+}
+
+// lastWhole is the end of b from the beginning of a line on: at most n bytes.
+func lastWhole(b []byte, n int64) []byte {
+	cut := int64(len(b)) - n
+	if cut <= 0 {
+		return b
+	}
+	if at := bytes.IndexByte(b[cut-1:], '\n'); at >= 0 {
+		return b[cut+int64(at):]
+	}
+	return b[cut:]
+}
+
+func logEnd(r *run.Run, node string, n int64) ([]byte, error) {
+	f, err := signals.Open(r.Log(node))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, info.Size()-n-1) // where a line may end
+	b, err := io.ReadAll(io.NewSectionReader(f, from, n+1))
+	return lastWhole(b, n), err
+}
+
+// AgentLogEnd is the end of an agent's log, at most so many bytes of it.
+func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
+	org, err := p.Org()
+	if err != nil {
+		return nil, err
+	}
+	return logEnd(org.Run, name, most)
 }

@@ -418,15 +418,6 @@ func (p *Project) OrgFront(ctx context.Context, name string) error {
 	return toFront(ctx, p.orgTmux(org), org, name)
 }
 
-// AgentLogEnd is the end of an agent's log, at most so many bytes of it.
-func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
-	org, err := p.Org()
-	if err != nil {
-		return nil, err
-	}
-	return logEnd(org.Run, name, most)
-}
-
 // OrgShow is the command that shows a terminal the organization's session, at
 // the window of an agent, by default the supervisor's.
 func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) ([]string, error) {

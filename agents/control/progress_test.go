@@ -13,7 +13,7 @@ func TestWorkAndLogEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Work(t.Context(), v, i)
+	w, err := s.Runs().Work(t.Context(), v, i)
 	if err != nil || len(w.Commits) != 1 || w.More != 0 || len(w.Stat) != 2 || !strings.HasPrefix(w.Stat[0], "b | 1 +") {
 		t.Errorf("%+v, %v", w, err)
 	}
@@ -21,10 +21,10 @@ func TestWorkAndLogEnd(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "b"), []byte("two\nthree\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if w, err = s.Work(t.Context(), v, i); err != nil || !strings.HasPrefix(w.Stat[0], "b | 2 ++") {
+	if w, err = s.Runs().Work(t.Context(), v, i); err != nil || !strings.HasPrefix(w.Stat[0], "b | 2 ++") {
 		t.Errorf("with a change that is not committed: %+v, %v", w, err)
 	}
-	if got := s.Sights(t.Context(), v, i); len(got) != 1 || got[0] != v.Run.NodeDir("b") {
+	if got := s.Runs().Sights(t.Context(), v, i); len(got) != 1 || got[0] != v.Run.NodeDir("b") {
 		t.Errorf("of a node that has ended the log alone is looked at: %v", got)
 	}
 	all, err := LogEnd(v.Run, "a", 1<<20)

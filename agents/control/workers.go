@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -274,43 +273,6 @@ func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (
 	ctx, cancel := context.WithTimeout(ctx, project.Patience)
 	defer cancel()
 	return l.Say(ctx, m)
-}
-
-// AgentLog writes what a standing agent did, all lives.
-func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
-	org, a, err := p.StandingAgent(o.Node)
-	if err != nil {
-		return err
-	}
-	o.Node = a.Name
-	l := &tail{path: org.Run.Log(a.Name)}
-	defer l.close()
-	var from copier = l
-	if o.Events {
-		from = &eventTail{path: org.Run.Events(a.Name)}
-	}
-	out, flush := o.filtered(w(true), true, org.Run, "cmux logs")
-	watch := signals.Watch(ctx, org.Run.NodeDir(a.Name))
-	defer watch.Close()
-	for {
-		_, err := from.copy(out)
-		if missing := errors.Is(err, fs.ErrNotExist); missing && !o.Follow {
-			return fmt.Errorf("%s has written nothing yet", a.Name)
-		} else if missing {
-			err = nil
-		}
-		if err = errors.Join(err, flush(!o.Follow)); err != nil {
-			return err
-		}
-		if !o.Follow {
-			return nil
-		}
-		select {
-		case <-watch.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // Removals are the agents that were removed, newest first, each with where what is

@@ -33,7 +33,7 @@ var elsewhere = map[string]string{
 	"agents/control/attach.go":                  "the worktree",
 	"agents/control/doctor.go":                  "the configuration and worktrees",
 	"agents/control/commands/start.go":          "the configuration, which the person named",
-	"agents/control/progress.go":                "the worktree, and git's folder",
+	"agents/control/runs/progress.go":           "the worktree, and git's folder",
 	"agents/control/commands/shared.go":         "what the person named with --from",
 	"agents/control/merging/verify.go":          "the worktree",
 	"agents/control/configfile/config.go":       "the person's project",
