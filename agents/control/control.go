@@ -8,6 +8,7 @@ import (
 	"cmux/agents/control/configfile"
 	"cmux/agents/control/files"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
 	"cmux/agents/control/remains"
@@ -55,6 +56,9 @@ func (p *Project) Files() *files.Files { return &files.Files{Project: &p.Project
 
 // Runs opens the runs of the project.
 func (p *Project) Runs() *runs.Runs { return &runs.Runs{Project: &p.Project} }
+
+// Logs opens the logs of runs and standing agents.
+func (p *Project) Logs() *logs.Logs { return &logs.Logs{Project: &p.Project, Runs: p.Runs()} }
 
 // Commands opens the commands to the runs of the project.
 func (p *Project) Commands() *commands.Commands {

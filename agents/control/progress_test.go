@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmux/agents/control/logs"
 )
 
 func TestWorkAndLogEnd(t *testing.T) {
@@ -27,15 +29,15 @@ func TestWorkAndLogEnd(t *testing.T) {
 	if got := s.Runs().Sights(t.Context(), v, i); len(got) != 1 || got[0] != v.Run.NodeDir("b") {
 		t.Errorf("of a node that has ended the log alone is looked at: %v", got)
 	}
-	all, err := LogEnd(v.Run, "a", 1<<20)
+	all, err := logs.End(v.Run, "a", 1<<20)
 	if err != nil || !strings.Contains(string(all), "\ntold\n") {
 		t.Fatalf("%q, %v", all, err)
 	}
 	last := all[strings.LastIndex(strings.TrimSpace(string(all)), "\n")+1:]
-	if got, err := LogEnd(v.Run, "a", int64(len(last))+3); err != nil || string(got) != string(last) {
+	if got, err := logs.End(v.Run, "a", int64(len(last))+3); err != nil || string(got) != string(last) {
 		t.Errorf("%q, %v, want the last line whole: %q", got, err, last)
 	}
-	if got, err := LogEnd(v.Run, "nobody", 10); err != nil || got != nil {
+	if got, err := logs.End(v.Run, "nobody", 10); err != nil || got != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
@@ -142,12 +143,12 @@ func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err er
 // SeatLog writes the log of a seat's program, its last lines first, and goes on
 // with what is added.
 func (p *Project) SeatLog(ctx context.Context, s *Seat, w io.Writer) error {
-	o := Log{Run: s.Run, Node: s.Name, Follow: true, Tail: seatLines}
+	o := logs.Log{Run: s.Run, Node: s.Name, Follow: true, Tail: seatLines}
 	to := func(bool) io.Writer { return w }
 	if s.Run == "" {
-		return p.AgentLog(ctx, o, to)
+		return p.Logs().Agent(ctx, o, to)
 	}
-	return p.Log(ctx, o, to)
+	return p.Logs().Node(ctx, o, to)
 }
 
 // seatLines is how many lines of a log are shown that were written before.

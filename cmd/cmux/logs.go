@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
 	"cmux/agents/records/event"
 )
@@ -14,8 +14,8 @@ import (
 type logsOptions struct {
 	*IO
 	Project projectFunc
-	control.Log
-	Raw bool
+	logs.Log
+	Raw bool // of a node
 }
 
 func newLogsCmd(d *Deps, runF func(context.Context, *logsOptions) error) *cobra.Command {
@@ -64,7 +64,7 @@ func runLogs(ctx context.Context, o *logsOptions) error {
 	if err != nil {
 		return err
 	}
-	return p.Log(ctx, o.Log, func(agent bool) io.Writer {
+	return p.Logs().Node(ctx, o.Log, func(agent bool) io.Writer {
 		out := o.Out
 		if o.Raw {
 			out = raw(out)

@@ -299,14 +299,8 @@ func runOrgAttach(ctx context.Context, o *orgAttachOptions) error {
 	return o.showOrg(ctx, p, o.Name)
 }
 
-type orgLogsOptions struct {
-	*IO
-	Project projectFunc
-	control.Log
-}
-
-func newOrgLogsCmd(d *Deps, runF func(context.Context, *orgLogsOptions) error) *cobra.Command {
-	o := &orgLogsOptions{IO: &d.IO, Project: d.project}
+func newOrgLogsCmd(d *Deps, runF func(context.Context, *logsOptions) error) *cobra.Command {
+	o := &logsOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Print what a standing agent did",
@@ -332,12 +326,12 @@ each (see cmux help events).`,
 	return cmd
 }
 
-func runOrgLogs(ctx context.Context, o *orgLogsOptions) error {
+func runOrgLogs(ctx context.Context, o *logsOptions) error {
 	p, err := o.Project(ctx)
 	if err != nil {
 		return err
 	}
-	return p.AgentLog(ctx, o.Log, func(bool) io.Writer {
+	return p.Logs().Agent(ctx, o.Log, func(bool) io.Writer {
 		if !o.Events && o.color() {
 			return &dimmer{w: o.Out}
 		}

@@ -459,7 +459,7 @@ func (s *orgScreen) serve(ctx context.Context) error {
 		About: func(a *control.AgentReport) []string {
 			return strings.Split(strings.TrimRight(renderAgent(a, p.Now()), "\n"), "\n")
 		},
-		Log: func(name string) ([]byte, error) { return p.AgentLogEnd(name, maxLog) },
+		Log: func(name string) ([]byte, error) { return p.Logs().AgentEnd(name, maxLog) },
 	})
 	if err == nil || ctx.Err() != nil {
 		return nil

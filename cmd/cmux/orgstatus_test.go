@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/control/logs"
 	"cmux/agents/testkit/agenttest/golden"
 )
 
@@ -51,7 +52,7 @@ func TestOrgOptions(t *testing.T) {
 		"": {}, "-d -y": {true, true, false}, "--env": {false, false, true}})
 	flags(t, newOrgStopCmd, func(o *orgStopOptions) bool { return o.Runs }, map[string]bool{"": false, "--runs": true})
 	flags(t, newOrgAttachCmd, func(o *orgAttachOptions) string { return o.Name }, map[string]string{"": "", "api": "api"})
-	flags(t, newOrgLogsCmd, func(o *orgLogsOptions) control.Log { return o.Log }, map[string]control.Log{"api -f -n 3": {Node: "api", Follow: true, Tail: 3}})
+	flags(t, newOrgLogsCmd, func(o *logsOptions) logs.Log { return o.Log }, map[string]logs.Log{"api -f -n 3": {Node: "api", Follow: true, Tail: 3}})
 	flags(t, newWorkerAnswerCmd, func(o *workerAnswerOptions) string { return o.Text }, map[string]string{"api the second": "the second"})
 	flags(t, newOrgStatusCmd, func(o *orgStatusOptions) bool { return o.Watch }, map[string]bool{"--watch": true})
 	for _, line := range []string{"", "api task more", "api --dir d --worktree"} {

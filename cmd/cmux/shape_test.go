@@ -204,8 +204,8 @@ func isMethod(o types.Object) bool {
 // overgrown is what is beyond the bounds, and by how much.
 var overgrown = map[string]int{
 	"agents/control circle":                 15,
-	"agents/control lines":                  9997,
-	"agents/control.Project methods":        246,
+	"agents/control lines":                  9375,
+	"agents/control.Project methods":        240,
 	"agents/kinds/claude.instance methods":  67,
 	"agents/kinds/guard circle":             21,
 	"agents/org/standing circle":            28,
@@ -218,7 +218,7 @@ var overgrown = map[string]int{
 	"agents/runs/runner circle":             29,
 	"agents/runs/runner.Runner methods":     125,
 	"cmd/cmux circle":                       62,
-	"cmd/cmux lines":                        10872,
+	"cmd/cmux lines":                        10866,
 	"dag circle":                            21,
 	"dag lines":                             7389,
 	"server/api circle":                     20,

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/logs"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/server/store"
@@ -72,7 +73,7 @@ func (r *routes) agents() {
 		LogIn
 	}) (text, error) {
 		var b bytes.Buffer
-		err := p.AgentLog(ctx, control.Log{Node: i.Name, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
+		err := p.Logs().Agent(ctx, logs.Log{Node: i.Name, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
 		return text{b.String()}, err
 	})
 	for _, o := range []struct {

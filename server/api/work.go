@@ -6,6 +6,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/logs"
 	"cmux/agents/records/event"
 	"cmux/server/store"
 )
@@ -86,14 +87,14 @@ func (r *routes) work() {
 	get(r, "runs", node+"/prompt", "Show the prompt of an attempt", func(ctx context.Context, i *struct {
 		NodeIn
 		Attempt int `query:"attempt" minimum:"0" doc:"0: the newest"`
-	}) (*control.Prompt, error) {
-		return p.NodePrompt(ctx, i.ID, i.Node, i.Attempt)
+	}) (*logs.Prompt, error) {
+		return p.Logs().Prompt(ctx, i.ID, i.Node, i.Attempt)
 	})
 	get(r, "runs", node+"/log/part", "Show a part of a node's log, as text", func(ctx context.Context, i *struct {
 		NodeIn
 		PartIn
-	}) (*control.LogPart, error) {
-		return p.NodeLogPart(ctx, i.ID, i.Node, i.From, i.Before)
+	}) (*logs.LogPart, error) {
+		return p.Logs().NodePart(ctx, i.ID, i.Node, i.From, i.Before)
 	})
 	get(r, "tasks", one+"/files", "List the files changed for a task", func(ctx context.Context, i *struct {
 		TaskIn
@@ -126,8 +127,8 @@ func (r *routes) work() {
 	get(r, "agents", agent+"/log/part", "Show a part of an agent's log, as text", func(_ context.Context, i *struct {
 		AgentIn
 		PartIn
-	}) (*control.LogPart, error) {
-		return p.AgentLogPart(i.Name, i.From, i.Before)
+	}) (*logs.LogPart, error) {
+		return p.Logs().AgentPart(i.Name, i.From, i.Before)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cmux/agents/control"
+	"cmux/agents/control/logs"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/command"
 	"cmux/agents/org/standing"
@@ -123,11 +124,11 @@ func TestWorkOfANode(t *testing.T) {
 	if w.must("GET", one+"/conversation?attempt=7", "", &said); len(said.Items) != 0 {
 		t.Errorf("%+v", said)
 	}
-	var prompt control.Prompt
+	var prompt logs.Prompt
 	if w.must("GET", one+"/prompt?attempt=2", "", &prompt); prompt.Text != "do it" || !strings.Contains(prompt.Task, "echo told") {
 		t.Errorf("%+v", prompt)
 	}
-	var part control.LogPart
+	var part logs.LogPart
 	if w.must("GET", one+"/log/part", "", &part); !strings.Contains(part.Text, "told\n") || part.Next != part.Size || part.Size == 0 {
 		t.Errorf("%+v", part)
 	}

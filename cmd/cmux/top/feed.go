@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/control"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
@@ -170,7 +170,7 @@ func (s *sight) hear(n signals.Notice) {
 // tell reads what a node wrote and made, and shows it.
 func (p *program) tell(ctx context.Context, s *sight) {
 	if s.log {
-		if text, err := control.LogEnd(s.view.Run, s.node, tail); err == nil {
+		if text, err := logs.End(s.view.Run, s.node, tail); err == nil {
 			p.tea.Send(wrote{content{s.node, plain(text)}})
 		}
 	}

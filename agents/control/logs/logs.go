@@ -1,4 +1,6 @@
-package control
+// Package logs shows what nodes and standing agents have written, and what they were
+// told: whole, a part or the end of it, and as it grows.
+package logs
 
 import (
 	"bytes"
@@ -20,6 +22,12 @@ import (
 	"cmux/signals"
 )
 
+// Logs are the logs of a project's runs and standing agents.
+type Logs struct {
+	*project.Project
+	Runs *runs.Runs
+}
+
 // Log asks for what a node has written, all attempts, the newest last.
 type Log struct {
 	Run    string `json:"run,omitempty"` // its id; empty: the newest
@@ -34,15 +42,15 @@ type Log struct {
 // the node, or a command.
 type Writer func(agent bool) io.Writer
 
-// Log writes to what w gives.
-func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
-	r, err := p.Runs().NamedFor(ctx, o.Run, o.Node)
+// Node writes the log of a node to what w gives.
+func (p *Logs) Node(ctx context.Context, o Log, w Writer) error {
+	r, err := p.Runs.NamedFor(ctx, o.Run, o.Node)
 	if err != nil {
 		return err
 	}
-	v, i, err := p.Runs().NodeOf(ctx, r, o.Node)
+	v, i, err := p.Runs.NodeOf(ctx, r, o.Node)
 	if errors.Is(err, project.ErrMissing) && o.Run == "" {
-		if before := p.Runs().HadNode(o.Node); before != "" {
+		if before := p.Runs.HadNode(o.Node); before != "" {
 			return &project.Hint{Err: fmt.Errorf("run %s has no node %q, and the earlier run %s has", r.Plan.ID, o.Node, before), Try: "cmux agents logs " + before + " " + o.Node}
 		}
 	}
@@ -126,7 +134,7 @@ type copier interface {
 }
 
 // followLog copies what a node writes until it has ended.
-func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier, out io.Writer, flush func(over bool) error) error {
+func (p *Logs) followLog(ctx context.Context, r *run.Run, i int, from copier, out io.Writer, flush func(over bool) error) error {
 	name := r.Plan.Graph.Nodes[i].Name
 	w := signals.Watch(ctx, r.NodeDir(name))
 	defer w.Close()
@@ -166,8 +174,8 @@ func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier,
 	}
 }
 
-// AgentLog writes what a standing agent did, all lives.
-func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
+// Agent writes what a standing agent did, all lives.
+func (p *Logs) Agent(ctx context.Context, o Log, w Writer) error {
 	org, a, err := p.StandingAgent(o.Node)
 	if err != nil {
 		return err
@@ -262,10 +270,10 @@ func (t *eventTail) copy(w io.Writer) (n int64, err error) {
 // left out of it.
 const promptRoom = 64 << 10
 
-// LogEnd is the end of what a node has written, from the beginning of a line on:
+// End is the end of what a node has written, from the beginning of a line on:
 // at most n bytes, without the prompts of an agent. It is empty where there is
 // nothing yet.
-func LogEnd(r *run.Run, node string, n int64) ([]byte, error) {
+func End(r *run.Run, node string, n int64) ([]byte, error) {
 	i := r.Plan.Graph.Index(node)
 	if i < 0 || !r.Plan.Graph.Nodes[i].UsesModel() {
 		return logEnd(r, node, n)
@@ -315,8 +323,8 @@ func logEnd(r *run.Run, node string, n int64) ([]byte, error) {
 	return lastWhole(b, n), err
 }
 
-// AgentLogEnd is the end of an agent's log, at most so many bytes of it.
-func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
+// AgentEnd is the end of an agent's log, at most so many bytes of it.
+func (p *Logs) AgentEnd(name string, most int64) ([]byte, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err

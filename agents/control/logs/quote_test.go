@@ -1,4 +1,4 @@
-package control
+package logs
 
 import (
 	"fmt"
@@ -160,7 +160,7 @@ func TestLogEndOfAnAgent(t *testing.T) {
 		12:      "Found it.\n",
 		10:      "Found it.\n",
 	} {
-		if got, err := LogEnd(r, "api", n); err != nil || string(got) != want {
+		if got, err := End(r, "api", n); err != nil || string(got) != want {
 			t.Errorf("of %d bytes: %q, %v, want %q", n, got, err, want)
 		}
 	}

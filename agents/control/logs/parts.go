@@ -1,4 +1,4 @@
-package control
+package logs
 
 import (
 	"bytes"
@@ -27,10 +27,10 @@ type LogPart struct {
 // maxPart bounds a LogPart, in bytes.
 const maxPart = 256 << 10
 
-// NodeLogPart is the part of a node's log that begins at from; below 0: its end,
+// NodePart is the part of a node's log that begins at from; below 0: its end,
 // or where before is above 0, the end of what is before that.
-func (p *Project) NodeLogPart(ctx context.Context, id, node string, from, before int64) (*LogPart, error) {
-	r, err := p.Runs().Named(ctx, id)
+func (p *Logs) NodePart(ctx context.Context, id, node string, from, before int64) (*LogPart, error) {
+	r, err := p.Runs.Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func (p *Project) NodeLogPart(ctx context.Context, id, node string, from, before
 	return logPart(r.Log(node), from, before)
 }
 
-// AgentLogPart is such a part of the log of a standing agent.
-func (p *Project) AgentLogPart(name string, from, before int64) (*LogPart, error) {
+// AgentPart is such a part of the log of a standing agent.
+func (p *Logs) AgentPart(name string, from, before int64) (*LogPart, error) {
 	org, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
@@ -96,9 +96,9 @@ type Prompt struct {
 	Task    string `json:"task"`    // as the configuration has it, which the prompt is made from
 }
 
-// NodePrompt is what an attempt was told; 0: the newest.
-func (p *Project) NodePrompt(ctx context.Context, id, node string, attempt int) (*Prompt, error) {
-	r, err := p.Runs().Named(ctx, id)
+// Prompt is what an attempt was told; 0: the newest.
+func (p *Logs) Prompt(ctx context.Context, id, node string, attempt int) (*Prompt, error) {
+	r, err := p.Runs.Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (p *Project) NodePrompt(ctx context.Context, id, node string, attempt int) 
 	return out, nil
 }
 
-func newestAttempt(ctx context.Context, p *Project, r *run.Run, i int) (int, error) {
+func newestAttempt(ctx context.Context, p *Logs, r *run.Run, i int) (int, error) {
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
 		return 0, err
