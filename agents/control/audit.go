@@ -3,10 +3,8 @@ package control
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"cmux/agents/records/audit"
-	"cmux/agents/runs/origin"
 	"cmux/agents/runs/run"
 )
 
@@ -29,23 +27,4 @@ func (p *Project) Audit(ctx context.Context, o Ordered) error {
 	}
 	log := &audit.Log{Root: p.Root, Now: p.Now}
 	return log.Append(ctx, audit.Line{Order: o.Order, About: o.About, By: o.By, How: o.How, Refused: o.Refused})
-}
-
-// looking are the orders that are a person's and change nothing that lasts.
-var looking = []string{"attach", "agents attach", "agents top", "workers attach", "open", "keep", "serve", "agents run"}
-
-// auditOrder writes an order down that was given at the command line. A log that
-// cannot be written holds nothing up.
-func (p *Project) auditOrder(ctx context.Context, o Order, from *origin.Attempt, refused error) {
-	if slices.Contains(looking, o.Name) {
-		return
-	}
-	line := Ordered{Order: o.Name, About: o.About, By: "user", How: "command"}
-	if from != nil {
-		line.By = from.Node
-	}
-	if refused != nil {
-		line.Refused = "it is a person's to give"
-	}
-	p.Audit(ctx, line) // what is missing is nothing that an order should fail by
 }

@@ -4,104 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
-	"cmux/signals/mailbox"
 	"cmux/worktree"
 	"cmux/worktree/git"
 	"cmux/worktree/merge"
 )
-
-// AssignWorker gives a worker a task: one that there is, by its id, or a new one
-// with this text and these fields.
-func (p *Project) AssignWorker(ctx context.Context, name, what string, f task.Fields) (TaskView, error) {
-	org, err := p.Running()
-	if err != nil {
-		return TaskView{}, err
-	}
-	a, err := org.Find(name)
-	if err != nil {
-		return TaskView{}, project.Usage("cmux workers list", "%w", err)
-	}
-	id := strings.TrimSpace(what)
-	if !taskID().MatchString(id) {
-		text := taskOf(what)
-		if text == nil {
-			return TaskView{}, project.Usage("", "say what %s is to do, or name a task", a.Name)
-		}
-		f.Title, f.Body = text.Title, text.Body
-		t, err := p.AddTask(ctx, f)
-		if err != nil {
-			return t, err
-		}
-		id = t.ID
-	}
-	return p.AssignTask(ctx, id, a.Name)
-}
-
-func taskID() *regexp.Regexp { return regexp.MustCompile(`^t[0-9]+$`) }
-
-// taker is who gets a task that is assigned to an agent: the agent, or another one
-// like it, made for the task, when it is busy and the configuration says so.
-func (p *Project) taker(ctx context.Context, id, agent string) string {
-	org, err := standing.Open(p.Root)
-	if err != nil {
-		return agent // nobody works yet
-	}
-	a, err := org.Find(agent)
-	if err != nil {
-		return agent
-	}
-	list, err := p.TaskList()
-	if err != nil || org.Settings.Overflow != standing.OverflowSpawn {
-		return a.Name
-	}
-	t := list.Get(id)
-	if t == nil || t.Backlog || !task.May(t.State, task.Assigned) || !standing.Overflows(a, list, t) {
-		return a.Name // whoever assigns it says what is wrong
-	}
-	name := strings.TrimPrefix(a.Name, "perm-") + "-" + id
-	if o := org.Agents[name]; o != nil && o.Member.Once && o.Leaving == "" {
-		return name // it was made before
-	}
-	by, err := p.Orderer()
-	if err != nil {
-		return a.Name
-	}
-	m := &a.Member
-	s := standing.Spawn{Name: name, Role: standing.Worker, Kind: m.Kind, Model: m.Model, Account: m.Account,
-		Project: m.Project, Supervisor: by, RoleFile: m.RoleFile, Once: true}
-	if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
-		p.Tell(fmt.Sprintf("%s is busy, and no other one could be made, so the task waits for it: %v", a.Name, err))
-		return a.Name
-	}
-	p.Tell(fmt.Sprintf("%s is busy: %s was made for the task, and is removed after it", a.Name, s.Name))
-	return s.Name
-}
-
-// SendWorker writes a message to a worker; its first line is the subject.
-func (p *Project) SendWorker(ctx context.Context, name, text string) (Sent, error) {
-	_, a, err := p.StandingAgent(name)
-	if err != nil {
-		return Sent{}, err
-	}
-	subject, body, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if subject == "" {
-		return Sent{}, project.Usage("", "the message is empty")
-	}
-	if len(subject) > mailbox.MaxSubject {
-		body = text
-		subject = strings.ToValidUTF8(subject[:mailbox.MaxSubject-3], "") + "…"
-	}
-	return p.Send(ctx, Letter{To: a.Name, Subject: subject, Body: strings.TrimSpace(body)})
-}
 
 // maxClones bounds how many names are tried for a clone.
 const maxClones = 1000
@@ -154,13 +67,6 @@ func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made,
 	}
 	p.tell(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
 	return made, nil
-}
-
-// tell tells an agent what was done with it. That it cannot be told undoes nothing.
-func (p *Project) tell(ctx context.Context, to, subject, body string) {
-	if _, err := p.Send(ctx, Letter{To: to, Subject: subject, Body: body}); err != nil {
-		p.Tell(fmt.Sprintf("%s could not be told: %v", to, err))
-	}
 }
 
 // Gone is what a worker that was removed has left.

@@ -156,7 +156,7 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 	if tip := t.Tip(); tip != "" && !t.Merged.In() {
 		body += fmt.Sprintf("\n\nThe work is on the branch %s. Your branch begins without it. Merge the work into it first:\n\n    git merge --no-edit %s", t.WorkBranch(), tip)
 	}
-	title := titled(fmt.Sprintf("Comments on %s: %s", t.ID, t.Title))
+	title := task.Titled(fmt.Sprintf("Comments on %s: %s", t.ID, t.Title))
 	made, err := p.AddTask(ctx, task.Fields{Title: &title, Body: &body, Priority: &t.Priority, Scope: &t.Scope, Verify: &t.Verify, Parent: &t.ID})
 	if err != nil {
 		return nil, err

@@ -42,12 +42,6 @@ type Opened struct {
 	Runs    bool // the project has a run, of now or of earlier
 }
 
-// OrgRuns reports whether the monitor of the project's organization is at work.
-func (p *Project) OrgRuns() bool {
-	r, err := run.OpenOrganization(p.Root)
-	return err == nil && r.RunnerLives()
-}
-
 // RunUnderWay reports whether a run of the project that has not ended has its
 // runner. A runner may stay after the end, and one that was lost is no reason to stay.
 func (p *Project) RunUnderWay() (bool, error) {

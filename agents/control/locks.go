@@ -116,7 +116,7 @@ func (p *Project) TakeLock(ctx context.Context, o TakeLock) error {
 	}
 	wish := locks.Wish{Name: o.Name, Holder: h, By: by, Note: o.Note, Wait: o.Wait != 0}
 	got, aside, err := b.Want(ctx, wish)
-	p.setAside(locks.Name, aside)
+	p.SetAside(locks.Name, aside)
 	if got || err != nil {
 		return lockHint(err)
 	}
@@ -240,7 +240,7 @@ func (p *Project) endLock(ctx context.Context, name string, force bool) error {
 		return err
 	}
 	aside, err := b.Release(ctx, name, h, force)
-	p.setAside(locks.Name, aside)
+	p.SetAside(locks.Name, aside)
 	if err != nil || !force {
 		return err
 	}

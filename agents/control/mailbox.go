@@ -298,9 +298,7 @@ func (p *Project) askWaits(ctx context.Context, to mailbox.Address) func(id stri
 		}
 		r, ref = org.Run, host.Ref{Node: a.Name, N: a.Life.N}
 	}
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
-	defer cancel()
-	s, err := askStanding(ctx, r, ref)
+	s, err := host.Standing(ctx, r, ref)
 	if err != nil || s == nil {
 		return always("its program, which does not answer")
 	}
@@ -497,4 +495,28 @@ func (p *Project) MailIDs(failed bool) (ids []string, err error) {
 		return true
 	})
 	return ids, err
+}
+
+// tell tells an agent what was done with it. That it cannot be told undoes nothing.
+func (p *Project) tell(ctx context.Context, to, subject, body string) {
+	if _, err := p.Send(ctx, Letter{To: to, Subject: subject, Body: body}); err != nil {
+		p.Tell(fmt.Sprintf("%s could not be told: %v", to, err))
+	}
+}
+
+// SendWorker writes a message to a worker; its first line is the subject.
+func (p *Project) SendWorker(ctx context.Context, name, text string) (Sent, error) {
+	_, a, err := p.StandingAgent(name)
+	if err != nil {
+		return Sent{}, err
+	}
+	subject, body, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if subject == "" {
+		return Sent{}, project.Usage("", "the message is empty")
+	}
+	if len(subject) > mailbox.MaxSubject {
+		body = text
+		subject = strings.ToValidUTF8(subject[:mailbox.MaxSubject-3], "") + "…"
+	}
+	return p.Send(ctx, Letter{To: a.Name, Subject: subject, Body: strings.TrimSpace(body)})
 }

@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
+	"cmux/agents/org/task"
 	"cmux/agents/runs/runner"
 )
 
@@ -64,7 +65,7 @@ func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSes
 	if err := p.AskKeeper(ctx, standing.OpSpawn, lead, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
 		return nil, err
 	}
-	f := taskOf(o.Task)
+	f := task.Told(o.Task)
 	if f == nil {
 		return made, nil
 	}

@@ -19,7 +19,6 @@ import (
 	"cmux/agents/platform/tmux"
 	"cmux/agents/records/audit"
 	"cmux/agents/records/incident"
-	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/signals"
@@ -224,9 +223,6 @@ func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
 	return nil
 }
 
-// askPatience bounds the wait for what an agent says of itself.
-const askPatience = 500 * time.Millisecond
-
 func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standing.Agent, said map[string]doing) AgentReport {
 	m := &a.Member
 	word, detail := a.Stands(p.Now(), org.Stopped)
@@ -268,9 +264,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 		r.Question = nil
 		return r
 	}
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
-	defer cancel()
-	s, err := askStanding(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
+	s, err := host.Standing(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
 	if err == nil && s != nil {
 		r.Waiting, r.Hinders = s.Waiting, s.Hinders
 	}
@@ -285,17 +279,6 @@ func agentAsks(a *standing.Agent) *question.Question {
 	}
 	q.ID = a.Asked
 	return &q
-}
-
-// askStanding asks a life how it stands.
-func askStanding(ctx context.Context, r *run.Run, ref host.Ref) (*attempt.Standing, error) {
-	l, err := host.Dial(ctx, r, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	reply, err := l.Say(ctx, attempt.Message{Op: attempt.OpStand})
-	return reply.Standing, err
 }
 
 // maxExplained bounds the reason of a state, in runes. That of a dialog may be a whole
@@ -415,7 +398,7 @@ func (p *Project) OrgFront(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return toFront(ctx, p.orgTmux(org), org, name)
+	return toFront(ctx, p.OrgTmux(org), org, name)
 }
 
 // OrgShow is the command that shows a terminal the organization's session, at
@@ -425,7 +408,7 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 	if err != nil {
 		return nil, err
 	}
-	server := p.orgTmux(org)
+	server := p.OrgTmux(org)
 	session := org.Run.Plan.Session
 	if a, err := org.Find(name); err == nil && a.Member.Session != "" {
 		session = a.Member.Session
@@ -474,3 +457,34 @@ func (p *Project) AwaitSupervisor(ctx context.Context) error {
 
 // windowPatience bounds the wait for the supervisor's window.
 const windowPatience = 5 * time.Second
+
+// doing is what an agent said last that it does.
+type doing struct {
+	text string
+	at   time.Time
+}
+
+// doings are what agents said last that they do, by name.
+func doings(l *mailbox.Ledger) map[string]doing {
+	all := make(map[string]doing)
+	for m := range l.Backward {
+		if _, later := all[m.From]; !later && m.Type == mailbox.StatusUpdate && m.Verified {
+			all[m.From] = doing{m.Subject, m.TS}
+		}
+	}
+	return all
+}
+
+// says takes in what the agent said that it does, unless that was of work that is
+// over, or of a conversation before this one.
+func (r *AgentReport) says(a *standing.Agent, d doing) {
+	for _, since := range []time.Time{a.GivenAt, a.ResetAt} {
+		if d.at.Before(since) {
+			return
+		}
+	}
+	if a.Last != nil && d.at.Before(a.Last.At) {
+		return
+	}
+	r.Doing, r.DoingSince = d.text, project.Moment(d.at)
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"cmux/agents/control/project"
 	"cmux/agents/kinds/agent"
@@ -127,35 +126,4 @@ func (p *Project) SayDoing(ctx context.Context, text string) (Sent, error) {
 	}
 	id, err := wrapper.Post(ctx, p.Getenv, mailbox.Message{Type: mailbox.StatusUpdate, Subject: text})
 	return Sent{ID: id, From: from.String(), Verified: true}, err
-}
-
-// doing is what an agent said last that it does.
-type doing struct {
-	text string
-	at   time.Time
-}
-
-// doings are what agents said last that they do, by name.
-func doings(l *mailbox.Ledger) map[string]doing {
-	all := make(map[string]doing)
-	for m := range l.Backward {
-		if _, later := all[m.From]; !later && m.Type == mailbox.StatusUpdate && m.Verified {
-			all[m.From] = doing{m.Subject, m.TS}
-		}
-	}
-	return all
-}
-
-// says takes in what the agent said that it does, unless that was of work that is
-// over, or of a conversation before this one.
-func (r *AgentReport) says(a *standing.Agent, d doing) {
-	for _, since := range []time.Time{a.GivenAt, a.ResetAt} {
-		if d.at.Before(since) {
-			return
-		}
-	}
-	if a.Last != nil && d.at.Before(a.Last.At) {
-		return
-	}
-	r.Doing, r.DoingSince = d.text, project.Moment(d.at)
 }

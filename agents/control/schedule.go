@@ -105,18 +105,11 @@ func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled,
 		return Scheduled{}, err
 	}
 	s, aside, err := b.Add(ctx, e)
-	p.setAside(schedule.Name, aside)
+	p.SetAside(schedule.Name, aside)
 	if err != nil {
 		return Scheduled{}, err
 	}
 	return p.scheduled(s), nil
-}
-
-// setAside tells that a file held lines that do not count; empty: it held none.
-func (p *Project) setAside(file, aside string) {
-	if aside != "" {
-		p.Tell(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", file, aside))
-	}
 }
 
 // RemoveSchedule removes an entry. What a person added only a person removes.
@@ -135,7 +128,7 @@ func (p *Project) RemoveSchedule(ctx context.Context, id string) error {
 		}
 		return nil
 	})
-	p.setAside(schedule.Name, aside)
+	p.SetAside(schedule.Name, aside)
 	if errors.Is(err, schedule.ErrNone) {
 		return noEntry(id)
 	}
@@ -172,7 +165,7 @@ func (p *Project) fire(ctx context.Context, b *schedule.Book, f schedule.Firing,
 		return done, err
 	}
 	aside, err := b.Record(ctx, f.Entry.ID, done)
-	p.setAside(schedule.Name, aside)
+	p.SetAside(schedule.Name, aside)
 	return done, err
 }
 
@@ -251,6 +244,6 @@ func (p *Project) fireTask(ctx context.Context, b *schedule.Book, f *schedule.Fi
 		}
 		return all, nil
 	})
-	p.setAside(task.Name, aside)
+	p.SetAside(task.Name, aside)
 	return id, failed, err
 }

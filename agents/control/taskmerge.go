@@ -391,7 +391,7 @@ func (m *taskMerger) record(ctx context.Context, id string, merged task.Merged, 
 
 // repairFields is the task that is to bring in the work of t.
 func repairFields(t *task.Task, tip merge.Tip, target string, merged *task.Merged, check *brokenCheck) *task.Fields {
-	title := titled(fmt.Sprintf("Bring %s into %s: %s", t.ID, target, t.Title))
+	title := task.Titled(fmt.Sprintf("Bring %s into %s: %s", t.ID, target, t.Title))
 	body := fmt.Sprintf("The work of task %s (cmux tasks show %[1]s) is done, on the branch %s. ", t.ID, tip.Name)
 	verify, scope, parent, priority := slices.Clone(t.Verify), slices.Clone(t.Scope), t.ID, t.Priority
 	if check == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -169,7 +170,7 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 	if err != nil || a.Kind != mailbox.Agent || a.Name == "monitor" || a.Name == "sentry" {
 		return TaskView{}, project.Usage("cmux tasks assign --help", "%q is no agent that works on tasks", agent)
 	}
-	if err := p.withinTeam(agent); err != nil {
+	if err := p.WithinTeam(agent); err != nil {
 		return TaskView{}, err
 	}
 	agent = p.taker(ctx, id, agent)
@@ -187,7 +188,7 @@ func (p *Project) PrioritizeTask(ctx context.Context, id string, to task.Priorit
 		return TaskView{}, project.Usage("cmux tasks priority --help", "%w", err)
 	}
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
-		if err := p.withinTeam(t.Agent); err != nil {
+		if err := p.WithinTeam(t.Agent); err != nil {
 			return task.Change{}, err
 		}
 		return task.Change{Op: task.OpEdit, Fields: task.Fields{Priority: &to}}, nil
@@ -197,7 +198,7 @@ func (p *Project) PrioritizeTask(ctx context.Context, id string, to task.Priorit
 // MoveTask cancels or pauses a task, for a reason, which may be empty.
 func (p *Project) MoveTask(ctx context.Context, id string, to task.State, reason string) (TaskView, error) {
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
-		if err := p.withinTeam(t.Agent); err != nil {
+		if err := p.WithinTeam(t.Agent); err != nil {
 			return task.Change{}, err
 		}
 		return task.Change{Op: task.OpMove, To: to, Reason: reason}, nil
@@ -303,6 +304,73 @@ func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]tas
 		}
 		return changes, err
 	})
-	p.setAside(task.Name, aside)
+	p.SetAside(task.Name, aside)
 	return l, err
+}
+
+// AssignWorker gives a worker a task: one that there is, by its id, or a new one
+// with this text and these fields.
+func (p *Project) AssignWorker(ctx context.Context, name, what string, f task.Fields) (TaskView, error) {
+	org, err := p.Running()
+	if err != nil {
+		return TaskView{}, err
+	}
+	a, err := org.Find(name)
+	if err != nil {
+		return TaskView{}, project.Usage("cmux workers list", "%w", err)
+	}
+	id := strings.TrimSpace(what)
+	if !taskID().MatchString(id) {
+		text := task.Told(what)
+		if text == nil {
+			return TaskView{}, project.Usage("", "say what %s is to do, or name a task", a.Name)
+		}
+		f.Title, f.Body = text.Title, text.Body
+		t, err := p.AddTask(ctx, f)
+		if err != nil {
+			return t, err
+		}
+		id = t.ID
+	}
+	return p.AssignTask(ctx, id, a.Name)
+}
+
+func taskID() *regexp.Regexp { return regexp.MustCompile(`^t[0-9]+$`) }
+
+// taker is who gets a task that is assigned to an agent: the agent, or another one
+// like it, made for the task, when it is busy and the configuration says so.
+func (p *Project) taker(ctx context.Context, id, agent string) string {
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return agent // nobody works yet
+	}
+	a, err := org.Find(agent)
+	if err != nil {
+		return agent
+	}
+	list, err := p.TaskList()
+	if err != nil || org.Settings.Overflow != standing.OverflowSpawn {
+		return a.Name
+	}
+	t := list.Get(id)
+	if t == nil || t.Backlog || !task.May(t.State, task.Assigned) || !standing.Overflows(a, list, t) {
+		return a.Name // whoever assigns it says what is wrong
+	}
+	name := strings.TrimPrefix(a.Name, "perm-") + "-" + id
+	if o := org.Agents[name]; o != nil && o.Member.Once && o.Leaving == "" {
+		return name // it was made before
+	}
+	by, err := p.Orderer()
+	if err != nil {
+		return a.Name
+	}
+	m := &a.Member
+	s := standing.Spawn{Name: name, Role: standing.Worker, Kind: m.Kind, Model: m.Model, Account: m.Account,
+		Project: m.Project, Supervisor: by, RoleFile: m.RoleFile, Once: true}
+	if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
+		p.Tell(fmt.Sprintf("%s is busy, and no other one could be made, so the task waits for it: %v", a.Name, err))
+		return a.Name
+	}
+	p.Tell(fmt.Sprintf("%s is busy: %s was made for the task, and is removed after it", a.Name, s.Name))
+	return s.Name
 }

@@ -208,7 +208,7 @@ func (p *Project) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, e
 
 // teamTasks gives the members of a team what it is to do, once.
 func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]string) error {
-	f := taskOf(plan.order.Task)
+	f := task.Told(plan.order.Task)
 	if f == nil {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 				return t.ID
 			}
 			at, text := id(), strings.TrimSpace(body)
-			title = titled(title)
+			title = task.Titled(title)
 			fields := task.Fields{Title: &title, Body: &text}
 			if after != nil {
 				fields.After = &after
@@ -252,7 +252,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 				title := "Proposal (" + m.Role + "): " + *f.Title
 				at := give(m, title, fmt.Sprintf("%s\n\nWrite your proposal as %s and commit it. Another one writes against you; do not wait for them.", *f.Body, file), nil)
 				before = append(before, at)
-				t := task.Task{ID: at, Title: titled(title)}
+				t := task.Task{ID: at, Title: task.Titled(title)}
 				files = append(files, fmt.Sprintf("git show %s:%s", t.WorkBranch(), file))
 			}
 			give(plan.Members[lead], "Decide: "+*f.Title, fmt.Sprintf("%s\n\nThe proposals:\n%s\n\nWrite your decision as proposals/%s/decision.md, and commit it.", *f.Body, strings.Join(files, "\n"), plan.Name), before)

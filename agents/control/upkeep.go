@@ -16,9 +16,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/org/upkeep"
 	"cmux/agents/org/watchconfig"
-	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
-	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
 )
@@ -71,7 +69,7 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	if err := p.upkeepGit(ctx, org, repo, tasks, &f); err != nil {
 		return nil, err
 	}
-	windows, owned, err := org.Windows(ctx, p.orgTmux(org))
+	windows, owned, err := org.Windows(ctx, p.OrgTmux(org))
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +266,7 @@ func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
 	if err != nil {
 		return err
 	}
-	server := p.orgTmux(org)
+	server := p.OrgTmux(org)
 	windows, owned, err := org.Windows(ctx, server)
 	if err != nil {
 		return err
@@ -285,11 +283,6 @@ func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
 	}
 	u.Left = "it is needed again"
 	return nil
-}
-
-// orgTmux is the tmux server in which the organization has its windows.
-func (p *Project) orgTmux(org *standing.Org) *tmux.Server {
-	return runner.TmuxServer(p.Root, org.Run.Plan.Socket)
 }
 
 // MaintainAllowed removes what the configuration lets cmux remove by itself, which is

@@ -90,7 +90,7 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 		return made, err
 	}
 	made.Task = o.TaskID
-	if f := taskOf(o.Task); f != nil {
+	if f := task.Told(o.Task); f != nil {
 		var t TaskView
 		if t, err = p.AddTask(ctx, *f); err == nil {
 			made.Task = t.ID
@@ -109,29 +109,6 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 type Spawned struct {
 	standing.Made
 	Task string `json:"task,omitempty"` // that it was given; empty: none
-}
-
-// taskOf is a task as a person says it in one text: the first line is its title.
-// Nil: there is none.
-func taskOf(text string) *task.Fields {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return nil
-	}
-	title, body, _ := strings.Cut(text, "\n")
-	if len(title) > task.MaxTitle {
-		title, body = titled(title), text
-	}
-	body = strings.TrimSpace(body)
-	return &task.Fields{Title: &title, Body: &body}
-}
-
-// titled is a text as the title of a task.
-func titled(text string) string {
-	if len(text) <= task.MaxTitle {
-		return text
-	}
-	return strings.ToValidUTF8(text[:task.MaxTitle-3], "") + "…"
 }
 
 // roleFile is the file of a role: one of the project's roles by its name, or a

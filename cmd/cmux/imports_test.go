@@ -88,7 +88,7 @@ var house = []struct {
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
 	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/merge"},
 
-	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git"},
+	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/platform/tmux agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},
 	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag signals"},
 	{"agents/control/finding", "agents/control/project"},
