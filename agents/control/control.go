@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 )
@@ -79,3 +80,6 @@ func (p *Project) Merging() *merging.Merging {
 func (p *Project) Remains() *remains.Remains {
 	return &remains.Remains{Project: &p.Project, Runs: p.Runs()}
 }
+
+// Records opens what is written down of the project.
+func (p *Project) Records() *records.Records { return &records.Records{Project: &p.Project} }

@@ -9,7 +9,7 @@
 // caller has of these it hands in.
 //
 // A Project opens what stands in packages of its own below: Runs, Commands, Files,
-// Logs, Graphs, Merging, Remains and Configurations.
+// Logs, Graphs, Merging, Remains, Records and Configurations.
 //
 // An error that a person can act on says how (see project.Hint); one that comes from
 // how something was asked is a project.ErrUsage.

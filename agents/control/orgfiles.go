@@ -22,9 +22,9 @@ import (
 
 // examineFiles looks at what the organization writes down.
 func (p *Project) examineFiles(running bool) []finding.Finding {
-	all := []finding.Finding{p.examineMailbox(), p.examineTasks(), p.examineIncidents()}
+	all := []finding.Finding{p.examineMailbox(), p.examineTasks(), p.Records().ExamineIncidents()}
 	all = append(all, p.examineDerived()...)
-	if w := p.MemoryWarning(); w != "" {
+	if w := p.Records().MemoryWarning(); w != "" {
 		all = append(all, finding.Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
 	}
 	if c, err := p.OrgConfig(); err == nil && len(c.Changes) > 0 {

@@ -148,7 +148,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 		return nil, err
 	}
 	// What cannot be read there hides nothing else.
-	if all, err := p.unacked(); err == nil {
+	if all, err := p.Records().Unacked(); err == nil {
 		report.Incidents = all
 	} else {
 		report.Faults = append(report.Faults, "incidents: "+err.Error())

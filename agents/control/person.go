@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/kinds/rights"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"
@@ -101,12 +102,12 @@ func (p *Project) auditOrder(ctx context.Context, o Order, from *origin.Attempt,
 	if slices.Contains(looking, o.Name) {
 		return
 	}
-	line := Ordered{Order: o.Name, About: o.About, By: "user", How: "command"}
+	line := records.Ordered{Order: o.Name, About: o.About, By: "user", How: "command"}
 	if from != nil {
 		line.By = from.Node
 	}
 	if refused != nil {
 		line.Refused = "it is a person's to give"
 	}
-	p.Audit(ctx, line) // what is missing is nothing that an order should fail by
+	p.Records().Audit(ctx, line) // what is missing is nothing that an order should fail by
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/recovery"
 	"cmux/agents/org/standing"
@@ -327,7 +328,7 @@ func (p *Project) UndoRecovery(ctx context.Context, note func(string)) (*Recover
 
 // HealthLog are the incidents of the project's health, oldest first.
 func (p *Project) HealthLog() ([]*incident.Incident, error) {
-	all, err := p.Incidents(IncidentQuery{All: true, About: "health"})
+	all, err := p.Records().Incidents(records.IncidentQuery{All: true, About: "health"})
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error
 	if err != nil {
 		return nil, err
 	}
-	incidents, err := p.incidentList()
+	incidents, err := p.Records().AllIncidents()
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ type JournalTree struct {
 // JournalTree are the days of the journal with their files, newest first; most: at
 // most so many.
 func (p *Project) JournalTree(most int) ([]JournalTree, error) {
-	days, err := p.JournalDays()
+	days, err := p.Records().JournalDays()
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (p *Project) MemoryText() (*MemoryText, error) {
 	if f.Text != "" && !strings.HasSuffix(f.Text, "\n") {
 		lines++
 	}
-	return &MemoryText{There: true, Text: f.Text, Lines: lines, Most: journal.MemoryLines, Warning: p.MemoryWarning()}, nil
+	return &MemoryText{There: true, Text: f.Text, Lines: lines, Most: journal.MemoryLines, Warning: p.Records().MemoryWarning()}, nil
 }
 
 // Onboarding is what a project needs before agents work on it.

@@ -9,6 +9,7 @@ import (
 	"cmux/agents/control/commands"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
@@ -73,11 +74,11 @@ func seat(r *run.Run, name, id, pane, owner string) *Seat {
 // how the person came.
 func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release func(ctx context.Context, typed bool) error, err error) {
 	defer func() {
-		o := Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
+		o := records.Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
 		if err != nil {
 			o.Refused, _ = project.Explain(err)
 		}
-		err = errors.Join(err, p.Audit(ctx, o))
+		err = errors.Join(err, p.Records().Audit(ctx, o))
 	}()
 	taken, live, err := p.seated(ctx, s)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -303,7 +304,7 @@ func (p *Project) MaintainAllowed(ctx context.Context) ([]Upkept, error) {
 	done, err := p.Maintain(ctx, plan, may)
 	for _, u := range done {
 		if u.Done != "" {
-			err = errors.Join(err, p.Audit(ctx, Ordered{Order: "maintenance", About: u.Name, By: task.Cmux, How: "watch"}))
+			err = errors.Join(err, p.Records().Audit(ctx, records.Ordered{Order: "maintenance", About: u.Name, By: task.Cmux, How: "watch"}))
 		}
 	}
 	return done, err

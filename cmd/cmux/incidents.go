@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/records"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
 )
@@ -34,7 +35,7 @@ func newIncidentsCmd(d *Deps) *cobra.Command {
 type incidentListOptions struct {
 	*IO
 	Project projectFunc
-	control.IncidentQuery
+	records.IncidentQuery
 	JSON bool
 }
 
@@ -60,7 +61,7 @@ func runIncidentList(ctx context.Context, o *incidentListOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.Incidents(o.IncidentQuery)
+	all, err := p.Records().Incidents(o.IncidentQuery)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func newIncidentShowCmd(d *Deps, runF func(context.Context, *incidentOptions) er
 }
 
 func runIncidentShow(ctx context.Context, o *incidentOptions) error {
-	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.Incident(o.ID) })
+	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.Records().Incident(o.ID) })
 	if done {
 		return err
 	}
@@ -199,7 +200,9 @@ name it. It stays open until its cause is gone, and what is seen meanwhile is ad
 }
 
 func runIncidentAck(ctx context.Context, o *incidentOptions) error {
-	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.AckIncident(ctx, o.ID, o.Text, o.Over) })
+	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) {
+		return p.Records().AckIncident(ctx, o.ID, o.Text, o.Over)
+	})
 	if done {
 		return err
 	}
@@ -209,5 +212,5 @@ func runIncidentAck(ctx context.Context, o *incidentOptions) error {
 
 // completeIncident completes the id of an incident.
 func (d *Deps) completeIncident(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.IncidentIDs() })
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Records().IncidentIDs() })
 }

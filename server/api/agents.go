@@ -9,6 +9,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/logs"
+	"cmux/agents/control/records"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/server/store"
@@ -155,10 +156,10 @@ func (r *routes) heartbeat() {
 	get(r, "heartbeat", "/api/heartbeat", "Show the status of the organization", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
 		return r.organizations.ask(ctx, r.Project.Organization)
 	})
-	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*control.Spending, error) {
-		return r.Project.Spending()
+	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*records.Spending, error) {
+		return r.Project.Records().Spending()
 	})
-	get(r, "budget", "/api/budget/{name}", "Show the tokens that an agent used", func(ctx context.Context, i *AgentIn) (*control.AgentSpending, error) {
-		return r.Project.AgentSpending(i.Name)
+	get(r, "budget", "/api/budget/{name}", "Show the tokens that an agent used", func(ctx context.Context, i *AgentIn) (*records.AgentSpending, error) {
+		return r.Project.Records().AgentSpending(i.Name)
 	})
 }

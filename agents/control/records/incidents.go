@@ -1,4 +1,6 @@
-package control
+// Package records shows what is written down of an organization, and adds to it: incidents,
+// the journal, who ordered what, and what was spent.
+package records
 
 import (
 	"context"
@@ -13,6 +15,9 @@ import (
 	"cmux/agents/records/incident"
 	"cmux/agents/records/ledger"
 )
+
+// Records are what is written down of a project.
+type Records struct{ *project.Project }
 
 // Incidents are what broke, oldest first.
 type Incidents struct {
@@ -32,8 +37,8 @@ type IncidentQuery struct {
 const recent = 24 * time.Hour
 
 // Incidents are the project's incidents that a query asks for.
-func (p *Project) Incidents(q IncidentQuery) (*Incidents, error) {
-	l, err := p.incidentList()
+func (p *Records) Incidents(q IncidentQuery) (*Incidents, error) {
+	l, err := p.AllIncidents()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +55,7 @@ func (p *Project) Incidents(q IncidentQuery) (*Incidents, error) {
 	return out, nil
 }
 
-func (p *Project) incidentList() (*incident.List, error) {
+func (p *Records) AllIncidents() (*incident.List, error) {
 	b, err := incident.OpenBook(p.Root, p.Now, false)
 	if err != nil {
 		return nil, err
@@ -59,8 +64,8 @@ func (p *Project) incidentList() (*incident.List, error) {
 }
 
 // Incident is one of the project's incidents.
-func (p *Project) Incident(id string) (*incident.Incident, error) {
-	l, err := p.incidentList()
+func (p *Records) Incident(id string) (*incident.Incident, error) {
+	l, err := p.AllIncidents()
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +81,8 @@ func noIncident(id string) error {
 }
 
 // IncidentIDs are the ids of the incidents, with their titles.
-func (p *Project) IncidentIDs() (ids []string, err error) {
-	l, err := p.incidentList()
+func (p *Records) IncidentIDs() (ids []string, err error) {
+	l, err := p.AllIncidents()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +94,7 @@ func (p *Project) IncidentIDs() (ids []string, err error) {
 
 // AckIncident writes down that the caller knows of an incident. over closes it as
 // well.
-func (p *Project) AckIncident(ctx context.Context, id, text string, over bool) (*incident.Incident, error) {
+func (p *Records) AckIncident(ctx context.Context, id, text string, over bool) (*incident.Incident, error) {
 	by, _, err := p.Sender()
 	if err != nil {
 		return nil, err
@@ -112,11 +117,11 @@ func (p *Project) AckIncident(ctx context.Context, id, text string, over bool) (
 	return closed, err
 }
 
-// unacked are the incidents that status shows: those that a person has not been
+// Unacked are the incidents that status shows: those that a person has not been
 // seen to know of, open or closed lately, the newest at the end.
-func (p *Project) unacked() ([]*incident.Incident, error) {
+func (p *Records) Unacked() ([]*incident.Incident, error) {
 	const most, lately = 5, 8 * time.Hour
-	l, err := p.incidentList()
+	l, err := p.AllIncidents()
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +131,7 @@ func (p *Project) unacked() ([]*incident.Incident, error) {
 	return some[max(0, len(some)-most):], nil
 }
 
-func (p *Project) examineIncidents() finding.Finding {
+func (p *Records) ExamineIncidents() finding.Finding {
 	f := finding.Finding{What: "incidents"}
 	all, err := p.Incidents(IncidentQuery{All: true})
 	if err != nil {

@@ -1,4 +1,4 @@
-package control
+package records
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type Ordered struct {
 }
 
 // Audit writes an order down, where the project has an organization.
-func (p *Project) Audit(ctx context.Context, o Ordered) error {
+func (p *Records) Audit(ctx context.Context, o Ordered) error {
 	if _, err := run.OpenOrganization(p.Root); err != nil {
 		if errors.Is(err, run.ErrNoOrganization) {
 			return nil

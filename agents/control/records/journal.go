@@ -1,4 +1,4 @@
-package control
+package records
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"cmux/agents/records/journal"
 )
 
-func (p *Project) journal() *journal.Journal { return &journal.Journal{Root: p.Root, Now: p.Now} }
+func (p *Records) journal() *journal.Journal { return &journal.Journal{Root: p.Root, Now: p.Now} }
 
 // AddEntry adds an entry to the journal, as the caller's, and returns its day.
-func (p *Project) AddEntry(ctx context.Context, e journal.Entry) (day string, err error) {
+func (p *Records) AddEntry(ctx context.Context, e journal.Entry) (day string, err error) {
 	if err := e.Check(); err != nil {
 		return "", project.Usage("cmux journal add --help", "%w", err)
 	}
@@ -23,13 +23,13 @@ func (p *Project) AddEntry(ctx context.Context, e journal.Entry) (day string, er
 }
 
 // author is who writes, as the journal names them.
-func (p *Project) author() (string, error) {
+func (p *Records) author() (string, error) {
 	me, _, err := p.Sender()
 	return me.String(), err
 }
 
 // JournalDay is the journal's page of a day; empty: today.
-func (p *Project) JournalDay(day string) (*journal.Page, error) {
+func (p *Records) JournalDay(day string) (*journal.Page, error) {
 	j := p.journal()
 	if day == "" {
 		day = j.Today()
@@ -42,10 +42,10 @@ func (p *Project) JournalDay(day string) (*journal.Page, error) {
 }
 
 // JournalDays are the days that the journal has, newest last.
-func (p *Project) JournalDays() ([]string, error) { return p.journal().Days() }
+func (p *Records) JournalDays() ([]string, error) { return p.journal().Days() }
 
 // SearchJournal looks through the journal and MEMORY.md.
-func (p *Project) SearchJournal(ctx context.Context, q journal.Query) (*journal.Found, error) {
+func (p *Records) SearchJournal(ctx context.Context, q journal.Query) (*journal.Found, error) {
 	found, err := p.journal().Search(ctx, q)
 	if errors.Is(err, journal.ErrDay) {
 		err = project.Usage("cmux journal search --since YYYY-MM-DD", "%w", err)
@@ -54,7 +54,7 @@ func (p *Project) SearchJournal(ctx context.Context, q journal.Query) (*journal.
 }
 
 // Reflect leaves a note in a section of today's reflection.md.
-func (p *Project) Reflect(ctx context.Context, section, text string) (day string, err error) {
+func (p *Records) Reflect(ctx context.Context, section, text string) (day string, err error) {
 	by, err := p.author()
 	if err != nil {
 		return "", err
@@ -76,7 +76,7 @@ type Reflection struct {
 }
 
 // Reflection is the newest reflection.md and the newest hand-off notes.
-func (p *Project) Reflection() (r Reflection, err error) {
+func (p *Records) Reflection() (r Reflection, err error) {
 	j := p.journal()
 	if r.Day, r.Text, err = j.Reflection(); err != nil {
 		return r, err
@@ -86,7 +86,7 @@ func (p *Project) Reflection() (r Reflection, err error) {
 }
 
 // MemoryWarning says that MEMORY.md is too long; empty: it is not.
-func (p *Project) MemoryWarning() string {
+func (p *Records) MemoryWarning() string {
 	m, err := p.journal().Memory()
 	if err != nil {
 		return fmt.Sprintf("MEMORY.md cannot be read: %v", err)

@@ -1,4 +1,4 @@
-package control
+package records
 
 import (
 	"cmux/agents/org/standing"
@@ -27,7 +27,7 @@ func spendingOf(a *standing.Agent) AgentSpending {
 }
 
 // Spending is what the standing agents used, all together and each.
-func (p *Project) Spending() (*Spending, error) {
+func (p *Records) Spending() (*Spending, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p *Project) Spending() (*Spending, error) {
 }
 
 // AgentSpending is what one standing agent used.
-func (p *Project) AgentSpending(name string) (*AgentSpending, error) {
+func (p *Records) AgentSpending(name string) (*AgentSpending, error) {
 	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
