@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/platform/say"
 	"cmux/server/login"
 )
@@ -51,7 +52,7 @@ const homeMessages = 50
 type homePage struct {
 	Name  string
 	Org   *control.OrgReport
-	Tasks *control.Tasks
+	Tasks *tasks.Listing
 	Mail  []control.Mail
 	Bare  bool // there is no dashboard
 }
@@ -75,7 +76,7 @@ func (s *site) renderHome(r *http.Request) ([]byte, error) {
 	if p.Org, err = s.project.Organization(r.Context()); err != nil {
 		return nil, err
 	}
-	if p.Tasks, err = s.project.Tasks(control.TaskQuery{}); err != nil {
+	if p.Tasks, err = s.project.Tasks().List(tasks.TaskQuery{}); err != nil {
 		return nil, err
 	}
 	if p.Mail, _, err = s.project.MailPage(r.Context(), control.MailQuery{}, "", homeMessages); err != nil {

@@ -14,7 +14,7 @@ import (
 func TestNoteBlocked(t *testing.T) {
 	s := organized(t, standing.Settings{}, "api", "web")
 	for _, agent := range []string{"api", "web"} {
-		v, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("of " + agent)})
+		v, err := s.Tasks().Add(t.Context(), task.Fields{Title: titleOf("of " + agent)})
 		if err != nil {
 			t.Fatal(err)
 		}

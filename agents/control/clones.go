@@ -179,7 +179,7 @@ func joinHint(err error, a *standing.Agent) error {
 // partOf says of a clone's finished tasks that they come in with the task that they
 // were a part of, as long as that one is not done.
 func (p *Project) partOf(ctx context.Context, m *run.Member) error {
-	_, err := p.writeTasks(ctx, func(l *task.List) (all []task.Change, err error) {
+	_, err := p.Tasks().Write(ctx, func(l *task.List) (all []task.Change, err error) {
 		whole := l.Get(m.CloneTask)
 		if whole == nil || whole.State == task.Done {
 			return nil, nil

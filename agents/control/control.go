@@ -14,6 +14,7 @@ import (
 	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/tasks"
 )
 
 // Project is a project with all that can be asked of it and done in it.
@@ -83,3 +84,6 @@ func (p *Project) Remains() *remains.Remains {
 
 // Records opens what is written down of the project.
 func (p *Project) Records() *records.Records { return &records.Records{Project: &p.Project} }
+
+// Tasks opens the tasks of the project.
+func (p *Project) Tasks() *tasks.Tasks { return &tasks.Tasks{Project: &p.Project} }

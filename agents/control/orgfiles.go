@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmux/agents/control/finding"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/say"
@@ -86,7 +87,7 @@ func (p *Project) examineMailbox() finding.Finding {
 
 func (p *Project) examineTasks() finding.Finding {
 	f := finding.Finding{What: "tasks"}
-	all, err := p.Tasks(TaskQuery{All: true})
+	all, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil {
 		return finding.Wrong(f.What, err)
 	}

@@ -69,10 +69,10 @@ func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSes
 	if f == nil {
 		return made, nil
 	}
-	t, err := p.AddTask(ctx, *f)
+	t, err := p.Tasks().Add(ctx, *f)
 	if err == nil {
 		made.Task = t.ID
-		_, err = p.AssignTask(ctx, t.ID, lead)
+		_, err = p.Tasks().Assign(ctx, t.ID, lead)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the session %s is made, but its supervisor has no task: %w", made.Session, err)

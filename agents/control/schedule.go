@@ -97,7 +97,7 @@ func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled,
 	if err != nil {
 		return Scheduled{}, err
 	}
-	if err := p.mayCheck(tasks, e.Verify); err != nil {
+	if err := p.Tasks().MayCheck(tasks, e.Verify); err != nil {
 		return Scheduled{}, err
 	}
 	b, err := schedule.OpenBook(p.Root, p.Now, true)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 )
@@ -53,7 +54,7 @@ func TestScheduleMakesOnce(t *testing.T) {
 	if _, err = clock.RunDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := p.Tasks(TaskQuery{All: true})
+	tasks, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil || len(tasks.Tasks) != 1 || tasks.Tasks[0].Agent != "api" || tasks.Tasks[0].Priority != task.High || tasks.Tasks[0].CreatedBy != "user" {
 		t.Fatalf("%+v %v", tasks, err)
 	}
@@ -72,7 +73,7 @@ func TestScheduleMakesOnce(t *testing.T) {
 		if err != nil || s.Last.Made != want || (s.Last.Failed != "") != (i == 0) {
 			t.Fatalf("%+v %v", s.Last, err)
 		}
-		if _, err := p.MoveTask(t.Context(), "t1", task.Cancelled, ""); i == 0 && err != nil {
+		if _, err := p.Tasks().Move(t.Context(), "t1", task.Cancelled, ""); i == 0 && err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +106,7 @@ func TestScheduleMakesOneAtATime(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	tasks, err := p.Tasks(TaskQuery{All: true})
+	tasks, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil || len(tasks.Tasks) != 1 {
 		t.Errorf("%+v %v", tasks, err)
 	}

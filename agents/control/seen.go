@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/control/files"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/limits"
@@ -275,7 +276,7 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 		}
 		step(StepConfig, "What config.yml says is in force", len(c.Changes) == 0, true, c.File, "cmux config apply")
 	}
-	tasks, err := p.Tasks(TaskQuery{All: true})
+	tasks, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil {
 		return nil, err
 	}

@@ -216,7 +216,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 	if err != nil {
 		return err
 	}
-	_, err = p.writeTasks(ctx, func(l *task.List) (all []task.Change, err error) {
+	_, err = p.Tasks().Write(ctx, func(l *task.List) (all []task.Change, err error) {
 		n := 0
 		first := l.NextID()
 		id := func() string { // of the next task that is added here
@@ -341,7 +341,7 @@ func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]
 	}
 	for _, x := range list.All() {
 		if slices.ContainsFunc(t.Agents, func(a AgentReport) bool { return a.Name == x.Agent }) && !x.State.Over() {
-			if _, err := p.MoveTask(ctx, x.ID, task.Cancelled, "the team "+name+" was taken down"); err != nil && !errors.Is(err, task.ErrIllegal) {
+			if _, err := p.Tasks().Move(ctx, x.ID, task.Cancelled, "the team "+name+" was taken down"); err != nil && !errors.Is(err, task.ErrIllegal) {
 				return nil, err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -53,7 +54,7 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 		if o.Task != "" {
 			return nil, project.Usage("", "--task names the task already: leave out the text")
 		}
-		if _, err := p.Task(o.TaskID); err != nil {
+		if _, err := p.Tasks().Task(o.TaskID); err != nil {
 			return nil, err
 		}
 	}
@@ -91,13 +92,13 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 	}
 	made.Task = o.TaskID
 	if f := task.Told(o.Task); f != nil {
-		var t TaskView
-		if t, err = p.AddTask(ctx, *f); err == nil {
+		var t tasks.TaskView
+		if t, err = p.Tasks().Add(ctx, *f); err == nil {
 			made.Task = t.ID
 		}
 	}
 	if err == nil && made.Task != "" {
-		_, err = p.AssignTask(ctx, made.Task, o.Name)
+		_, err = p.Tasks().Assign(ctx, made.Task, o.Name)
 	}
 	if err != nil {
 		return made, fmt.Errorf("%s is made, but has no task: %w", o.Name, err)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 )
@@ -15,7 +15,7 @@ import (
 type taskMergeOptions struct {
 	*IO
 	Project projectFunc
-	control.MergeTasks
+	tasks.MergeTasks
 	JSON bool
 }
 
@@ -65,7 +65,7 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 	if !o.JSON && !o.DryRun {
 		o.Begun = func(line string) { fmt.Fprintf(o.Err, "── %s ──\n", line) }
 	}
-	res, stopped := p.MergeTasks(ctx, o.MergeTasks)
+	res, stopped := p.Tasks().Merge(ctx, o.MergeTasks)
 	if stopped != nil && (res == nil || len(res.Tasks) == 0) {
 		return stopped
 	}
@@ -84,7 +84,7 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 }
 
 // tellMerged prints the outcome of each task's merge.
-func (s *IO) tellMerged(res *control.MergedTasks) error {
+func (s *IO) tellMerged(res *tasks.MergedTasks) error {
 	if len(res.Tasks) == 0 {
 		_, err := fmt.Fprintln(s.Out, "Nothing to merge.")
 		return err
@@ -97,17 +97,17 @@ func (s *IO) tellMerged(res *control.MergedTasks) error {
 		t := &res.Tasks[i]
 		text := would + "merged"
 		switch t.Outcome {
-		case control.TaskContained:
+		case tasks.TaskContained:
 			text = "already merged"
-		case control.TaskConflict:
+		case tasks.TaskConflict:
 			text = "a conflict in " + say.List(t.Conflict, 5)
-		case control.TaskCheck:
+		case tasks.TaskCheck:
 			text = "after it this fails: " + t.Check
-		case control.TaskWaits:
+		case tasks.TaskWaits:
 			if text = "waits"; t.Task == "" {
 				text += " for cmux workers merge-clone " + t.Agent
 			}
-		case control.TaskGone:
+		case tasks.TaskGone:
 			text = "its branch " + t.Branch + " is gone"
 		}
 		if t.Task != "" {

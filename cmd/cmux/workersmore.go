@@ -66,7 +66,7 @@ func runWorkerAssign(ctx context.Context, o *workerAssignOptions) error {
 	if o.Verify != nil {
 		f.Verify = &o.Verify
 	}
-	t, err := p.AssignWorker(ctx, o.Name, o.What, f)
+	t, err := p.Tasks().Give(ctx, o.Name, o.What, f)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"cmux/agents/control/commands"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/records"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/server/store"
@@ -116,9 +117,9 @@ func (r *routes) agents() {
 			Scope    *[]string `json:"scope,omitempty"`
 			Verify   *[]string `json:"verify,omitempty"`
 		}
-	}) (control.TaskView, error) {
+	}) (tasks.TaskView, error) {
 		b := &i.Body
-		return p.AssignWorker(ctx, i.Name, b.What, task.Fields{Priority: (*task.Priority)(b.Priority), Kind: (*task.Kind)(b.Kind), Scope: b.Scope, Verify: b.Verify})
+		return p.Tasks().Give(ctx, i.Name, b.What, task.Fields{Priority: (*task.Priority)(b.Priority), Kind: (*task.Kind)(b.Kind), Scope: b.Scope, Verify: b.Verify})
 	})
 	get(r, group, one+"/events", "List what an agent did, thought and said, newest first", func(ctx context.Context, i *struct {
 		AgentIn

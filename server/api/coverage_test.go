@@ -17,6 +17,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/run"
@@ -162,7 +163,7 @@ func TestOrdersOfTasks(t *testing.T) {
 	w.must("POST", "/api/tasks", `{"title":"one"}`, nil)
 	w.must("POST", "/api/tasks", `{"title":"two","backlog":true}`, nil)
 	w.must("POST", "/api/tasks/t1/assign", `{"agent":"api"}`, nil)
-	var v control.TaskView
+	var v tasks.TaskView
 	w.must("POST", "/api/tasks/t1/pause", `{"reason":"first another one"}`, &v)
 	if v.Label != "paused (first another one)" || v.Reason != "first another one" {
 		t.Errorf("%+v", v)
@@ -304,7 +305,7 @@ func TestNeeds(t *testing.T) {
 	if len(l.Items) != 1 || l.Items[0].Kind != control.NeedTask || l.Items[0].Try != "cmux tasks show t1" {
 		t.Fatalf("%+v", l)
 	}
-	if v, err := w.p.Task("t1"); err != nil || v.Reason != "no agent" {
+	if v, err := w.p.Tasks().Task("t1"); err != nil || v.Reason != "no agent" {
 		t.Errorf("%+v %v", v, err)
 	}
 	var f struct {

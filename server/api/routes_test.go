@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"cmux/agents/control/files"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/files"
+
 	"cmux/agents/control"
+	"cmux/agents/control/tasks"
 	"cmux/agents/records/incident"
 	"cmux/server/store"
 )
@@ -28,7 +30,7 @@ type items[T any] struct {
 
 func TestTasks(t *testing.T) {
 	w := newWorld(t)
-	var made control.TaskView
+	var made tasks.TaskView
 	for i := range 5 {
 		w.must("POST", "/api/tasks", fmt.Sprintf(`{"title":"task %d","priority":"high"}`, i), &made)
 	}
@@ -37,7 +39,7 @@ func TestTasks(t *testing.T) {
 	}
 	var seen []string
 	for next := ""; ; {
-		var l items[control.TaskView]
+		var l items[tasks.TaskView]
 		w.must("GET", "/api/tasks?limit=2&cursor="+next, "", &l)
 		for _, x := range l.Items {
 			seen = append(seen, x.Title)

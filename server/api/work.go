@@ -100,13 +100,13 @@ func (r *routes) work() {
 		TaskIn
 		WorkIn
 	}) (*files.Changes, error) {
-		return p.TaskChanges(ctx, i.ID, i.Committed)
+		return p.Tasks().Changes(ctx, i.ID, i.Committed)
 	})
 	get(r, "tasks", one+"/files/content", "Show a changed file before and after, its first MB", func(ctx context.Context, i *struct {
 		TaskIn
 		FileIn
 	}) (*files.FilePair, error) {
-		return p.TaskFile(ctx, i.ID, i.Path, i.Was, i.Committed)
+		return p.Tasks().File(ctx, i.ID, i.Path, i.Was, i.Committed)
 	})
 	post(r, "tasks", one+"/comments", "Send comments on a task's changes to its agent, as one message or, if the task is over, as a new task", func(ctx context.Context, i *struct {
 		TaskIn

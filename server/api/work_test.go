@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"cmux/agents/control/files"
 	"errors"
 	"os"
 	"os/exec"
@@ -9,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/files"
+
 	"cmux/agents/control"
 	"cmux/agents/control/logs"
+	"cmux/agents/control/tasks"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/command"
 	"cmux/agents/org/standing"
@@ -176,7 +178,7 @@ func TestWorkOfATask(t *testing.T) {
 			t.Errorf("%d %s", code, text)
 		}
 	}
-	if v, err := w.p.Task("t1"); err != nil || v.Label != "open" {
+	if v, err := w.p.Tasks().Task("t1"); err != nil || v.Label != "open" {
 		t.Errorf("%+v, %v", v, err)
 	}
 	tree := filepath.Join(t.TempDir(), "tree")
@@ -240,8 +242,8 @@ func TestWorkOfATask(t *testing.T) {
 		t.Errorf("%+v", back)
 	}
 	// It would come in, and the look at that moves nothing.
-	var queue control.MergedTasks
-	if w.must("GET", "/api/tasks/merge/queue", "", &queue); len(queue.Tasks) != 1 || queue.Tasks[0].Outcome != control.TaskMerged || git(w.root, "rev-parse", "main") == queue.Commit {
+	var queue tasks.MergedTasks
+	if w.must("GET", "/api/tasks/merge/queue", "", &queue); len(queue.Tasks) != 1 || queue.Tasks[0].Outcome != tasks.TaskMerged || git(w.root, "rev-parse", "main") == queue.Commit {
 		t.Errorf("%+v", queue)
 	}
 	w.must("GET", "/api/agents/api/log/part", "", nil)

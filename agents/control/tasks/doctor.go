@@ -1,4 +1,4 @@
-package control
+package tasks
 
 import (
 	"fmt"
@@ -10,16 +10,16 @@ import (
 	"cmux/worktree"
 )
 
-// mergeTree is the worktree in which tasks are merged.
-func (p *Project) mergeTree() string { return filepath.Join(run.Folder(p.Root), "merge-tasks") }
+// MergeTree is the worktree in which tasks are merged.
+func (p *Tasks) MergeTree() string { return filepath.Join(run.Folder(p.Root), "merge-tasks") }
 
 // mergeLock is the lock that a merge of tasks holds.
-func (p *Project) mergeLock() string { return filepath.Join(run.Folder(p.Root), "merge-tasks.lock") }
+func (p *Tasks) mergeLock() string { return filepath.Join(run.Folder(p.Root), "merge-tasks.lock") }
 
-// examineMerge says of a merge of tasks that was cut off how it goes on.
-func (p *Project) examineMerge() []finding.Finding {
+// ExamineMerge says of a merge of tasks that was cut off how it goes on.
+func (p *Tasks) ExamineMerge() []finding.Finding {
 	const what = "tasks"
-	state, err := worktree.ReadMergeState(p.mergeTree() + ".json")
+	state, err := worktree.ReadMergeState(p.MergeTree() + ".json")
 	if err != nil {
 		return nil // there is none, or the next merge says what is wrong
 	}

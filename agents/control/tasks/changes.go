@@ -1,7 +1,6 @@
-package control
+package tasks
 
 import (
-	"cmux/agents/control/files"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/files"
 	"cmux/agents/control/project"
 	"cmux/agents/runs/run"
 )
 
-// TaskChanges are the files that a task's worker has changed for it.
-func (p *Project) TaskChanges(ctx context.Context, id string, committed bool) (*files.Changes, error) {
+// Changes are the files that a task's worker has changed for it.
+func (p *Tasks) Changes(ctx context.Context, id string, committed bool) (*files.Changes, error) {
 	w, err := p.taskWork(ctx, id, committed)
 	if err != nil {
 		return nil, err
@@ -22,8 +22,8 @@ func (p *Project) TaskChanges(ctx context.Context, id string, committed bool) (*
 	return w.Changes(ctx)
 }
 
-// TaskFile is a file of a task's changes.
-func (p *Project) TaskFile(ctx context.Context, id, path, was string, committed bool) (*files.FilePair, error) {
+// File is a file of a task's changes.
+func (p *Tasks) File(ctx context.Context, id, path, was string, committed bool) (*files.FilePair, error) {
 	w, err := p.taskWork(ctx, id, committed)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (p *Project) TaskFile(ctx context.Context, id, path, was string, committed 
 // taskWork is the work of a task: from the commit that it was first given at, or,
 // where nobody knows that any more, that its branch has in common with the
 // integration branch.
-func (p *Project) taskWork(ctx context.Context, id string, committed bool) (*files.Span, error) {
+func (p *Tasks) taskWork(ctx context.Context, id string, committed bool) (*files.Span, error) {
 	view, err := p.Task(id)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,6 @@
-package control
+// Package tasks shows the tasks of an organization, changes them, and merges what was
+// done for them.
+package tasks
 
 import (
 	"context"
@@ -14,6 +16,9 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 )
+
+// Tasks are the tasks of a project.
+type Tasks struct{ *project.Project }
 
 // TaskView is a task as it is shown.
 type TaskView struct {
@@ -34,14 +39,15 @@ type TaskResult struct {
 }
 
 // crew is the organization whose agents have the tasks; it is empty where there is none.
-func (p *Project) crew() *standing.Org {
+func (p *Tasks) crew() *standing.Org {
 	if org, err := standing.Open(p.Root); err == nil {
 		return org
 	}
 	return &standing.Org{}
 }
 
-func viewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
+// ViewOf is a task as it is shown, with crew at work on the tasks.
+func ViewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 	v := TaskView{Task: t, Label: t.Label()}
 	if a := crew.Agents[t.Worker()]; (a == nil || a.Member.Tree != "") && t.Kind != task.ForAnswer { // else its agent works in a folder of others
 		v.OnBranch = t.WorkBranch()
@@ -83,21 +89,21 @@ type TaskQuery struct {
 	Agent   string // assigned to it
 }
 
-// Tasks are tasks: the most urgent first, and then the oldest.
-type Tasks struct {
+// Listing is tasks: the most urgent first, and then the oldest.
+type Listing struct {
 	Tasks   []TaskView `json:"tasks"`
 	Over    int        `json:"over"`    // how many are over and not among them
 	Skipped []task.Bad `json:"skipped"` // lines of the file that do not count
 	Gaps    []string   `json:"gaps"`    // tasks of which a change is missing
 }
 
-// Tasks are the project's tasks that a query asks for.
-func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
+// List is the project's tasks that a query asks for.
+func (p *Tasks) List(q TaskQuery) (*Listing, error) {
 	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
 	}
-	out := &Tasks{Tasks: []TaskView{}, Skipped: append([]task.Bad{}, l.Bad...), Gaps: append([]string{}, l.Gaps...)}
+	out := &Listing{Tasks: []TaskView{}, Skipped: append([]task.Bad{}, l.Bad...), Gaps: append([]string{}, l.Gaps...)}
 	crew := p.crew()
 	for _, t := range l.Queue(func(t *task.Task) bool {
 		return (q.Agent == "" || t.Agent == q.Agent) && (t.Backlog && t.State == task.Open) == q.Backlog
@@ -106,13 +112,13 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 			out.Over++
 			continue
 		}
-		out.Tasks = append(out.Tasks, viewOf(l, t, crew))
+		out.Tasks = append(out.Tasks, ViewOf(l, t, crew))
 	}
 	return out, nil
 }
 
 // Task is one of the project's tasks.
-func (p *Project) Task(id string) (TaskView, error) {
+func (p *Tasks) Task(id string) (TaskView, error) {
 	l, err := p.TaskList()
 	if err != nil {
 		return TaskView{}, err
@@ -121,11 +127,11 @@ func (p *Project) Task(id string) (TaskView, error) {
 	if t == nil {
 		return TaskView{}, noTask(id)
 	}
-	return viewOf(l, t, p.crew()), nil
+	return ViewOf(l, t, p.crew()), nil
 }
 
-// TaskLog are the changes of a task, oldest first.
-func (p *Project) TaskLog(id string) ([]task.Change, error) {
+// Log are the changes of a task, oldest first.
+func (p *Tasks) Log(id string) ([]task.Change, error) {
 	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
@@ -140,8 +146,8 @@ func noTask(id string) error {
 	return &project.Hint{Err: project.Tag(fmt.Errorf("there is no task %q", id), project.ErrMissing), Try: "cmux tasks list --all"}
 }
 
-// TaskIDs are the ids of the tasks that fit.
-func (p *Project) TaskIDs(fits func(*task.Task) bool) (ids []string, err error) {
+// IDs are the ids of the tasks that fit.
+func (p *Tasks) IDs(fits func(*task.Task) bool) (ids []string, err error) {
 	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
@@ -152,8 +158,8 @@ func (p *Project) TaskIDs(fits func(*task.Task) bool) (ids []string, err error) 
 	return ids, nil
 }
 
-// AddTask adds a task and returns it.
-func (p *Project) AddTask(ctx context.Context, f task.Fields) (TaskView, error) {
+// Add adds a task and returns it.
+func (p *Tasks) Add(ctx context.Context, f task.Fields) (TaskView, error) {
 	return p.changeTask(ctx, "", func(l *task.List, _ *task.Task) (task.Change, error) {
 		if f.Parent != nil && *f.Parent != "" && l.Get(*f.Parent) == nil {
 			return task.Change{}, noTask(*f.Parent)
@@ -162,10 +168,10 @@ func (p *Project) AddTask(ctx context.Context, f task.Fields) (TaskView, error) 
 	})
 }
 
-// AssignTask gives a task to an agent, which begins it when it has nothing more
+// Assign gives a task to an agent, which begins it when it has nothing more
 // urgent to do. Where the configuration says so, another one like it is made for the
 // task when it is busy.
-func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, error) {
+func (p *Tasks) Assign(ctx context.Context, id, agent string) (TaskView, error) {
 	a, err := mailbox.ParseAddress(agent)
 	if err != nil || a.Kind != mailbox.Agent || a.Name == "monitor" || a.Name == "sentry" {
 		return TaskView{}, project.Usage("cmux tasks assign --help", "%q is no agent that works on tasks", agent)
@@ -173,7 +179,7 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 	if err := p.WithinTeam(agent); err != nil {
 		return TaskView{}, err
 	}
-	agent = p.taker(ctx, id, agent)
+	agent = p.Taker(ctx, id, agent)
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if t.Backlog && t.State == task.Open {
 			return task.Change{}, &project.Hint{Err: fmt.Errorf("task %s is in the backlog", id), Try: "cmux backlog take " + id + ", then cmux tasks assign " + id + " " + agent}
@@ -182,8 +188,8 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 	})
 }
 
-// PrioritizeTask changes the priority of a task that is not over.
-func (p *Project) PrioritizeTask(ctx context.Context, id string, to task.Priority) (TaskView, error) {
+// Prioritize changes the priority of a task that is not over.
+func (p *Tasks) Prioritize(ctx context.Context, id string, to task.Priority) (TaskView, error) {
 	if err := to.Check(); err != nil {
 		return TaskView{}, project.Usage("cmux tasks priority --help", "%w", err)
 	}
@@ -195,8 +201,8 @@ func (p *Project) PrioritizeTask(ctx context.Context, id string, to task.Priorit
 	})
 }
 
-// MoveTask cancels or pauses a task, for a reason, which may be empty.
-func (p *Project) MoveTask(ctx context.Context, id string, to task.State, reason string) (TaskView, error) {
+// Move cancels or pauses a task, for a reason, which may be empty.
+func (p *Tasks) Move(ctx context.Context, id string, to task.State, reason string) (TaskView, error) {
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if err := p.WithinTeam(t.Agent); err != nil {
 			return task.Change{}, err
@@ -205,8 +211,8 @@ func (p *Project) MoveTask(ctx context.Context, id string, to task.State, reason
 	})
 }
 
-// TakeTask takes a task out of the backlog.
-func (p *Project) TakeTask(ctx context.Context, id string) (TaskView, error) {
+// Take takes a task out of the backlog.
+func (p *Tasks) Take(ctx context.Context, id string) (TaskView, error) {
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if !t.Backlog {
 			return task.Change{}, &project.Hint{Err: fmt.Errorf("task %s is not in the backlog", id), Try: "cmux tasks show " + id}
@@ -215,8 +221,8 @@ func (p *Project) TakeTask(ctx context.Context, id string) (TaskView, error) {
 	})
 }
 
-// OverrideTask calls a task done, whatever its own result is.
-func (p *Project) OverrideTask(ctx context.Context, id, reason string) (TaskView, error) {
+// Override calls a task done, whatever its own result is.
+func (p *Tasks) Override(ctx context.Context, id, reason string) (TaskView, error) {
 	return p.changeTask(ctx, id, func(*task.List, *task.Task) (task.Change, error) {
 		return task.Change{Op: task.OpOverride, Reason: reason}, nil
 	})
@@ -224,9 +230,9 @@ func (p *Project) OverrideTask(ctx context.Context, id, reason string) (TaskView
 
 // changeTask makes one change of a task as it is now, or of a new one with an
 // empty id.
-func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.List, *task.Task) (task.Change, error)) (TaskView, error) {
+func (p *Tasks) changeTask(ctx context.Context, id string, decide func(*task.List, *task.Task) (task.Change, error)) (TaskView, error) {
 	adds := id == ""
-	l, err := p.writeTasks(ctx, func(l *task.List) ([]task.Change, error) {
+	l, err := p.Write(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil && id != "" {
 			return nil, noTask(id)
@@ -251,12 +257,12 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 	case err != nil:
 		return TaskView{}, err
 	}
-	return viewOf(l, l.Get(id), p.crew()), nil
+	return ViewOf(l, l.Get(id), p.crew()), nil
 }
 
-// mayCheck refuses an agent a check of its own where the programs ask a person: cmux
+// MayCheck refuses an agent a check of its own where the programs ask a person: cmux
 // runs checks itself, and asks nobody. Those that count already are none of its own.
-func (p *Project) mayCheck(l *task.List, verify []string) error {
+func (p *Tasks) MayCheck(l *task.List, verify []string) error {
 	from, err := p.Origin()
 	if err != nil || from == nil {
 		return err
@@ -284,8 +290,8 @@ func (p *Project) mayCheck(l *task.List, verify []string) error {
 	return nil
 }
 
-// writeTasks writes changes of tasks as they are now, in the caller's name.
-func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]task.Change, error)) (*task.List, error) {
+// Write writes changes of tasks as they are now, in the caller's name.
+func (p *Tasks) Write(ctx context.Context, decide func(*task.List) ([]task.Change, error)) (*task.List, error) {
 	by, _, err := p.Sender()
 	if err != nil {
 		return nil, err
@@ -299,7 +305,7 @@ func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]tas
 		for i := range changes {
 			changes[i].By = by.String()
 			if v := changes[i].Fields.Verify; err == nil && v != nil {
-				err = p.mayCheck(l, *v)
+				err = p.MayCheck(l, *v)
 			}
 		}
 		return changes, err
@@ -308,9 +314,9 @@ func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]tas
 	return l, err
 }
 
-// AssignWorker gives a worker a task: one that there is, by its id, or a new one
+// Give gives a worker a task: one that there is, by its id, or a new one
 // with this text and these fields.
-func (p *Project) AssignWorker(ctx context.Context, name, what string, f task.Fields) (TaskView, error) {
+func (p *Tasks) Give(ctx context.Context, name, what string, f task.Fields) (TaskView, error) {
 	org, err := p.Running()
 	if err != nil {
 		return TaskView{}, err
@@ -326,20 +332,20 @@ func (p *Project) AssignWorker(ctx context.Context, name, what string, f task.Fi
 			return TaskView{}, project.Usage("", "say what %s is to do, or name a task", a.Name)
 		}
 		f.Title, f.Body = text.Title, text.Body
-		t, err := p.AddTask(ctx, f)
+		t, err := p.Add(ctx, f)
 		if err != nil {
 			return t, err
 		}
 		id = t.ID
 	}
-	return p.AssignTask(ctx, id, a.Name)
+	return p.Assign(ctx, id, a.Name)
 }
 
 func taskID() *regexp.Regexp { return regexp.MustCompile(`^t[0-9]+$`) }
 
-// taker is who gets a task that is assigned to an agent: the agent, or another one
+// Taker is who gets a task that is assigned to an agent: the agent, or another one
 // like it, made for the task, when it is busy and the configuration says so.
-func (p *Project) taker(ctx context.Context, id, agent string) string {
+func (p *Tasks) Taker(ctx context.Context, id, agent string) string {
 	org, err := standing.Open(p.Root)
 	if err != nil {
 		return agent // nobody works yet

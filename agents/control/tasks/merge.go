@@ -1,4 +1,4 @@
-package control
+package tasks
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"cmux/worktree/merge"
 )
 
-// MergeTasks orders that the work of finished tasks is brought into the
+// Merge orders that the work of finished tasks is brought into the
 // integration branch.
 type MergeTasks struct {
 	IDs    []string `json:"ids,omitempty"` // empty: all that are done and not in it
@@ -77,7 +77,7 @@ func (m *MergedTasks) Left() (n int) {
 
 // taskMerger carries a MergeTasks out.
 type taskMerger struct {
-	p      *Project
+	p      *Tasks
 	o      MergeTasks
 	org    *standing.Org
 	repo   *worktree.Repo
@@ -88,12 +88,12 @@ type taskMerger struct {
 	would  map[string]bool // of a dry run: tasks that would be in
 }
 
-// MergeTasks brings the work of finished tasks into the integration branch, one
+// Merge brings the work of finished tasks into the integration branch, one
 // after the other, and each with its checks. What does not fit, or breaks a check,
 // stays out and becomes a task of who did it, and the next one is tried. The branch
 // moves after each, by fast-forward. With an error it says what became of the tasks
 // before that.
-func (p *Project) MergeTasks(ctx context.Context, o MergeTasks) (*MergedTasks, error) {
+func (p *Tasks) Merge(ctx context.Context, o MergeTasks) (*MergedTasks, error) {
 	m, err := p.taskMerger(ctx, o)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (p *Project) MergeTasks(ctx context.Context, o MergeTasks) (*MergedTasks, e
 	return out, errors.Join(err, terr)
 }
 
-func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, error) {
+func (p *Tasks) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, er
 	} else if err != nil {
 		return nil, err
 	}
-	m.spec = worktree.MergeSpec{Path: p.mergeTree(), Target: m.target, StateFile: p.mergeTree() + ".json"}
+	m.spec = worktree.MergeSpec{Path: p.MergeTree(), Target: m.target, StateFile: p.MergeTree() + ".json"}
 	return m, errors.Join(signals.Expect(m.spec.StateFile, 0), signals.Expect(m.spec.Path, fs.ModeDir))
 }
 
@@ -364,7 +364,7 @@ func (m *taskMerger) record(ctx context.Context, id string, merged task.Merged, 
 	if err != nil {
 		return err
 	}
-	_, err = m.p.writeTasks(ctx, func(l *task.List) ([]task.Change, error) {
+	_, err = m.p.Write(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil || t.State != task.Done {
 			return nil, noTask(id)

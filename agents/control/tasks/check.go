@@ -1,4 +1,4 @@
-package control
+package tasks
 
 import (
 	"context"
@@ -69,8 +69,8 @@ func (m *taskMerger) blames(ctx context.Context, t *task.Task, c *brokenCheck) e
 	return &project.Hint{Err: fmt.Errorf("on %s as it is, without task %s, this fails already: %w", m.target, t.ID, err), Try: "mend it there, then cmux tasks merge"}
 }
 
-// mergeTimeout bounds a check after a merge.
-const mergeTimeout = 10 * time.Minute
+// MergeTimeout bounds a check after a merge.
+const MergeTimeout = 10 * time.Minute
 
 // mergeName names what runs checks after merges, where an agent's name stands.
 const mergeName = "merge-tasks"
@@ -90,7 +90,7 @@ func (m *taskMerger) check(ctx context.Context, dir string, all []taskCheck) err
 	if err != nil { // it is not started any more; the person's own serves
 		env = m.p.Env
 	}
-	node := &dag.Node{Name: mergeName, Role: dag.RoleBuild, VerifyTimeout: dag.Duration(mergeTimeout)}
+	node := &dag.Node{Name: mergeName, Role: dag.RoleBuild, VerifyTimeout: dag.Duration(MergeTimeout)}
 	for _, c := range all {
 		node.Verify = append(node.Verify, c.command)
 	}
