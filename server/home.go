@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
 	"cmux/agents/control/tasks"
 	"cmux/agents/platform/say"
@@ -53,7 +54,7 @@ type homePage struct {
 	Name  string
 	Org   *control.OrgReport
 	Tasks *tasks.Listing
-	Mail  []control.Mail
+	Mail  []letters.Mail
 	Bare  bool // there is no dashboard
 }
 
@@ -79,7 +80,7 @@ func (s *site) renderHome(r *http.Request) ([]byte, error) {
 	if p.Tasks, err = s.project.Tasks().List(tasks.TaskQuery{}); err != nil {
 		return nil, err
 	}
-	if p.Mail, _, err = s.project.MailPage(r.Context(), control.MailQuery{}, "", homeMessages); err != nil {
+	if p.Mail, _, err = s.project.Letters().Page(r.Context(), letters.MailQuery{}, "", homeMessages); err != nil {
 		return nil, err
 	}
 	now := s.project.Now()

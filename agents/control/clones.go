@@ -65,7 +65,7 @@ func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made,
 	if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, made); err != nil {
 		return nil, err
 	}
-	p.tell(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
+	p.Letters().TellAgent(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
 	return made, nil
 }
 
@@ -123,7 +123,7 @@ func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, er
 		out.Branch = ""
 	}
 	if out.Moved && org.Agents[m.CloneOf] != nil {
-		p.tell(ctx, m.CloneOf, a.Name+" was merged into your branch "+m.CloneFrom, "What it did is there now: git log --first-parent -3 "+m.CloneFrom)
+		p.Letters().TellAgent(ctx, m.CloneOf, a.Name+" was merged into your branch "+m.CloneFrom, "What it did is there now: git log --first-parent -3 "+m.CloneFrom)
 	}
 	return out, nil
 }

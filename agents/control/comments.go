@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/control/tasks"
@@ -45,7 +46,7 @@ type Commented struct {
 	How  string           `json:"how"`  // told, sent back, task
 	Text string           `json:"text"` // as the agent reads it
 	Node *commands.Judged `json:"node"` // sent back
-	Sent *Sent            `json:"sent"` // told, by message
+	Sent *letters.Sent    `json:"sent"` // told, by message
 	Task *tasks.TaskView  `json:"task"` // task
 	Note string           `json:"note,omitempty"`
 }
@@ -146,7 +147,7 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 	}
 	out := &Commented{How: CommentsTold, Text: text}
 	if t.State.Active() {
-		sent, err := p.Send(ctx, Letter{To: t.Agent, Subject: "Comments on task " + id, Body: text})
+		sent, err := p.Letters().Send(ctx, letters.Letter{To: t.Agent, Subject: "Comments on task " + id, Body: text})
 		out.Sent, out.Note = &sent, sent.Note
 		return out, err
 	}

@@ -8,6 +8,7 @@ import (
 	"cmux/agents/control/configfile"
 	"cmux/agents/control/files"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
@@ -87,3 +88,6 @@ func (p *Project) Records() *records.Records { return &records.Records{Project: 
 
 // Tasks opens the tasks of the project.
 func (p *Project) Tasks() *tasks.Tasks { return &tasks.Tasks{Project: &p.Project} }
+
+// Letters opens the messages of the project.
+func (p *Project) Letters() *letters.Letters { return &letters.Letters{Project: &p.Project} }

@@ -246,7 +246,7 @@ func (p *Project) endLock(ctx context.Context, name string, force bool) error {
 	}
 	for _, k := range l.All(p.holds()) {
 		if to, err := mailbox.ParseAddress(k.Holder.Who); k.Name == name && err == nil && to.Kind == mailbox.Agent {
-			p.tell(ctx, k.Holder.Who, "your lock "+name+" was broken", "You do not have the lock "+name+" any more: somebody else may use what it stands for.")
+			p.Letters().TellAgent(ctx, k.Holder.Who, "your lock "+name+" was broken", "You do not have the lock "+name+" any more: somebody else may use what it stands for.")
 		}
 	}
 	return nil

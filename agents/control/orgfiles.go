@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmux/agents/control/finding"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/endpoint"
@@ -56,7 +57,7 @@ func (p *Project) examineMailbox() finding.Finding {
 	messages, waiting, failed := 0, 0, 0
 	anew := *p
 	anew.Memory = nil // what was wrong with it may have been corrected
-	bad, err := anew.eachMail(MailQuery{}, func(m Mail) bool {
+	bad, err := anew.Letters().Each(letters.MailQuery{}, func(m letters.Mail) bool {
 		messages++
 		for _, d := range m.Deliveries {
 			switch {

@@ -189,7 +189,7 @@ func (p *Project) said(f *schedule.Firing) string {
 }
 
 func (p *Project) fireMessage(ctx context.Context, f *schedule.Firing, mark string) (string, error) {
-	if came, err := p.hasMail(mark); err != nil || came {
+	if came, err := p.Letters().Has(mark); err != nil || came {
 		return mark, err
 	}
 	post, err := mail.Open(p.Root, p.Now)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/schedule"
@@ -58,7 +59,7 @@ func TestScheduleMakesOnce(t *testing.T) {
 	if err != nil || len(tasks.Tasks) != 1 || tasks.Tasks[0].Agent != "api" || tasks.Tasks[0].Priority != task.High || tasks.Tasks[0].CreatedBy != "user" {
 		t.Fatalf("%+v %v", tasks, err)
 	}
-	mails, err := p.Mailbox(t.Context(), MailQuery{})
+	mails, err := p.Letters().List(t.Context(), letters.MailQuery{})
 	if err != nil || len(mails.Messages) != 1 || mails.Messages[0].To != "user" || !mails.Messages[0].Verified {
 		t.Fatalf("%+v %v", mails, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/wrapper"
 	"cmux/signals/mailbox"
@@ -33,7 +34,7 @@ or all.`,
 type mailSendOptions struct {
 	*IO
 	Project projectFunc
-	Letter  control.Letter
+	Letter  letters.Letter
 	JSON    bool
 }
 
@@ -89,7 +90,7 @@ func runMailSend(ctx context.Context, o *mailSendOptions) error {
 		}
 		o.Letter.Body = string(b)
 	}
-	sent, err := p.Send(ctx, o.Letter)
+	sent, err := p.Letters().Send(ctx, o.Letter)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func runMailStatus(ctx context.Context, o *mailStatusOptions) error {
 	if err != nil {
 		return err
 	}
-	sent, err := p.SayDoing(ctx, o.Text)
+	sent, err := p.Letters().SayDoing(ctx, o.Text)
 	if err != nil {
 		return err
 	}
@@ -178,12 +179,12 @@ expired, skipped are lines that are no messages, and more counts older messages.
 type mailListOptions struct {
 	*IO
 	Project projectFunc
-	control.MailQuery
+	letters.MailQuery
 	All, JSON bool
 }
 
 func newMailInboxCmd(d *Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
-	o := &mailListOptions{IO: &d.IO, Project: d.project, MailQuery: control.MailQuery{Inbox: true}}
+	o := &mailListOptions{IO: &d.IO, Project: d.project, MailQuery: letters.MailQuery{Inbox: true}}
 	cmd := &cobra.Command{
 		Use:     "inbox",
 		Short:   "List the messages that are for you and that you have not read",
@@ -223,7 +224,7 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.Mailbox(ctx, o.MailQuery)
+	all, err := p.Letters().List(ctx, o.MailQuery)
 	if err != nil {
 		return err
 	}
@@ -257,7 +258,7 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 }
 
 // mailFrom is who wrote a message, as far as that is known.
-func mailFrom(m *control.Mail) string {
+func mailFrom(m *letters.Mail) string {
 	if !m.Verified {
 		return say.Line(m.From) + " (unverified)"
 	}
@@ -265,7 +266,7 @@ func mailFrom(m *control.Mail) string {
 }
 
 // mailState returns the delivery state of a message, in a few words.
-func mailState(m *control.Mail) string {
+func mailState(m *letters.Mail) string {
 	var all []string
 	for _, d := range m.Deliveries {
 		s := string(d.State)
@@ -312,12 +313,12 @@ cmux mailbox list, with the whole body.`,
 // completeMail completes the id of a message.
 func (d *Deps) completeMail(failed bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.MailIDs(failed) })
+		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Letters().IDs(failed) })
 	}
 }
 
 func runMailRead(ctx context.Context, o *mailOptions) error {
-	_, m, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Mail, error) { return p.ReadMail(ctx, o.ID) })
+	_, m, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (letters.Mail, error) { return p.Letters().Read(ctx, o.ID) })
 	if done {
 		return err
 	}
@@ -352,7 +353,7 @@ func runMailTail(ctx context.Context, o *mailOptions) error {
 	if err != nil {
 		return err
 	}
-	show := func(m control.Mail) error {
+	show := func(m letters.Mail) error {
 		if o.JSON {
 			return printLine(o.Out, m)
 		}
@@ -360,9 +361,9 @@ func runMailTail(ctx context.Context, o *mailOptions) error {
 		return err
 	}
 	if o.Follow {
-		return p.FollowMail(ctx, o.Last, show)
+		return p.Letters().Follow(ctx, o.Last, show)
 	}
-	all, err := p.Mailbox(ctx, control.MailQuery{Last: max(o.Last, 1)})
+	all, err := p.Letters().List(ctx, letters.MailQuery{Last: max(o.Last, 1)})
 	if err != nil {
 		return err
 	}
@@ -392,7 +393,7 @@ func runMailRetry(ctx context.Context, o *mailOptions) error {
 	if err != nil {
 		return err
 	}
-	to, err := p.RetryMail(ctx, o.ID)
+	to, err := p.Letters().Retry(ctx, o.ID)
 	if err != nil {
 		return err
 	}

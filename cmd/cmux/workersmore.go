@@ -105,7 +105,7 @@ func runWorkerSend(ctx context.Context, o *workerSendOptions) error {
 	if err != nil {
 		return err
 	}
-	sent, err := p.SendWorker(ctx, o.Name, o.Text)
+	sent, err := p.Letters().SendTo(ctx, o.Name, o.Text)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/records"
 	"cmux/agents/control/tasks"
@@ -105,8 +106,8 @@ func (r *routes) agents() {
 		Body struct {
 			Text string `json:"text" minLength:"1" doc:"Its first line is the subject"`
 		}
-	}) (control.Sent, error) {
-		return p.SendWorker(ctx, i.Name, i.Body.Text)
+	}) (letters.Sent, error) {
+		return p.Letters().SendTo(ctx, i.Name, i.Body.Text)
 	})
 	post(r, group, one+"/assign", "Assign an existing or a new task to an agent", func(ctx context.Context, i *struct {
 		AgentIn

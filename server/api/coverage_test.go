@@ -17,6 +17,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
@@ -269,7 +270,7 @@ func TestNeeds(t *testing.T) {
 		t.Fatalf("%+v", l)
 	}
 	// Each names what helps, and that is there.
-	if m, err := w.p.ReadMail(t.Context(), l.Items[0].Name); err != nil || m.Subject != "look here" {
+	if m, err := w.p.Letters().Read(t.Context(), l.Items[0].Name); err != nil || m.Subject != "look here" {
 		t.Errorf("%+v %v", m, err)
 	}
 	// A run that cannot be read is no run in which nothing waits.
@@ -319,7 +320,7 @@ func TestNeeds(t *testing.T) {
 	w.must("POST", "/api/login/logout-all", "", nil)
 	w.must("POST", "/api/journal/reflection", `{"section":"ideas","text":"it went well"}`, nil)
 	// A message that was given up is tried again.
-	var sent control.Sent
+	var sent letters.Sent
 	w.must("POST", "/api/messages", `{"to":"api","subject":"never arrived"}`, &sent)
 	post, err := mail.Open(w.root, w.p.Now)
 	if err != nil {

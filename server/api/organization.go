@@ -113,7 +113,7 @@ func (r *routes) organization() {
 			Text  string `json:"text" minLength:"1" maxLength:"1000"`
 		}
 	}) (alerted, error) {
-		ways, err := p.Alert(ctx, i.Body.Level, i.Body.Text)
+		ways, err := p.Letters().Alert(ctx, i.Body.Level, i.Body.Text)
 		return alerted{ways}, err
 	})
 	get(r, "maintenance", "/api/maintenance", "List what the organization no longer needs; nothing is removed", func(ctx context.Context, _ *in) (*control.Upkeep, error) { return p.PlanUpkeep(ctx) })

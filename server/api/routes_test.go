@@ -17,7 +17,7 @@ import (
 
 	"cmux/agents/control/files"
 
-	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/tasks"
 	"cmux/agents/records/incident"
 	"cmux/server/store"
@@ -128,7 +128,7 @@ func TestMessages(t *testing.T) {
 	for i := range 3 {
 		w.must("POST", "/api/messages", fmt.Sprintf(`{"to":"user","subject":"note %d","body":"\u001b]0;x\u0007hello"}`, i), nil)
 	}
-	var l items[control.Mail]
+	var l items[letters.Mail]
 	w.must("GET", "/api/messages?limit=2", "", &l)
 	if len(l.Items) != 2 || l.Items[0].Subject != "note 2" || !l.Items[0].Verified || l.Next == "" {
 		t.Fatalf("%+v", l)
@@ -138,7 +138,7 @@ func TestMessages(t *testing.T) {
 	}
 	first := l.Items[0].ID
 	next := l.Next
-	l = items[control.Mail]{}
+	l = items[letters.Mail]{}
 	w.must("GET", "/api/messages?cursor="+next, "", &l)
 	if len(l.Items) != 1 || l.Items[0].Subject != "note 0" || l.Next != "" {
 		t.Errorf("%+v", l)
@@ -283,7 +283,7 @@ func TestWebhooks(t *testing.T) {
 	const body = `{"type":"build.failed\u001b[31m","url":"x"}`
 	count := func() int {
 		t.Helper()
-		var l items[control.Mail]
+		var l items[letters.Mail]
 		w.must("GET", "/api/messages?from=webhook:ci", "", &l)
 		for _, m := range l.Items {
 			if m.To != "supervisor" || !m.Verified || m.Subject != "webhook ci: build.failed[31m" && m.Subject != "webhook ci: build.failed [31m" {

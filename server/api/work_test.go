@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/files"
 
 	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/tasks"
 	"cmux/agents/kinds/agent"
@@ -228,7 +229,7 @@ func TestWorkOfATask(t *testing.T) {
 	if want := "nearly\n2 comments on your changes:\n\n1. one:1\n   > 1\n   one is\n   no number\n\n2. two\n   why?"; back.Text != want {
 		t.Errorf("%q\nwant %q", back.Text, want)
 	}
-	var mail items[control.Mail]
+	var mail items[letters.Mail]
 	if w.must("GET", "/api/messages?to=api", "", &mail); len(mail.Items) != 1 || mail.Items[0].Subject != "Comments on task t1" {
 		t.Errorf("%+v", mail)
 	}

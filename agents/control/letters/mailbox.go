@@ -1,4 +1,5 @@
-package control
+// Package letters sends messages to agents and the person, and shows what became of them.
+package letters
 
 import (
 	"cmp"
@@ -20,6 +21,9 @@ import (
 	"cmux/signals/mailbox"
 )
 
+// Letters are the messages of a project.
+type Letters struct{ *project.Project }
+
 // Letter is a message to be sent.
 type Letter struct {
 	To, Subject, Body string
@@ -39,7 +43,7 @@ type Sent struct {
 
 // Send writes a message. A node's is written by its wrapper, which vouches for
 // it; that of a command without a wrapper is unverified.
-func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
+func (p *Letters) Send(ctx context.Context, l Letter) (Sent, error) {
 	m := mailbox.Message{To: l.To, Subject: l.Subject, Body: l.Body, Urgency: l.Urgency, Re: l.Re}
 	note, err := p.sendable(ctx, &m)
 	if err != nil {
@@ -73,7 +77,7 @@ func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
 }
 
 // sendable refuses what nobody would get, or what is not the caller's to say.
-func (p *Project) sendable(ctx context.Context, m *mailbox.Message) (note string, err error) {
+func (p *Letters) sendable(ctx context.Context, m *mailbox.Message) (note string, err error) {
 	to, err := mailbox.ParseAddress(m.To)
 	if err != nil {
 		return "", project.Usage("cmux mailbox send --help", "%w", err)
@@ -149,10 +153,10 @@ type Mails struct {
 	More     int           `json:"more"`    // how many older ones fit and are not among them
 }
 
-// Mailbox is the project's mail that a query asks for.
-func (p *Project) Mailbox(ctx context.Context, q MailQuery) (*Mails, error) {
+// List is the project's mail that a query asks for.
+func (p *Letters) List(ctx context.Context, q MailQuery) (*Mails, error) {
 	out := &Mails{Messages: []Mail{}}
-	bad, err := p.eachMail(q, func(m Mail) bool {
+	bad, err := p.Each(q, func(m Mail) bool {
 		if q.Last > 0 && len(out.Messages) == q.Last {
 			out.More++
 		} else {
@@ -166,12 +170,12 @@ func (p *Project) Mailbox(ctx context.Context, q MailQuery) (*Mails, error) {
 	return out, err
 }
 
-// MailPage is so many of the messages that a query asks for, newest first: those
+// Page is so many of the messages that a query asks for, newest first: those
 // before the one with an id, or the newest where that is empty. more says that there
 // are older ones.
-func (p *Project) MailPage(ctx context.Context, q MailQuery, before string, most int) (page []Mail, more bool, err error) {
+func (p *Letters) Page(ctx context.Context, q MailQuery, before string, most int) (page []Mail, more bool, err error) {
 	page, passed := []Mail{}, before == ""
-	_, err = p.eachMail(q, func(m Mail) bool {
+	_, err = p.Each(q, func(m Mail) bool {
 		switch {
 		case !passed:
 			passed = m.ID == before
@@ -190,8 +194,8 @@ func (p *Project) MailPage(ctx context.Context, q MailQuery, before string, most
 	return page, more, err
 }
 
-// eachMail yields the messages that a query asks for, newest first.
-func (p *Project) eachMail(q MailQuery, yield func(Mail) bool) (bad []mailbox.Bad, err error) {
+// Each yields the messages that a query asks for, newest first.
+func (p *Letters) Each(q MailQuery, yield func(Mail) bool) (bad []mailbox.Bad, err error) {
 	if q.Inbox {
 		me, _, err := p.Sender()
 		if err != nil {
@@ -229,7 +233,7 @@ func (p *Project) eachMail(q MailQuery, yield func(Mail) bool) (bad []mailbox.Ba
 
 // explain says what a message waits for whose recipient is a node that no runner has:
 // nobody else would record it. known are the reasons by address.
-func (p *Project) explain(d *MailDelivery, known map[string]string) {
+func (p *Letters) explain(d *MailDelivery, known map[string]string) {
 	to, err := mailbox.ParseAddress(d.To)
 	if err != nil || to.Kind != mailbox.Node || d.State.Final() {
 		return
@@ -247,7 +251,7 @@ func (p *Project) explain(d *MailDelivery, known map[string]string) {
 
 // explainHanded says what the messages wait for that were handed to the wrappers of
 // agents: each wrapper knows for its own. The first message for an agent asks it.
-func (p *Project) explainHanded(ctx context.Context, all []Mail) {
+func (p *Letters) explainHanded(ctx context.Context, all []Mail) {
 	asked := make(map[string]func(id string) string)
 	for i := range all {
 		for j := range all[i].Deliveries {
@@ -273,7 +277,7 @@ func (p *Project) explainHanded(ctx context.Context, all []Mail) {
 
 // askWaits asks the wrapper of an agent or a node what the messages wait for that it
 // was handed.
-func (p *Project) askWaits(ctx context.Context, to mailbox.Address) func(id string) string {
+func (p *Letters) askWaits(ctx context.Context, to mailbox.Address) func(id string) string {
 	always := func(why string) func(string) string { return func(string) string { return why } }
 	var r *run.Run
 	var ref host.Ref
@@ -344,8 +348,8 @@ func shown(l *mailbox.Ledger, m mailbox.Line) Mail {
 	return one
 }
 
-// hasMail reports whether there is a message of an id.
-func (p *Project) hasMail(id string) (there bool, err error) {
+// Has reports whether there is a message of an id.
+func (p *Letters) Has(id string) (there bool, err error) {
 	err = p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		there = l.Known(id)
 		return nil
@@ -354,7 +358,7 @@ func (p *Project) hasMail(id string) (there bool, err error) {
 }
 
 // message finds a message by its id or the beginning of it.
-func (p *Project) message(id string) (one Mail, line mailbox.Line, err error) {
+func (p *Letters) message(id string) (one Mail, line mailbox.Line, err error) {
 	err = p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		m, ok := l.Find(id)
 		if !ok {
@@ -379,9 +383,9 @@ func (p *Project) message(id string) (one Mail, line mailbox.Line, err error) {
 	return one, line, err
 }
 
-// ReadMail is a message with its whole body. What a person reads of their own has
+// Read is a message with its whole body. What a person reads of their own has
 // reached them.
-func (p *Project) ReadMail(ctx context.Context, id string) (Mail, error) {
+func (p *Letters) Read(ctx context.Context, id string) (Mail, error) {
 	one, line, err := p.peek(id)
 	if err != nil {
 		return one, err
@@ -399,13 +403,13 @@ func (p *Project) ReadMail(ctx context.Context, id string) (Mail, error) {
 	return one, post.Box.Record(ctx, d)
 }
 
-// PeekMail is a message with its whole body, which has reached nobody by that.
-func (p *Project) PeekMail(id string) (Mail, error) {
+// Peek is a message with its whole body, which has reached nobody by that.
+func (p *Letters) Peek(id string) (Mail, error) {
 	one, _, err := p.peek(id)
 	return one, err
 }
 
-func (p *Project) peek(id string) (Mail, mailbox.Line, error) {
+func (p *Letters) peek(id string) (Mail, mailbox.Line, error) {
 	one, line, err := p.message(id)
 	if err != nil {
 		return Mail{}, line, err
@@ -418,8 +422,8 @@ func (p *Project) peek(id string) (Mail, mailbox.Line, error) {
 	return one, line, err
 }
 
-// RetryMail has a message that was given up tried again, and returns for whom.
-func (p *Project) RetryMail(ctx context.Context, id string) (to []string, err error) {
+// Retry has a message that was given up tried again, and returns for whom.
+func (p *Letters) Retry(ctx context.Context, id string) (to []string, err error) {
 	one, line, err := p.message(id)
 	if err != nil {
 		return nil, err
@@ -442,9 +446,9 @@ func (p *Project) RetryMail(ctx context.Context, id string) (to []string, err er
 	return to, post.Box.Record(ctx, again...)
 }
 
-// FollowMail tells of the last messages, and of each that is written until ctx
+// Follow tells of the last messages, and of each that is written until ctx
 // ends.
-func (p *Project) FollowMail(ctx context.Context, last int, each func(Mail) error) error {
+func (p *Letters) Follow(ctx context.Context, last int, each func(Mail) error) error {
 	box, err := mail.Box(p.Root)
 	if err != nil {
 		return err
@@ -484,10 +488,10 @@ func (p *Project) FollowMail(ctx context.Context, last int, each func(Mail) erro
 	}
 }
 
-// MailIDs are the ids of messages, the newest first; of those that were given up
+// IDs are the ids of messages, the newest first; of those that were given up
 // alone when failed says so.
-func (p *Project) MailIDs(failed bool) (ids []string, err error) {
-	_, err = p.eachMail(MailQuery{}, func(m Mail) bool {
+func (p *Letters) IDs(failed bool) (ids []string, err error) {
+	_, err = p.Each(MailQuery{}, func(m Mail) bool {
 		gaveUp := func(d MailDelivery) bool { return d.State == mailbox.Failed || d.State == mailbox.Expired }
 		if !failed || slices.ContainsFunc(m.Deliveries, gaveUp) {
 			ids = append(ids, m.ID+"\t"+fmt.Sprintf("%s: %s", m.From, m.Subject))
@@ -497,15 +501,15 @@ func (p *Project) MailIDs(failed bool) (ids []string, err error) {
 	return ids, err
 }
 
-// tell tells an agent what was done with it. That it cannot be told undoes nothing.
-func (p *Project) tell(ctx context.Context, to, subject, body string) {
+// TellAgent tells an agent what was done with it. That it cannot be told undoes nothing.
+func (p *Letters) TellAgent(ctx context.Context, to, subject, body string) {
 	if _, err := p.Send(ctx, Letter{To: to, Subject: subject, Body: body}); err != nil {
 		p.Tell(fmt.Sprintf("%s could not be told: %v", to, err))
 	}
 }
 
-// SendWorker writes a message to a worker; its first line is the subject.
-func (p *Project) SendWorker(ctx context.Context, name, text string) (Sent, error) {
+// SendTo writes a message to a worker; its first line is the subject.
+func (p *Letters) SendTo(ctx context.Context, name, text string) (Sent, error) {
 	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return Sent{}, err

@@ -1,4 +1,4 @@
-package control
+package letters
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // reaches says what becomes of a message otherwise than its sender asked, and
 // refuses one to a node that nobody will hand it to.
-func (p *Project) reaches(ctx context.Context, to mailbox.Address, u mailbox.Urgency) (note string, err error) {
+func (p *Letters) reaches(ctx context.Context, to mailbox.Address, u mailbox.Urgency) (note string, err error) {
 	if to.Kind == mailbox.Node {
 		return p.reachesNode(ctx, to.Name, u)
 	}
@@ -41,7 +41,7 @@ func (p *Project) reaches(ctx context.Context, to mailbox.Address, u mailbox.Urg
 }
 
 // reachesNode is reaches for a node of a run.
-func (p *Project) reachesNode(ctx context.Context, name string, u mailbox.Urgency) (note string, err error) {
+func (p *Letters) reachesNode(ctx context.Context, name string, u mailbox.Urgency) (note string, err error) {
 	v, i, err := p.viewOfNode(ctx, name)
 	if err != nil {
 		return "", err
@@ -60,7 +60,7 @@ func (p *Project) reachesNode(ctx context.Context, name string, u mailbox.Urgenc
 }
 
 // viewOfNode is the run that has a node of this name, and the node's place in it.
-func (p *Project) viewOfNode(ctx context.Context, name string) (*run.View, int, error) {
+func (p *Letters) viewOfNode(ctx context.Context, name string) (*run.View, int, error) {
 	owners, err := run.Owners(p.Root)
 	if err != nil {
 		return nil, 0, err
@@ -81,7 +81,7 @@ func (p *Project) viewOfNode(ctx context.Context, name string) (*run.View, int, 
 
 // unhurried says that a message reaches a kind of agent later than it was to;
 // empty: it does not.
-func (p *Project) unhurried(name, kind string, u mailbox.Urgency, headless bool) string {
+func (p *Letters) unhurried(name, kind string, u mailbox.Urgency, headless bool) string {
 	can := p.Kinds[kind].Can
 	switch {
 	case u == mailbox.Interrupt && (can.Interrupt == "" || can.Interrupt == agent.OnlyInPane && headless):
@@ -112,7 +112,7 @@ func enclosures(paths []string) (all []mail.Enclosure, err error) {
 
 // SayDoing tells whoever looks what the calling agent does. From a node or a person,
 // of whom no list shows it, it goes to the supervisor as a message.
-func (p *Project) SayDoing(ctx context.Context, text string) (Sent, error) {
+func (p *Letters) SayDoing(ctx context.Context, text string) (Sent, error) {
 	text = strings.TrimSpace(text)
 	if most := mailbox.MaxSubject - 20; text == "" || len(text) > most {
 		return Sent{}, project.Usage("cmux mailbox status --help", "that has %d bytes: what is shown in a line has 1 to %d", len(text), most)

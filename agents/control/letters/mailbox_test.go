@@ -1,4 +1,4 @@
-package control
+package letters
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // A message for a node that no runner has says why it waits; what is over, or for an
 // agent, stays as it is recorded.
 func TestExplained(t *testing.T) {
-	p := &Project{Project: project.Project{Root: t.TempDir(), Caller: project.Caller{Now: time.Now}}}
+	p := &Letters{Project: &project.Project{Root: t.TempDir(), Caller: project.Caller{Now: time.Now}}}
 	for _, c := range []struct {
 		to    string
 		state mailbox.State

@@ -1,4 +1,4 @@
-package control
+package letters
 
 import (
 	"context"
@@ -23,14 +23,14 @@ type Webhook struct {
 const WebhookSession = "webhook"
 
 // TakeWebhook makes a message to the supervisor of a webhook, once for each id.
-func (p *Project) TakeWebhook(ctx context.Context, h Webhook) (Sent, error) {
+func (p *Letters) TakeWebhook(ctx context.Context, h Webhook) (Sent, error) {
 	from := mailbox.Address{Session: WebhookSession, Name: h.Source}.String()
 	if _, err := mailbox.ParseAddress(from); err != nil {
 		return Sent{}, project.Tag(fmt.Errorf("there is no webhook %q", h.Source), project.ErrMissing)
 	}
 	sum := sha256.Sum256([]byte(h.Source + "\x00" + h.ID))
 	sent := Sent{ID: "wh-" + hex.EncodeToString(sum[:16]), From: from, To: "supervisor", Verified: true}
-	if came, err := p.hasMail(sent.ID); err != nil || came { // it was sent again, as nobody had heard that it came
+	if came, err := p.Has(sent.ID); err != nil || came { // it was sent again, as nobody had heard that it came
 		return sent, err
 	}
 	post, err := mail.Open(p.Root, p.Now)

@@ -1,4 +1,4 @@
-package control
+package letters
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // Alert calls for the person, by bell, desktop, webhook and voice as the configuration
 // says, and returns those of them that it names. Agents may do so a few times in a while.
-func (p *Project) Alert(ctx context.Context, level, text string) (ways []string, err error) {
+func (p *Letters) Alert(ctx context.Context, level, text string) (ways []string, err error) {
 	by, _, err := p.Sender()
 	if err != nil {
 		return nil, err
