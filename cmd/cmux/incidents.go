@@ -212,5 +212,5 @@ func runIncidentAck(ctx context.Context, o *incidentOptions) error {
 
 // completeIncident completes the id of an incident.
 func (d *Deps) completeIncident(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Records().IncidentIDs() })
+	return d.complete(func(p *control.Project) ([]string, error) { return p.Records().IncidentIDs() })(cmd, args, "")
 }

@@ -18,7 +18,7 @@ func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]stri
 
 // completeRun completes the id of a run.
 func (d *Deps) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Runs().RunIDs() })
+	return d.complete(func(p *control.Project) ([]string, error) { return p.Runs().RunIDs() })(cmd, args, "")
 }
 
 // completeRunNode completes the name of a node, of the run that is meant or of the one
@@ -27,14 +27,14 @@ func (d *Deps) completeRunNode(cmd *cobra.Command, args []string, _ string) ([]s
 	if len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return d.complete(cmd, nil, func(p *control.Project) ([]string, error) {
+	return d.complete(func(p *control.Project) ([]string, error) {
 		names, err := p.Runs().Nodes(cmd.Context(), first(args), func(*dag.Node) bool { return true })
 		if len(args) == 0 {
 			ids, _ := p.Runs().RunIDs()
 			names = append(names, ids...)
 		}
 		return names, err
-	})
+	})(cmd, nil, "")
 }
 
 // first is the first argument, empty without one.
@@ -51,20 +51,19 @@ func (d *Deps) completeGate(cmd *cobra.Command, args []string, _ string) ([]stri
 }
 
 func (d *Deps) completeNodes(cmd *cobra.Command, args []string, fits func(*dag.Node) bool) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Runs().Nodes(cmd.Context(), "", fits) })
+	return d.complete(func(p *control.Project) ([]string, error) { return p.Runs().Nodes(cmd.Context(), "", fits) })(cmd, args, "")
 }
 
 // complete completes the first argument by what of gives.
-func (d *Deps) complete(cmd *cobra.Command, args []string, of func(*control.Project) ([]string, error)) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (d *Deps) complete(of func(*control.Project) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			if p, err := d.project(cmd.Context()); err == nil {
+				names, _ = of(p) // where there is no run there are none
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	p, err := d.project(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names, _ := of(p) // where there is no run there are none
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 type listOptions struct {

@@ -116,15 +116,13 @@ func runLockWith(ctx context.Context, o *lockOptions) error {
 func newLockEndCmd(d *Deps, verb, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  cmux locks " + verb + " database", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return d.complete(cmd, args, func(p *control.Project) (names []string, err error) {
-				all, err := p.Locks()
-				for _, k := range all {
-					names = append(names, k.Name)
-				}
-				return names, err
-			})
-		},
+		ValidArgsFunction: d.complete(func(p *control.Project) (names []string, err error) {
+			all, err := p.Locks()
+			for _, k := range all {
+				names = append(names, k.Name)
+			}
+			return names, err
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := d.project(cmd.Context())
 			if err != nil {

@@ -312,9 +312,7 @@ cmux mailbox list, with the whole body.`,
 
 // completeMail completes the id of a message.
 func (d *Deps) completeMail(failed bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Letters().IDs(failed) })
-	}
+	return d.complete(func(p *control.Project) ([]string, error) { return p.Letters().IDs(failed) })
 }
 
 func runMailRead(ctx context.Context, o *mailOptions) error {

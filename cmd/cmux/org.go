@@ -341,7 +341,7 @@ func runOrgLogs(ctx context.Context, o *logsOptions) error {
 
 // completeAgent completes the name of a standing agent.
 func (d *Deps) completeAgent(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.AgentNames() })
+	return d.complete(func(p *control.Project) ([]string, error) { return p.AgentNames() })(cmd, args, "")
 }
 
 // newRootLogsCmd is logs of a standing agent at the root of the commands.

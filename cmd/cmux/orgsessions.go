@@ -117,9 +117,7 @@ them. Their branches stay, and what they had not committed is saved. Agents with
 tasks, and permanent workers, take --force, which only a person can give.`,
 		Example: "  cmux sessions end auth",
 		Args:    cobra.ExactArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.SessionNames() })
-		},
+		ValidArgsFunction: d.complete(func(p *control.Project) ([]string, error) { return p.SessionNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			return either(runF, runSessionEnd)(cmd.Context(), o)

@@ -123,9 +123,7 @@ func newProjectOrderCmd(d *Deps, use, short, long string, order func(context.Con
 	verb := use[:len(use)-len(" NAME")]
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: "  cmux projects " + verb + " website", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.ProjectNames() })
-		},
+		ValidArgsFunction: d.complete(func(p *control.Project) ([]string, error) { return p.ProjectNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			p, err := o.Project(cmd.Context())

@@ -302,11 +302,11 @@ func newScheduleOrderCmd(d *Deps, verb, short string, order func(context.Context
 
 // completeSchedule completes the id of an entry.
 func (d *Deps) completeSchedule(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) (ids []string, err error) {
+	return d.complete(func(p *control.Project) (ids []string, err error) {
 		all, err := p.Schedule()
 		for _, s := range all {
 			ids = append(ids, s.ID+"\t"+s.Title)
 		}
 		return ids, err
-	})
+	})(cmd, args, "")
 }

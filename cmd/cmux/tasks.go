@@ -259,9 +259,7 @@ func newTaskOrderCmd(d *Deps, use, short, long, example string, fits func(*task.
 
 // completeTask completes the id of a task that fits.
 func (d *Deps) completeTask(fits func(*task.Task) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Tasks().IDs(fits) })
-	}
+	return d.complete(func(p *control.Project) ([]string, error) { return p.Tasks().IDs(fits) })
 }
 
 func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {

@@ -86,13 +86,13 @@ func newTeamShowCmd(d *Deps, runF func(context.Context, *teamOptions) error) *co
 
 // completeTemplate completes the name of a kind of team.
 func (d *Deps) completeTemplate(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) (names []string, err error) {
+	return d.complete(func(p *control.Project) (names []string, err error) {
 		all, err := p.TeamTemplates()
 		for _, t := range all {
 			names = append(names, t.Name+"\t"+t.About)
 		}
 		return names, err
-	})
+	})(cmd, args, "")
 }
 
 func runTeamShow(ctx context.Context, o *teamOptions) error {
@@ -229,13 +229,13 @@ func runTeamDown(ctx context.Context, o *teamOptions) error {
 
 // completeTeam completes the name of a team.
 func (d *Deps) completeTeam(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) (names []string, err error) {
+	return d.complete(func(p *control.Project) (names []string, err error) {
 		all, err := p.Teams(cmd.Context())
 		for _, t := range all {
 			names = append(names, t.Name)
 		}
 		return names, err
-	})
+	})(cmd, args, "")
 }
 
 func newTeamStatusCmd(d *Deps, runF func(context.Context, *teamOptions) error) *cobra.Command {
