@@ -9,6 +9,7 @@ import (
 	"cmux/agents/control/files"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/letters"
+	"cmux/agents/control/locking"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
@@ -91,3 +92,8 @@ func (p *Project) Tasks() *tasks.Tasks { return &tasks.Tasks{Project: &p.Project
 
 // Letters opens the messages of the project.
 func (p *Project) Letters() *letters.Letters { return &letters.Letters{Project: &p.Project} }
+
+// Locks opens the locks of the project.
+func (p *Project) Locks() *locking.Locks {
+	return &locking.Locks{Project: &p.Project, Letters: p.Letters()}
+}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/locking"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
@@ -47,7 +48,7 @@ type OrgReport struct {
 	Blocked     []TaskBrief          `json:"blocked"`          // tasks that wait for a decision
 	Unmerged    int                  `json:"unmerged"`         // finished tasks that a merge would bring in
 	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
-	Locks       []LockReport         `json:"locks"`            // that are held or waited for
+	Locks       []locking.LockReport `json:"locks"`            // that are held or waited for
 	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
 	Server      *ServerReport        `json:"server,omitempty"`
 }
@@ -117,7 +118,7 @@ type RunBrief struct {
 // Organization says how the organization of the project stands. A project
 // without one has one of the state none.
 func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
-	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Blocked: []TaskBrief{}, Incidents: []*incident.Incident{}, Locks: []LockReport{}}
+	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Blocked: []TaskBrief{}, Incidents: []*incident.Incident{}, Locks: []locking.LockReport{}}
 	if err := p.briefly(ctx, report); err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 		}
 		report.Unmerged = list.Mergeable()
 	}
-	if all, err := p.Locks(); err == nil {
+	if all, err := p.Locks().List(); err == nil {
 		report.Locks = all
 	} else {
 		report.Faults = append(report.Faults, "locks: "+err.Error())

@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/locking"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
@@ -82,12 +83,12 @@ func (r *routes) organization() {
 	type LockIn struct {
 		Name string `path:"name" maxLength:"100" doc:"Name of a lock"`
 	}
-	get(r, "locks", "/api/locks", "List the locks that are held or waited for", func(_ context.Context, i *struct{ Paging }) (List[control.LockReport], error) {
-		all, err := p.Locks()
+	get(r, "locks", "/api/locks", "List the locks that are held or waited for", func(_ context.Context, i *struct{ Paging }) (List[locking.LockReport], error) {
+		all, err := p.Locks().List()
 		if err != nil {
-			return List[control.LockReport]{}, err
+			return List[locking.LockReport]{}, err
 		}
-		return page(all, i.Paging, func(l *control.LockReport) string { return l.Name })
+		return page(all, i.Paging, func(l *locking.LockReport) string { return l.Name })
 	})
 	post(r, "locks", "/api/locks/{name}/take", "Take a lock, as you, until you give it back; it is not waited for", func(ctx context.Context, i *struct {
 		LockIn
@@ -95,15 +96,15 @@ func (r *routes) organization() {
 			Note string `json:"note,omitempty" maxLength:"500"`
 		}
 	}) (done, error) {
-		err := p.TakeLock(ctx, control.TakeLock{Name: i.Name, Note: i.Body.Note})
+		err := p.Locks().Take(ctx, locking.TakeLock{Name: i.Name, Note: i.Body.Note})
 		return done{err == nil}, err
 	})
 	for _, o := range []struct {
 		name, summary string
-		do            func(context.Context, string) error
-	}{{"release", "Give back a lock that you took", p.ReleaseLock}, {"break", "Take a lock away from who holds it", p.BreakLock}} {
+		do            func(*locking.Locks, context.Context, string) error
+	}{{"release", "Give back a lock that you took", (*locking.Locks).Release}, {"break", "Take a lock away from who holds it", (*locking.Locks).Break}} {
 		post(r, "locks", "/api/locks/{name}/"+o.name, o.summary, func(ctx context.Context, i *LockIn) (done, error) {
-			err := o.do(ctx, i.Name)
+			err := o.do(p.Locks(), ctx, i.Name)
 			return done{err == nil}, err
 		})
 	}

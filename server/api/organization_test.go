@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"cmux/agents/control/files"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/files"
+
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
+	"cmux/agents/control/locking"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/team"
 	"cmux/agents/records/event"
@@ -52,7 +54,7 @@ func TestOrganization(t *testing.T) {
 	}
 	// locks
 	w.must("POST", "/api/locks/build/take", `{"note":"I build"}`, nil)
-	var locks items[control.LockReport]
+	var locks items[locking.LockReport]
 	if w.must("GET", "/api/locks", "", &locks); len(locks.Items) != 1 || locks.Items[0].Holder == nil || locks.Items[0].Holder.Who != "user" || locks.Items[0].Note != "I build" {
 		t.Errorf("%+v", locks)
 	}

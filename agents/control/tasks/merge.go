@@ -19,7 +19,7 @@ import (
 	"cmux/worktree/merge"
 )
 
-// Merge orders that the work of finished tasks is brought into the
+// MergeTasks orders that the work of finished tasks is brought into the
 // integration branch.
 type MergeTasks struct {
 	IDs    []string `json:"ids,omitempty"` // empty: all that are done and not in it

@@ -1,4 +1,6 @@
-package control
+// Package locking takes, releases and shows the locks by which agents and a person share
+// what only one may use at a time.
+package locking
 
 import (
 	"context"
@@ -9,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/locks"
@@ -16,6 +19,12 @@ import (
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )
+
+// Locks are the locks of a project.
+type Locks struct {
+	*project.Project
+	Letters *letters.Letters
+}
 
 // LockReport is a lock as it is shown.
 type LockReport struct {
@@ -40,12 +49,12 @@ type TakeLock struct {
 }
 
 // lockBook is the book of the project's locks.
-func (p *Project) lockBook(write bool) (*locks.Book, error) {
+func (p *Locks) lockBook(write bool) (*locks.Book, error) {
 	return locks.OpenBook(p.Root, p.holds(), p.Now, write)
 }
 
 // holds says who lives of those who hold locks or wait for them.
-func (p *Project) holds() locks.Live {
+func (p *Locks) holds() locks.Live {
 	boot := proc.BootID()
 	return func(h locks.Holder) bool {
 		if h.PID > 0 && (h.Boot != boot || !proc.Identity{PID: h.PID, Start: h.Start}.Alive()) {
@@ -60,7 +69,7 @@ func (p *Project) holds() locks.Live {
 }
 
 // wrapperOf is the process that carries a holder's life, where one does.
-func (p *Project) wrapperOf(h locks.Holder) (signals.Holder, bool, error) {
+func (p *Locks) wrapperOf(h locks.Holder) (signals.Holder, bool, error) {
 	open := run.OpenOrganization
 	if h.Of != run.OrganizationID {
 		open = func(root string) (*run.Run, error) { return run.Open(root, h.Of) }
@@ -73,7 +82,7 @@ func (p *Project) wrapperOf(h locks.Holder) (signals.Holder, bool, error) {
 }
 
 // lockHolder is the caller as who holds a lock, and as the process that asks for it.
-func (p *Project) lockHolder(process bool) (h, by locks.Holder, err error) {
+func (p *Locks) lockHolder(process bool) (h, by locks.Holder, err error) {
 	who, _, err := p.Sender()
 	if err != nil {
 		return h, by, err
@@ -104,8 +113,8 @@ func (p *Project) lockHolder(process bool) (h, by locks.Holder, err error) {
 // nothing told of their end.
 const lockCheck = 2 * time.Second
 
-// TakeLock takes a lock, and waits for it where that was asked for.
-func (p *Project) TakeLock(ctx context.Context, o TakeLock) error {
+// Take takes a lock, and waits for it where that was asked for.
+func (p *Locks) Take(ctx context.Context, o TakeLock) error {
 	h, by, err := p.lockHolder(o.Process)
 	if err != nil {
 		return err
@@ -133,7 +142,7 @@ func (p *Project) TakeLock(ctx context.Context, o TakeLock) error {
 
 // awaitLock waits, in line, until the lock is the caller's. What can make it so are
 // changes of the file, and the ends of those who are ahead.
-func (p *Project) awaitLock(ctx context.Context, b *locks.Book, wish locks.Wish) error {
+func (p *Locks) awaitLock(ctx context.Context, b *locks.Book, wish locks.Wish) error {
 	w := signals.Watch(ctx, filepath.Join(p.Root, signals.Folder))
 	defer w.Close()
 	again := time.NewTicker(lockCheck)
@@ -190,7 +199,7 @@ func (p *Project) awaitLock(ctx context.Context, b *locks.Book, wish locks.Wish)
 }
 
 // gaveUp leaves the line and says who has the lock.
-func (p *Project) gaveUp(ctx context.Context, b *locks.Book, w locks.Wish) error {
+func (p *Locks) gaveUp(ctx context.Context, b *locks.Book, w locks.Wish) error {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), project.Patience)
 	defer cancel()
 	if err := b.Leave(end, w.Name, w.Holder); err != nil || ctx.Err() != nil {
@@ -216,17 +225,17 @@ func lockHint(err error) error {
 	return err
 }
 
-// ReleaseLock ends a lock of the caller's.
-func (p *Project) ReleaseLock(ctx context.Context, name string) error {
+// Release ends a lock of the caller's.
+func (p *Locks) Release(ctx context.Context, name string) error {
 	return p.endLock(ctx, name, false)
 }
 
-// BreakLock ends a lock, whoever holds it.
-func (p *Project) BreakLock(ctx context.Context, name string) error {
+// Break ends a lock, whoever holds it.
+func (p *Locks) Break(ctx context.Context, name string) error {
 	return p.endLock(ctx, name, true)
 }
 
-func (p *Project) endLock(ctx context.Context, name string, force bool) error {
+func (p *Locks) endLock(ctx context.Context, name string, force bool) error {
 	h, _, err := p.lockHolder(false)
 	if err != nil {
 		return err
@@ -246,14 +255,14 @@ func (p *Project) endLock(ctx context.Context, name string, force bool) error {
 	}
 	for _, k := range l.All(p.holds()) {
 		if to, err := mailbox.ParseAddress(k.Holder.Who); k.Name == name && err == nil && to.Kind == mailbox.Agent {
-			p.Letters().TellAgent(ctx, k.Holder.Who, "your lock "+name+" was broken", "You do not have the lock "+name+" any more: somebody else may use what it stands for.")
+			p.Letters.TellAgent(ctx, k.Holder.Who, "your lock "+name+" was broken", "You do not have the lock "+name+" any more: somebody else may use what it stands for.")
 		}
 	}
 	return nil
 }
 
-// Locks are the locks that are held or waited for, by name.
-func (p *Project) Locks() ([]LockReport, error) {
+// List is the locks that are held or waited for, by name.
+func (p *Locks) List() ([]LockReport, error) {
 	b, err := p.lockBook(false)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package control
+package locking
 
 import (
 	"os"
@@ -19,7 +19,7 @@ import (
 // else that happens in the folder.
 func TestLockWaitsForTheEnd(t *testing.T) {
 	var asked atomic.Int64 // each turn at the file asks for the time
-	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { asked.Add(1); return time.Now() }, Person: true}, Root: t.TempDir()}}
+	p := &Locks{Project: &project.Project{Caller: project.Caller{Now: func() time.Time { asked.Add(1); return time.Now() }, Person: true}, Root: t.TempDir()}}
 	holder := exec.Command("sleep", "60")
 	if err := holder.Start(); err != nil {
 		t.Fatal(err)
@@ -42,9 +42,9 @@ func TestLockWaitsForTheEnd(t *testing.T) {
 	w := signals.Watch(t.Context(), folder)
 	defer w.Close()
 	done := make(chan error, 1)
-	go func() { done <- p.TakeLock(t.Context(), TakeLock{Name: "db", Wait: -1}) }()
+	go func() { done <- p.Take(t.Context(), TakeLock{Name: "db", Wait: -1}) }()
 	for {
-		all, err := p.Locks()
+		all, err := p.List()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestLockWaitsForTheEnd(t *testing.T) {
 	if n := asked.Load(); n > 4 {
 		t.Errorf("it took %d turns at the file", n)
 	}
-	if all, err := p.Locks(); err != nil || len(all) != 1 || all[0].Holder == nil || all[0].Holder.PID != 0 || len(all[0].Waiting) != 0 {
+	if all, err := p.List(); err != nil || len(all) != 1 || all[0].Holder == nil || all[0].Holder.PID != 0 || len(all[0].Waiting) != 0 {
 		t.Errorf("%+v %v", all, err)
 	}
 }
