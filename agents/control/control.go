@@ -16,6 +16,7 @@ import (
 	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/schedules"
 	"cmux/agents/control/tasks"
 )
 
@@ -96,4 +97,9 @@ func (p *Project) Letters() *letters.Letters { return &letters.Letters{Project: 
 // Locks opens the locks of the project.
 func (p *Project) Locks() *locking.Locks {
 	return &locking.Locks{Project: &p.Project, Letters: p.Letters()}
+}
+
+// Schedules opens the schedule of the project.
+func (p *Project) Schedules() *schedules.Schedules {
+	return &schedules.Schedules{Project: &p.Project, Letters: p.Letters(), Tasks: p.Tasks()}
 }

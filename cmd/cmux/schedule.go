@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/schedules"
 	entries "cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -34,10 +35,10 @@ runs. An entry that was missed meanwhile fires once, afterwards, and says so.`,
 	}
 	cmd.AddCommand(newScheduleAddCmd(d, nil), newScheduleListCmd(d, nil), newScheduleShowCmd(d, nil),
 		newScheduleOrderCmd(d, "remove", "Remove an entry of the schedule", func(ctx context.Context, p *control.Project, id string) (string, error) {
-			return "removed", p.RemoveSchedule(ctx, id)
+			return "removed", p.Schedules().Remove(ctx, id)
 		}),
 		newScheduleOrderCmd(d, "run", "Fire an entry of the schedule now, out of turn", func(ctx context.Context, p *control.Project, id string) (string, error) {
-			f, err := p.RunSchedule(ctx, id)
+			f, err := p.Schedules().Run(ctx, id)
 			return firedAs(&f), err
 		}))
 	return cmd
@@ -134,7 +135,7 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 	case o.In > 0:
 		o.Entry.When.At = p.Now().Add(o.In + time.Second - 1).Truncate(time.Second) // never earlier than asked
 	}
-	s, err := p.AddSchedule(ctx, o.Entry)
+	s, err := p.Schedules().Add(ctx, o.Entry)
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func newScheduleListCmd(d *Deps, runF func(context.Context, *scheduleOptions) er
 }
 
 func runScheduleList(ctx context.Context, o *scheduleOptions) error {
-	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.Scheduled, error) { return p.Schedule() })
+	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]schedules.Scheduled, error) { return p.Schedules().List() })
 	if done {
 		return err
 	}
@@ -249,7 +250,7 @@ func newScheduleShowCmd(d *Deps, runF func(context.Context, *scheduleOptions) er
 }
 
 func runScheduleShow(ctx context.Context, o *scheduleOptions) error {
-	_, s, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Scheduled, error) { return p.ScheduledEntry(o.ID) })
+	_, s, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (schedules.Scheduled, error) { return p.Schedules().Entry(o.ID) })
 	if done {
 		return err
 	}
@@ -303,7 +304,7 @@ func newScheduleOrderCmd(d *Deps, verb, short string, order func(context.Context
 // completeSchedule completes the id of an entry.
 func (d *Deps) completeSchedule(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return d.complete(func(p *control.Project) (ids []string, err error) {
-		all, err := p.Schedule()
+		all, err := p.Schedules().List()
 		for _, s := range all {
 			ids = append(ids, s.ID+"\t"+s.Title)
 		}

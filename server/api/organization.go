@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/files"
 	"cmux/agents/control/locking"
+	"cmux/agents/control/schedules"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
@@ -57,27 +58,27 @@ type maintained struct {
 // is put right.
 func (r *routes) organization() {
 	p := r.Project
-	get(r, "schedule", "/api/schedule", "List the schedule, oldest first", func(_ context.Context, i *struct{ Paging }) (List[control.Scheduled], error) {
-		all, err := p.Schedule()
+	get(r, "schedule", "/api/schedule", "List the schedule, oldest first", func(_ context.Context, i *struct{ Paging }) (List[schedules.Scheduled], error) {
+		all, err := p.Schedules().List()
 		if err != nil {
-			return List[control.Scheduled]{}, err
+			return List[schedules.Scheduled]{}, err
 		}
-		return page(all, i.Paging, func(s *control.Scheduled) string { return s.ID })
+		return page(all, i.Paging, func(s *schedules.Scheduled) string { return s.ID })
 	})
-	post(r, "schedule", "/api/schedule", "Add a message or a task for certain times: one of at, every and cron is set", func(ctx context.Context, i *struct{ Body scheduleIn }) (control.Scheduled, error) {
+	post(r, "schedule", "/api/schedule", "Add a message or a task for certain times: one of at, every and cron is set", func(ctx context.Context, i *struct{ Body scheduleIn }) (schedules.Scheduled, error) {
 		b := &i.Body
-		return p.AddSchedule(ctx, schedule.Entry{When: b.When, Title: b.Title, Body: b.Body, Task: b.Task, To: b.To, Priority: b.Priority, Verify: b.Verify, Scope: b.Scope})
+		return p.Schedules().Add(ctx, schedule.Entry{When: b.When, Title: b.Title, Body: b.Body, Task: b.Task, To: b.To, Priority: b.Priority, Verify: b.Verify, Scope: b.Scope})
 	})
 	type entryIn struct {
 		ID string `path:"id" maxLength:"100" doc:"Id of an entry"`
 	}
-	get(r, "schedule", "/api/schedule/{id}", "Show an entry of the schedule", func(_ context.Context, i *entryIn) (control.Scheduled, error) { return p.ScheduledEntry(i.ID) })
+	get(r, "schedule", "/api/schedule/{id}", "Show an entry of the schedule", func(_ context.Context, i *entryIn) (schedules.Scheduled, error) { return p.Schedules().Entry(i.ID) })
 	add(r, http.MethodDelete, "schedule", "/api/schedule/{id}", "Remove an entry of the schedule", func(ctx context.Context, i *entryIn) (done, error) {
-		err := p.RemoveSchedule(ctx, i.ID)
+		err := p.Schedules().Remove(ctx, i.ID)
 		return done{err == nil}, err
 	})
 	post(r, "schedule", "/api/schedule/{id}/run", "Fire an entry now, in addition to its times", func(ctx context.Context, i *entryIn) (schedule.Fired, error) {
-		return p.RunSchedule(ctx, i.ID)
+		return p.Schedules().Run(ctx, i.ID)
 	})
 
 	type LockIn struct {

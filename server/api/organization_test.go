@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/locking"
+	"cmux/agents/control/schedules"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/team"
 	"cmux/agents/records/event"
@@ -26,7 +27,7 @@ func TestOrganization(t *testing.T) {
 	w.repository(t)
 	w.organized(t)
 	// schedule
-	var s control.Scheduled
+	var s schedules.Scheduled
 	w.must("POST", "/api/schedule", `{"title":"look","every":"1h","to":"api"}`, &s)
 	if s.ID == "" || s.By != "user" || s.Next == nil {
 		t.Errorf("%+v", s)
@@ -39,7 +40,7 @@ func TestOrganization(t *testing.T) {
 	if w.must("GET", one, "", &s); s.Count != 0 && s.Last == nil {
 		t.Errorf("%+v", s)
 	}
-	var schedules items[control.Scheduled]
+	var schedules items[schedules.Scheduled]
 	if w.must("GET", "/api/schedule", "", &schedules); len(schedules.Items) != 1 {
 		t.Errorf("%+v", schedules)
 	}

@@ -1,4 +1,4 @@
-package control
+package schedules
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // Clock has come about what is due in a project, for as long as somebody asks it to. It
 // is for one goroutine.
 type Clock struct {
-	p     *Project
+	p     *Schedules
 	book  *schedule.Book      // nil: to be opened
 	told  map[ledger.Bad]bool // the lines that do not count, of which it was said
 	whole rest                // of the file
@@ -21,7 +21,7 @@ type Clock struct {
 }
 
 // NewClock is a clock of the project.
-func (p *Project) NewClock() *Clock { return &Clock{p: p, rests: make(map[string]*rest)} }
+func (p *Schedules) NewClock() *Clock { return &Clock{p: p, rests: make(map[string]*rest)} }
 
 // What could not be done is left alone for clockRest, and each time for twice as long,
 // until it is clockLongest.

@@ -1,4 +1,4 @@
-package control
+package schedules
 
 import (
 	"errors"
@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 )
@@ -52,17 +54,18 @@ func TestRest(t *testing.T) {
 // the one that fails when its own rest is over.
 func TestClockOneEntryFails(t *testing.T) {
 	now := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { return now }, Person: true}, Root: t.TempDir()}}
+	in := &project.Project{Caller: project.Caller{Now: func() time.Time { return now }, Person: true}, Root: t.TempDir()}
+	p := &Schedules{Project: in, Letters: &letters.Letters{Project: in}, Tasks: &tasks.Tasks{Project: in}}
 	for _, e := range []schedule.Entry{
 		{Title: "tidy", Task: true, When: schedule.When{At: now.Add(time.Minute)}},
 		{Title: "look", When: schedule.When{Cron: "* * * * *", Zone: "UTC"}},
 	} {
-		if _, err := p.AddSchedule(t.Context(), e); err != nil {
+		if _, err := p.Add(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tasks := filepath.Join(p.Root, ".cmux", task.Name)
-	if err := os.Mkdir(tasks, 0o700); err != nil { // no task can be written
+	file := filepath.Join(p.Root, ".cmux", task.Name)
+	if err := os.Mkdir(file, 0o700); err != nil { // no task can be written
 		t.Fatal(err)
 	}
 	clock, told, tries := p.NewClock(), 0, 0
@@ -81,20 +84,20 @@ func TestClockOneEntryFails(t *testing.T) {
 		}
 		now = next
 	}
-	if s, err := p.ScheduledEntry("s2"); err != nil || s.Count != 29 {
+	if s, err := p.Entry("s2"); err != nil || s.Count != 29 {
 		t.Errorf("%d %v", s.Count, err)
 	}
 	if told != 1 || tries < 6 || tries > 10 {
 		t.Errorf("told %d times of %d tries", told, tries)
 	}
-	if err := os.Remove(tasks); err != nil {
+	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(clockLongest)
 	if _, err := clock.RunDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := p.ScheduledEntry("s1"); err != nil || s.Last == nil || s.Last.Made != "t1" {
+	if s, err := p.Entry("s1"); err != nil || s.Last == nil || s.Last.Made != "t1" {
 		t.Errorf("%+v %v", s.Last, err)
 	}
 }

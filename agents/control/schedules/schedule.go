@@ -1,4 +1,5 @@
-package control
+// Package schedules keeps the schedule of an organization, and does what is due in it.
+package schedules
 
 import (
 	"context"
@@ -7,12 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
 )
+
+// Schedules are what a project has to be done at some time.
+type Schedules struct {
+	*project.Project
+	Letters *letters.Letters
+	Tasks   *tasks.Tasks
+}
 
 // Scheduled is an entry of the schedule as it is shown.
 type Scheduled struct {
@@ -20,12 +30,12 @@ type Scheduled struct {
 	Next *time.Time `json:"next"` // it is due; null: never again
 }
 
-func (p *Project) scheduled(s *schedule.State) Scheduled {
+func (p *Schedules) scheduled(s *schedule.State) Scheduled {
 	return Scheduled{s, project.Moment(s.Next(p.Now()))}
 }
 
-// Schedule are the entries of the project's schedule, oldest first.
-func (p *Project) Schedule() ([]Scheduled, error) {
+// List is the entries of the project's schedule, oldest first.
+func (p *Schedules) List() ([]Scheduled, error) {
 	_, l, err := p.schedule(false)
 	if err != nil {
 		return nil, err
@@ -37,7 +47,7 @@ func (p *Project) Schedule() ([]Scheduled, error) {
 	return all, nil
 }
 
-func (p *Project) schedule(write bool) (*schedule.Book, *schedule.List, error) {
+func (p *Schedules) schedule(write bool) (*schedule.Book, *schedule.List, error) {
 	b, err := schedule.OpenBook(p.Root, p.Now, write)
 	if err != nil {
 		return nil, nil, err
@@ -50,8 +60,8 @@ func (p *Project) schedule(write bool) (*schedule.Book, *schedule.List, error) {
 	return b, l, nil
 }
 
-// ScheduledEntry is one entry.
-func (p *Project) ScheduledEntry(id string) (Scheduled, error) {
+// Entry is one entry.
+func (p *Schedules) Entry(id string) (Scheduled, error) {
 	_, l, err := p.schedule(false)
 	if err != nil {
 		return Scheduled{}, err
@@ -67,8 +77,8 @@ func noEntry(id string) error {
 	return &project.Hint{Err: project.Tag(fmt.Errorf("the schedule has no entry %q", id), project.ErrMissing), Try: "cmux schedule list"}
 }
 
-// AddSchedule adds an entry in the caller's name. A message for nobody is for them.
-func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled, error) {
+// Add adds an entry in the caller's name. A message for nobody is for them.
+func (p *Schedules) Add(ctx context.Context, e schedule.Entry) (Scheduled, error) {
 	by, _, err := p.Sender()
 	if err != nil {
 		return Scheduled{}, err
@@ -97,7 +107,7 @@ func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled,
 	if err != nil {
 		return Scheduled{}, err
 	}
-	if err := p.Tasks().MayCheck(tasks, e.Verify); err != nil {
+	if err := p.Tasks.MayCheck(tasks, e.Verify); err != nil {
 		return Scheduled{}, err
 	}
 	b, err := schedule.OpenBook(p.Root, p.Now, true)
@@ -112,8 +122,8 @@ func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled,
 	return p.scheduled(s), nil
 }
 
-// RemoveSchedule removes an entry. What a person added only a person removes.
-func (p *Project) RemoveSchedule(ctx context.Context, id string) error {
+// Remove removes an entry. What a person added only a person removes.
+func (p *Schedules) Remove(ctx context.Context, id string) error {
 	by, _, err := p.Sender()
 	if err != nil {
 		return err
@@ -135,8 +145,8 @@ func (p *Project) RemoveSchedule(ctx context.Context, id string) error {
 	return err
 }
 
-// RunSchedule has an entry come about now, beside the times at which it is due.
-func (p *Project) RunSchedule(ctx context.Context, id string) (schedule.Fired, error) {
+// Run has an entry come about now, beside the times at which it is due.
+func (p *Schedules) Run(ctx context.Context, id string) (schedule.Fired, error) {
 	b, l, err := p.schedule(true)
 	if err != nil {
 		return schedule.Fired{}, err
@@ -150,7 +160,7 @@ func (p *Project) RunSchedule(ctx context.Context, id string) (schedule.Fired, e
 
 // fire makes what a due time makes, and writes it down. What it makes has a mark, so
 // that it is made once by whoever is killed in between.
-func (p *Project) fire(ctx context.Context, b *schedule.Book, f schedule.Firing, extra bool) (schedule.Fired, error) {
+func (p *Schedules) fire(ctx context.Context, b *schedule.Book, f schedule.Firing, extra bool) (schedule.Fired, error) {
 	done := schedule.Fired{Due: f.Due, Missed: f.Missed, Extra: extra}
 	mark, err := b.Mark(&f)
 	if err != nil {
@@ -173,7 +183,7 @@ func (p *Project) fire(ctx context.Context, b *schedule.Book, f schedule.Firing,
 const late = 2 * time.Minute
 
 // said is the text of what comes about, with what was missed.
-func (p *Project) said(f *schedule.Firing) string {
+func (p *Schedules) said(f *schedule.Firing) string {
 	var b strings.Builder
 	if f.Entry.Body != "" {
 		b.WriteString(f.Entry.Body + "\n\n")
@@ -188,8 +198,8 @@ func (p *Project) said(f *schedule.Firing) string {
 	return b.String()
 }
 
-func (p *Project) fireMessage(ctx context.Context, f *schedule.Firing, mark string) (string, error) {
-	if came, err := p.Letters().Has(mark); err != nil || came {
+func (p *Schedules) fireMessage(ctx context.Context, f *schedule.Firing, mark string) (string, error) {
+	if came, err := p.Letters.Has(mark); err != nil || came {
 		return mark, err
 	}
 	post, err := mail.Open(p.Root, p.Now)
@@ -203,7 +213,7 @@ func (p *Project) fireMessage(ctx context.Context, f *schedule.Firing, mark stri
 // fireTask makes a task. While one that the entry made is not over, there is no second:
 // that is decided on the tasks as they are when it is written, so it holds for those who
 // ask at the same time.
-func (p *Project) fireTask(ctx context.Context, b *schedule.Book, f *schedule.Firing, mark string) (id, failed string, err error) {
+func (p *Schedules) fireTask(ctx context.Context, b *schedule.Book, f *schedule.Firing, mark string) (id, failed string, err error) {
 	book, err := task.OpenBook(p.Root, p.Now, true)
 	if err != nil {
 		return "", "", err
