@@ -22,8 +22,8 @@ func TestNoteBlocked(t *testing.T) {
 	}
 	var said []string
 	s.Note = func(line string) { said = append(said, line) }
-	s.noteBlocked("web")
-	s.noteBlocked("nobody")
+	s.Crew().NoteBlocked("web")
+	s.Crew().NoteBlocked("nobody")
 	if want := []string{"t2 is blocked (which port?), and no word to web takes it up again: cmux tasks assign t2 web"}; !slices.Equal(said, want) {
 		t.Errorf("said %q, want %q", said, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/crew"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
@@ -34,7 +35,7 @@ func TestMergeable(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := mergeable(list, a, now); err != nil {
+		if err := crew.Mergeable(list, a, now); err != nil {
 			got = err.Error()
 		}
 		if want == "" && got != "" || !strings.Contains(got, want) {

@@ -6,6 +6,7 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/configfile"
+	"cmux/agents/control/crew"
 	"cmux/agents/control/files"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/letters"
@@ -102,4 +103,9 @@ func (p *Project) Locks() *locking.Locks {
 // Schedules opens the schedule of the project.
 func (p *Project) Schedules() *schedules.Schedules {
 	return &schedules.Schedules{Project: &p.Project, Letters: p.Letters(), Tasks: p.Tasks()}
+}
+
+// Crew opens who works beside the supervisor.
+func (p *Project) Crew() *crew.Crew {
+	return &crew.Crew{Project: &p.Project, Runs: p.Runs(), Tasks: p.Tasks(), Letters: p.Letters()}
 }

@@ -245,7 +245,7 @@ func (s *StartingOrg) Create(ctx context.Context, a FirstAnswers) error {
 	if err := s.supervisor(ctx, org); err != nil {
 		return err
 	}
-	if err := s.projects(ctx, org); err != nil {
+	if err := s.p.Crew().LeadProjects(ctx, org); err != nil {
 		return err
 	}
 	if err := s.wake(ctx, org); err != nil {

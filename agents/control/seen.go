@@ -73,7 +73,7 @@ func secret(file string) bool {
 
 // archive opens the archive of a name, which stands in the list of the removed.
 func (p *Project) archive(name string) (*os.Root, error) {
-	all, err := p.Removals()
+	all, err := p.Crew().Removals()
 	if err != nil {
 		return nil, err
 	}

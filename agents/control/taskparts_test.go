@@ -52,7 +52,7 @@ func TestMergeTasksOfAGoneClone(t *testing.T) {
 	}
 
 	// Merged into the whole, it still says with which it comes.
-	if err := s.partOf(t.Context(), &run.Member{Name: "api-clone-1", Branch: branch, CloneTask: whole.ID}); err != nil {
+	if err := s.Crew().PartOf(t.Context(), &run.Member{Name: "api-clone-1", Branch: branch, CloneTask: whole.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if v, _ := s.Tasks().Task(part.ID); v.Label != "done, not merged (t1)" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/crew"
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -312,7 +313,7 @@ func (p *Project) Team(ctx context.Context, name string) (*TeamReport, error) {
 
 // TakeTeamDown cancels what a team has not finished and removes its members, the lead
 // last. force is what it takes for permanent ones.
-func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]Gone, error) {
+func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]crew.Gone, error) {
 	t, err := p.Team(ctx, name)
 	if err != nil {
 		return nil, err
@@ -346,9 +347,9 @@ func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]
 			}
 		}
 	}
-	gone := []Gone{}
+	gone := []crew.Gone{}
 	for _, a := range t.Agents {
-		g, err := p.KillWorker(ctx, a.Name, force)
+		g, err := p.Crew().Kill(ctx, a.Name, force)
 		if err != nil {
 			return gone, fmt.Errorf("%s could not be removed; the same again goes on: %w", a.Name, err)
 		}

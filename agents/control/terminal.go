@@ -89,14 +89,14 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 	case taken: // by the person before: it stays so
 		return func(context.Context, bool) error { return nil }, nil
 	case s.Run == "":
-		if err := p.TakeWorker(ctx, s.Name); err != nil {
+		if err := p.Crew().Take(ctx, s.Name); err != nil {
 			return nil, err
 		}
 	}
 	return func(ctx context.Context, typed bool) error {
 		if s.Run == "" {
 			// Its records say so a moment later than it does: they are asked behind it.
-			err := p.ReleaseWorker(ctx, s.Name)
+			err := p.Crew().Release(ctx, s.Name)
 			if taken, live, serr := p.seated(ctx, s); serr == nil && (!taken || !live) {
 				return nil // by somebody else before
 			}

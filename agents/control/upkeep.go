@@ -236,7 +236,7 @@ func (p *Project) Maintain(ctx context.Context, plan *Upkeep, may func(upkeep.Ki
 
 func (p *Project) remove(ctx context.Context, u *Upkept) error {
 	if u.Kind == upkeep.Workers {
-		gone, err := p.KillWorker(ctx, u.Name, false)
+		gone, err := p.Crew().Kill(ctx, u.Name, false)
 		if err != nil {
 			return err
 		}

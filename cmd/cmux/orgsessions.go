@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 )
 
 func newSessionsCmd(d *Deps) *cobra.Command {
@@ -24,7 +25,7 @@ func newSessionsCmd(d *Deps) *cobra.Command {
 type sessionSpawnOptions struct {
 	*IO
 	Project projectFunc
-	control.SpawnSession
+	crew.SpawnSession
 	JSON bool
 }
 
@@ -53,7 +54,9 @@ With --json the shape is {"name", "session", "supervisor", "task"}.`,
 }
 
 func runSessionSpawn(ctx context.Context, o *sessionSpawnOptions) error {
-	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.SpawnedSession, error) { return p.SpawnSession(ctx, o.SpawnSession) })
+	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*crew.SpawnedSession, error) {
+		return p.Crew().SpawnSession(ctx, o.SpawnSession)
+	})
 	if done {
 		return err
 	}
@@ -90,7 +93,7 @@ where agents are those besides the supervisor.`,
 }
 
 func runSessionList(ctx context.Context, o *sessionOptions) error {
-	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OrgSession, error) { return p.OrgSessions() })
+	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]crew.OrgSession, error) { return p.Crew().Sessions() })
 	if done {
 		return err
 	}
@@ -115,9 +118,9 @@ func newSessionEndCmd(d *Deps, runF func(context.Context, *sessionOptions) error
 		Long: `End a session: its supervisor is removed, then its workers, as cmux workers kill removes
 them. Their branches stay, and what they had not committed is saved. Agents with unfinished
 tasks, and permanent workers, take --force, which only a person can give.`,
-		Example: "  cmux sessions end auth",
-		Args:    cobra.ExactArgs(1),
-		ValidArgsFunction: d.complete(func(p *control.Project) ([]string, error) { return p.SessionNames() }),
+		Example:           "  cmux sessions end auth",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.complete(func(p *control.Project) ([]string, error) { return p.Crew().SessionNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			return either(runF, runSessionEnd)(cmd.Context(), o)
@@ -132,7 +135,7 @@ func runSessionEnd(ctx context.Context, o *sessionOptions) error {
 	if err != nil {
 		return err
 	}
-	gone, err := p.EndSession(ctx, o.Name, o.Force)
+	gone, err := p.Crew().EndSession(ctx, o.Name, o.Force)
 	for i := range gone {
 		if err := o.tellGone(p, &gone[i]); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 	"cmux/agents/control/logs"
 	"cmux/agents/testkit/agenttest/golden"
 )
@@ -41,7 +42,7 @@ func TestRenderLimited(t *testing.T) {
 }
 
 func TestOrgOptions(t *testing.T) {
-	flags(t, newSpawnCmd, func(o *spawnOptions) control.Spawn { return o.Spawn }, map[string]control.Spawn{
+	flags(t, newSpawnCmd, func(o *spawnOptions) crew.Spawn { return o.Spawn }, map[string]crew.Spawn{
 		"api":                              {Name: "api"},
 		"api task --role-template backend": {Name: "api", Task: "task", Role: "backend"},
 		"perm-x --permanent infra --dir d --agent codex --model m --project p --display-name X": {Name: "perm-x", Permanent: "infra", Dir: "d", Kind: "codex", Model: "m", Project: "p", Display: "X"},

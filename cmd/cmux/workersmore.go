@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 )
@@ -148,7 +149,7 @@ func runClone(ctx context.Context, o *cloneOptions) error {
 	if err != nil {
 		return err
 	}
-	made, err := p.CloneWorker(ctx, o.Name)
+	made, err := p.Crew().Clone(ctx, o.Name)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ could not be removed, and moved says that there was something to merge.`,
 }
 
 func runMergeClone(ctx context.Context, o *cloneOptions) error {
-	p, res, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.MergedClone, error) { return p.MergeClone(ctx, o.Name) })
+	p, res, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*crew.MergedClone, error) { return p.Crew().MergeClone(ctx, o.Name) })
 	if done {
 		return err
 	}
@@ -238,7 +239,7 @@ func runDemote(ctx context.Context, o *demoteOptions) error {
 	if err != nil {
 		return err
 	}
-	names, err := p.DemoteWorkers(ctx, o.Name)
+	names, err := p.Crew().Demote(ctx, o.Name)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 	"cmux/agents/control/files"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/runs"
@@ -75,8 +76,8 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 	return map[reflect.Type]map[string][]any{
 		reflect.TypeFor[control.AgentReport]():    {"state": stands},
 		reflect.TypeFor[control.ReportedAgent]():  {"state": stands},
-		reflect.TypeFor[control.OrgSession]():     {"state": orNone(stands)},
-		reflect.TypeFor[control.OtherProject]():   {"state": orNone(stands)},
+		reflect.TypeFor[crew.OrgSession]():        {"state": orNone(stands)},
+		reflect.TypeFor[crew.OtherProject]():      {"state": orNone(stands)},
 		reflect.TypeFor[control.OrgReport]():      {"state": words(control.OrgNone, control.OrgRunning, control.OrgStopped, control.OrgNoMonitor), "permissions": permits},
 		reflect.TypeFor[control.RunBrief]():       {"state": enums()[reflect.TypeFor[dag.RunState]()]},
 		reflect.TypeFor[control.Need]():           {"kind": words(control.NeedNode, control.NeedFailure, control.NeedConflict, control.NeedLimit, control.NeedReview, control.NeedRun, control.NeedAgent, control.NeedTask, control.NeedMessage)},

@@ -55,6 +55,7 @@ func (p *Records) Incidents(q IncidentQuery) (*Incidents, error) {
 	return out, nil
 }
 
+// AllIncidents are the incidents as the file has them.
 func (p *Records) AllIncidents() (*incident.List, error) {
 	b, err := incident.OpenBook(p.Root, p.Now, false)
 	if err != nil {
@@ -131,6 +132,7 @@ func (p *Records) Unacked() ([]*incident.Incident, error) {
 	return some[max(0, len(some)-most):], nil
 }
 
+// ExamineIncidents says which incidents wait for the person, and what is wrong with their file.
 func (p *Records) ExamineIncidents() finding.Finding {
 	f := finding.Finding{What: "incidents"}
 	all, err := p.Incidents(IncidentQuery{All: true})

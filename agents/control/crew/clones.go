@@ -1,4 +1,4 @@
-package control
+package crew
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 // maxClones bounds how many names are tried for a clone.
 const maxClones = 1000
 
-// CloneWorker makes a clone of a worker: the same program and role, in a worktree
+// Clone makes a clone of a worker: the same program and role, in a worktree
 // of its own, on a branch that begins where the worker's is.
-func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made, error) {
+func (p *Crew) Clone(ctx context.Context, name string) (*standing.Made, error) {
 	org, err := p.Running()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made,
 	if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, made); err != nil {
 		return nil, err
 	}
-	p.Letters().TellAgent(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
+	p.Letters.TellAgent(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
 	return made, nil
 }
 
@@ -83,7 +83,7 @@ type MergedClone struct {
 // MergeClone merges what a clone did into the branch that its own began at, always
 // by a merge commit, and removes the clone. What conflicts leaves everything as it
 // was. A call that was cut off is repeated.
-func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, error) {
+func (p *Crew) MergeClone(ctx context.Context, name string) (*MergedClone, error) {
 	org, err := p.Running()
 	if err != nil {
 		return nil, err
@@ -111,10 +111,10 @@ func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, er
 	if out.Commit, out.Moved, err = repo.Join(ctx, m.CloneFrom, merge.Tip{Name: m.Branch, Commit: tip}); err != nil {
 		return nil, joinHint(err, a)
 	}
-	if err := p.partOf(ctx, &m); err != nil {
+	if err := p.PartOf(ctx, &m); err != nil {
 		return nil, err
 	}
-	gone, err := p.KillWorker(ctx, a.Name, false)
+	gone, err := p.Kill(ctx, a.Name, false)
 	if err != nil {
 		return nil, fmt.Errorf("%s is merged into %s, but could not be removed: %w", a.Name, m.CloneFrom, err)
 	}
@@ -123,23 +123,23 @@ func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, er
 		out.Branch = ""
 	}
 	if out.Moved && org.Agents[m.CloneOf] != nil {
-		p.Letters().TellAgent(ctx, m.CloneOf, a.Name+" was merged into your branch "+m.CloneFrom, "What it did is there now: git log --first-parent -3 "+m.CloneFrom)
+		p.Letters.TellAgent(ctx, m.CloneOf, a.Name+" was merged into your branch "+m.CloneFrom, "What it did is there now: git log --first-parent -3 "+m.CloneFrom)
 	}
 	return out, nil
 }
 
 // rests refuses what would cut off the work of a clone, or bring in what of it was
 // rejected.
-func (p *Project) rests(a *standing.Agent) error {
+func (p *Crew) rests(a *standing.Agent) error {
 	list, err := p.TaskList()
 	if err != nil {
 		return err
 	}
-	return mergeable(list, a, p.Now())
+	return Mergeable(list, a, p.Now())
 }
 
-// mergeable says why a clone is not to be merged now; nil: it may be.
-func mergeable(list *task.List, a *standing.Agent, now time.Time) error {
+// Mergeable says why a clone is not to be merged now; nil: it may be.
+func Mergeable(list *task.List, a *standing.Agent, now time.Time) error {
 	if word, _ := a.Stands(now, false); word == standing.Working || word == standing.Checking {
 		if a.Work == nil {
 			return &project.Hint{Err: fmt.Errorf("%s is in the middle of a turn", a.Name), Try: "the same when it is idle: cmux workers status " + a.Name}
@@ -176,10 +176,10 @@ func joinHint(err error, a *standing.Agent) error {
 	return err
 }
 
-// partOf says of a clone's finished tasks that they come in with the task that they
+// PartOf says of a clone's finished tasks that they come in with the task that they
 // were a part of, as long as that one is not done.
-func (p *Project) partOf(ctx context.Context, m *run.Member) error {
-	_, err := p.Tasks().Write(ctx, func(l *task.List) (all []task.Change, err error) {
+func (p *Crew) PartOf(ctx context.Context, m *run.Member) error {
+	_, err := p.Tasks.Write(ctx, func(l *task.List) (all []task.Change, err error) {
 		whole := l.Get(m.CloneTask)
 		if whole == nil || whole.State == task.Done {
 			return nil, nil
@@ -194,9 +194,9 @@ func (p *Project) partOf(ctx context.Context, m *run.Member) error {
 	return err
 }
 
-// DemoteWorkers makes ordinary workers of permanent ones: of one, or without a name
+// Demote makes ordinary workers of permanent ones: of one, or without a name
 // of all. It returns whose turn it was.
-func (p *Project) DemoteWorkers(ctx context.Context, name string) ([]string, error) {
+func (p *Crew) Demote(ctx context.Context, name string) ([]string, error) {
 	org, err := p.Running()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package control
+package crew
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type OrgSession struct {
 }
 
 // SpawnSession makes a session and its supervisor.
-func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSession, error) {
+func (p *Crew) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSession, error) {
 	org, err := p.Running()
 	if err != nil {
 		return nil, err
@@ -69,10 +69,10 @@ func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSes
 	if f == nil {
 		return made, nil
 	}
-	t, err := p.Tasks().Add(ctx, *f)
+	t, err := p.Tasks.Add(ctx, *f)
 	if err == nil {
 		made.Task = t.ID
-		_, err = p.Tasks().Assign(ctx, t.ID, lead)
+		_, err = p.Tasks.Assign(ctx, t.ID, lead)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the session %s is made, but its supervisor has no task: %w", made.Session, err)
@@ -81,8 +81,8 @@ func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSes
 }
 
 // freeSession refuses the name of a tmux session that somebody has.
-func (p *Project) freeSession(ctx context.Context, org *standing.Org, name string) error {
-	runs, err := p.Runs().Sessions()
+func (p *Crew) freeSession(ctx context.Context, org *standing.Org, name string) error {
+	runs, err := p.Runs.Sessions()
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (p *Project) freeSession(ctx context.Context, org *standing.Org, name strin
 	return nil
 }
 
-// sessionsOf are the tmux sessions of an organization beside its own.
-func sessionsOf(org *standing.Org) (all []string) {
+// SessionsOf are the tmux sessions of an organization beside its own.
+func SessionsOf(org *standing.Org) (all []string) {
 	for _, name := range org.Names() {
 		if s := org.Agents[name].Member.Session; s != "" && !slices.Contains(all, s) {
 			all = append(all, s)
@@ -108,14 +108,14 @@ func sessionsOf(org *standing.Org) (all []string) {
 	return all
 }
 
-// OrgSessions are the sessions beside the organization's own.
-func (p *Project) OrgSessions() ([]OrgSession, error) {
+// Sessions are the sessions beside the organization's own.
+func (p *Crew) Sessions() ([]OrgSession, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
 	all := []OrgSession{}
-	for _, session := range sessionsOf(org) {
+	for _, session := range SessionsOf(org) {
 		name := strings.TrimPrefix(session, org.Run.Plan.Session+"-")
 		one := OrgSession{Name: name, Session: session, Supervisor: standing.LeadName(name), Agents: []string{}}
 		for _, n := range org.Names() {
@@ -137,11 +137,11 @@ func (p *Project) OrgSessions() ([]OrgSession, error) {
 // EndSession removes the agents of a session, its supervisor first, who would give
 // the others work, and with them the session. What they leave is kept. force is what
 // it takes where one of them has work or is to stay.
-func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Gone, error) {
+func (p *Crew) EndSession(ctx context.Context, name string, force bool) ([]Gone, error) {
 	if _, err := p.Running(); err != nil {
 		return nil, err
 	}
-	all, err := p.OrgSessions()
+	all, err := p.Sessions()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Go
 		}
 		var g *Gone
 		if err == nil {
-			g, err = p.KillWorker(ctx, n, force || n == all[i].Supervisor)
+			g, err = p.Kill(ctx, n, force || n == all[i].Supervisor)
 		}
 		if err != nil {
 			return gone, err
@@ -184,7 +184,7 @@ func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Go
 }
 
 // idle refuses to remove agents of which one has work or is to stay.
-func (p *Project) idle(session string, names []string) error {
+func (p *Crew) idle(session string, names []string) error {
 	for _, n := range names {
 		_, a, err := p.StandingAgent(n)
 		if err != nil {
@@ -201,8 +201,8 @@ func (p *Project) idle(session string, names []string) error {
 }
 
 // SessionNames are the names of the sessions beside the organization's own.
-func (p *Project) SessionNames() (names []string, err error) {
-	all, err := p.OrgSessions()
+func (p *Crew) SessionNames() (names []string, err error) {
+	all, err := p.Sessions()
 	for _, s := range all {
 		names = append(names, s.Name)
 	}

@@ -1,4 +1,6 @@
-package control
+// Package crew makes, speaks to and removes who works beside the supervisor of an
+// organization: workers, their clones, and supervisors of other sessions and projects.
+package crew
 
 import (
 	"context"
@@ -9,7 +11,9 @@ import (
 	"strings"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -19,6 +23,14 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )
+
+// Crew is who works beside the supervisor of a project.
+type Crew struct {
+	*project.Project
+	Runs    *runs.Runs
+	Tasks   *tasks.Tasks
+	Letters *letters.Letters
+}
 
 // Spawn orders a new worker.
 type Spawn struct {
@@ -37,9 +49,9 @@ type Spawn struct {
 	Once      bool   `json:"once,omitempty"`    // it is removed when its work is done
 }
 
-// SpawnWorker makes a worker and returns when it is there; its program may still
+// Spawn makes a worker and returns when it is there; its program may still
 // be starting.
-func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
+func (p *Crew) Spawn(ctx context.Context, o Spawn) (*Spawned, error) {
 	org, err := p.Running()
 	if err != nil {
 		return nil, err // there are no roles either
@@ -54,7 +66,7 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 		if o.Task != "" {
 			return nil, project.Usage("", "--task names the task already: leave out the text")
 		}
-		if _, err := p.Tasks().Task(o.TaskID); err != nil {
+		if _, err := p.Tasks.Task(o.TaskID); err != nil {
 			return nil, err
 		}
 	}
@@ -93,12 +105,12 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 	made.Task = o.TaskID
 	if f := task.Told(o.Task); f != nil {
 		var t tasks.TaskView
-		if t, err = p.Tasks().Add(ctx, *f); err == nil {
+		if t, err = p.Tasks.Add(ctx, *f); err == nil {
 			made.Task = t.ID
 		}
 	}
 	if err == nil && made.Task != "" {
-		_, err = p.Tasks().Assign(ctx, made.Task, o.Name)
+		_, err = p.Tasks.Assign(ctx, made.Task, o.Name)
 	}
 	if err != nil {
 		return made, fmt.Errorf("%s is made, but has no task: %w", o.Name, err)
@@ -114,7 +126,7 @@ type Spawned struct {
 
 // roleFile is the file of a role: one of the project's roles by its name, or a
 // file by its path.
-func (p *Project) roleFile(role string) (string, error) {
+func (p *Crew) roleFile(role string) (string, error) {
 	if role == "" {
 		role = "worker"
 	}
@@ -128,8 +140,8 @@ func (p *Project) roleFile(role string) (string, error) {
 	return path, nil
 }
 
-// ResetWorker has an agent begin a new conversation with its unfinished work.
-func (p *Project) ResetWorker(ctx context.Context, name string) error {
+// Reset has an agent begin a new conversation with its unfinished work.
+func (p *Crew) Reset(ctx context.Context, name string) error {
 	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return err
@@ -144,8 +156,8 @@ func (p *Project) ResetWorker(ctx context.Context, name string) error {
 	return p.AskKeeper(ctx, standing.OpReset, a.Name, standing.Ask{By: by}, nil)
 }
 
-// WakeWorker starts an agent again that died too often.
-func (p *Project) WakeWorker(ctx context.Context, name string) error {
+// Wake starts an agent again that died too often.
+func (p *Crew) Wake(ctx context.Context, name string) error {
 	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return err
@@ -153,9 +165,9 @@ func (p *Project) WakeWorker(ctx context.Context, name string) error {
 	return p.AskKeeper(ctx, standing.OpWake, a.Name, standing.Ask{}, nil)
 }
 
-// KillWorker removes an agent; what it leaves is kept. force is what it takes to
+// Kill removes an agent; what it leaves is kept. force is what it takes to
 // remove one that stays.
-func (p *Project) KillWorker(ctx context.Context, name string, force bool) (*standing.Gone, error) {
+func (p *Crew) Kill(ctx context.Context, name string, force bool) (*standing.Gone, error) {
 	_, a, err := p.StandingAgent(name)
 	if err != nil {
 		return nil, err
@@ -175,20 +187,20 @@ func (p *Project) KillWorker(ctx context.Context, name string, force bool) (*sta
 	return gone, p.AskKeeper(ctx, standing.OpKill, a.Name, standing.Ask{By: by, Force: force}, gone)
 }
 
-// TakeWorker takes the conversation of an agent over for a person, until it is
+// Take takes the conversation of an agent over for a person, until it is
 // released.
-func (p *Project) TakeWorker(ctx context.Context, name string) error {
+func (p *Crew) Take(ctx context.Context, name string) error {
 	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpTake})
 }
 
-// ReleaseWorker gives an agent that was taken over back.
-func (p *Project) ReleaseWorker(ctx context.Context, name string) error {
+// Release gives an agent that was taken over back.
+func (p *Crew) Release(ctx context.Context, name string) error {
 	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpRelease})
 }
 
-// AnswerWorker answers the question of an agent, or tells it something; a.Node is its
+// Answer answers the question of an agent, or tells it something; a.Node is its
 // name.
-func (p *Project) AnswerWorker(ctx context.Context, a commands.Answer) (commands.Answered, error) {
+func (p *Crew) Answer(ctx context.Context, a commands.Answer) (commands.Answered, error) {
 	if strings.TrimSpace(a.Text) == "" {
 		return commands.Answered{}, project.Usage("", "the answer is empty")
 	}
@@ -209,14 +221,14 @@ func (p *Project) AnswerWorker(ctx context.Context, a commands.Answer) (commands
 		return commands.Answered{}, err
 	}
 	if agent.Asked == "" {
-		p.noteBlocked(agent.Name)
+		p.NoteBlocked(agent.Name)
 	}
 	return commands.Answered{Taken: commands.Taken{Done: true, Outcome: reply.Fate, Why: reply.Text}, Asked: agent.Asked != ""}, nil
 }
 
-// noteBlocked says how the blocked tasks of an agent go on: whoever tells the agent
+// NoteBlocked says how the blocked tasks of an agent go on: whoever tells the agent
 // something that was meant for one of them has not taken it up again.
-func (p *Project) noteBlocked(name string) {
+func (p *Crew) NoteBlocked(name string) {
 	list, err := p.TaskList()
 	if err != nil {
 		return // cmux tasks list says what is wrong with it
@@ -229,13 +241,13 @@ func (p *Project) noteBlocked(name string) {
 }
 
 // sayTo says something to the life of an agent.
-func (p *Project) sayTo(ctx context.Context, name string, m attempt.Message) error {
+func (p *Crew) sayTo(ctx context.Context, name string, m attempt.Message) error {
 	_, err := p.askLife(ctx, name, m)
 	return err
 }
 
 // askLife says something to the life of an agent and returns what it replies.
-func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (r attempt.Reply, err error) {
+func (p *Crew) askLife(ctx context.Context, name string, m attempt.Message) (r attempt.Reply, err error) {
 	org, a, err := p.StandingAgent(name)
 	if err != nil {
 		return r, err
@@ -255,7 +267,7 @@ func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (
 
 // Removals are the agents that were removed, newest first, each with where what is
 // kept of it is.
-func (p *Project) Removals() ([]standing.Removal, error) {
+func (p *Crew) Removals() ([]standing.Removal, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err

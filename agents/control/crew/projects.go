@@ -1,4 +1,4 @@
-package control
+package crew
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type OtherProject struct {
 
 // AddProject has the organization look after the project in a folder. Its name is
 // that of the folder unless one is given. Nothing is started.
-func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProject, error) {
+func (p *Crew) AddProject(ctx context.Context, dir, name string) (*OtherProject, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func ownOrganization(root string) error {
 }
 
 // Projects are the projects that the organization looks after.
-func (p *Project) Projects() ([]OtherProject, error) {
+func (p *Crew) Projects() ([]OtherProject, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func otherProject(org *standing.Org, name string) (standing.Project, error) {
 
 // ActivateProject has the supervisor of a project started, now and by each start of
 // the organization.
-func (p *Project) ActivateProject(ctx context.Context, name string) error {
+func (p *Crew) ActivateProject(ctx context.Context, name string) error {
 	org, err := p.Org()
 	if err != nil {
 		return err
@@ -131,13 +131,13 @@ func (p *Project) ActivateProject(ctx context.Context, name string) error {
 }
 
 // lead is the supervisor of a project as it is to be made.
-func (p *Project) lead(o *standing.Project) *standing.Spawn {
+func (p *Crew) lead(o *standing.Project) *standing.Spawn {
 	return &standing.Spawn{Name: o.Lead(), Role: standing.ProjectSupervisor, Project: o.Name, Dir: o.Dir, RoleFile: standing.RolePath(p.Root, standing.Supervisor)}
 }
 
 // RemoveProject has the organization look after a project no longer. Its supervisor
 // is removed, and what it leaves is kept; nothing in the folder changes.
-func (p *Project) RemoveProject(ctx context.Context, name string) (*Gone, error) {
+func (p *Crew) RemoveProject(ctx context.Context, name string) (*Gone, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -148,15 +148,15 @@ func (p *Project) RemoveProject(ctx context.Context, name string) (*Gone, error)
 	}
 	var gone *Gone
 	if org.Agents[o.Lead()] != nil {
-		if gone, err = p.KillWorker(ctx, o.Lead(), true); err != nil {
+		if gone, err = p.Kill(ctx, o.Lead(), true); err != nil {
 			return nil, err
 		}
 	}
 	return gone, org.SetProject(ctx, standing.Project{Name: name})
 }
 
-// projects makes the supervisors of active projects that have none yet.
-func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
+// LeadProjects makes the supervisors of active projects that have none yet.
+func (p *Crew) LeadProjects(ctx context.Context, org *standing.Org) error {
 	for _, o := range org.Projects() {
 		if !o.Active || org.Agents[o.Lead()] != nil {
 			continue
@@ -166,10 +166,10 @@ func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
 			err = fmt.Errorf("its folder %s is gone", o.Dir)
 		}
 		if err != nil {
-			s.p.Note(fmt.Sprintf("the project %s is left out: %v", o.Name, err))
+			p.Note(fmt.Sprintf("the project %s is left out: %v", o.Name, err))
 			continue
 		}
-		m, err := org.Member(s.p.lead(&o), s.p.Kinds, s.p.Now())
+		m, err := org.Member(p.lead(&o), p.Kinds, p.Now())
 		if err == nil {
 			err = org.WriteContext(&m)
 		}
@@ -184,7 +184,7 @@ func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
 }
 
 // ProjectNames are the names of the projects that the organization looks after.
-func (p *Project) ProjectNames() (names []string, err error) {
+func (p *Crew) ProjectNames() (names []string, err error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (p *Project) ProjectNames() (names []string, err error) {
 // projectDir is the folder in which a worker works that belongs to another project,
 // because it was said so or because the supervisor of that project makes it, and
 // that project; empty: it works in this one.
-func (p *Project) projectDir(org *standing.Org, by, name string) (dir, project string) {
+func (p *Crew) projectDir(org *standing.Org, by, name string) (dir, project string) {
 	if a := org.Agents[by]; name == "" && a != nil {
 		name = a.Member.Project
 	}
