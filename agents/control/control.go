@@ -18,6 +18,7 @@ import (
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/schedules"
+	"cmux/agents/control/serving"
 	"cmux/agents/control/tasks"
 )
 
@@ -108,4 +109,9 @@ func (p *Project) Schedules() *schedules.Schedules {
 // Crew opens who works beside the supervisor.
 func (p *Project) Crew() *crew.Crew {
 	return &crew.Crew{Project: &p.Project, Runs: p.Runs(), Tasks: p.Tasks(), Letters: p.Letters()}
+}
+
+// Serving opens the server of the project.
+func (p *Project) Serving() *serving.Serving {
+	return &serving.Serving{Project: &p.Project, Commands: p.Commands()}
 }

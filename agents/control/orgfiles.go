@@ -38,7 +38,7 @@ func (p *Project) examineFiles(running bool) []finding.Finding {
 	if !running {
 		return all
 	}
-	s := p.Server()
+	s := p.Serving().Server()
 	f := finding.Finding{What: "server", OK: s.Up, Detail: s.URL}
 	if !s.Up {
 		f.Detail, f.Try = "it is down", "cmux restart"

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
+	"cmux/agents/control/serving"
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -37,20 +38,20 @@ const (
 
 // OrgReport is how the organization of a project stands.
 type OrgReport struct {
-	State       string               `json:"state"`
-	Session     string               `json:"session,omitempty"`
-	Integration string               `json:"integration,omitempty"` // branch that work comes together on
-	Permissions string               `json:"permissions,omitempty"`
-	Agents      []AgentReport        `json:"agents"`
-	Runs        []RunBrief           `json:"runs"`             // that have not ended
-	Unread      int                  `json:"unread"`           // messages for the person
-	Undelivered int                  `json:"undelivered"`      // messages for agents, which have not been read
-	Blocked     []TaskBrief          `json:"blocked"`          // tasks that wait for a decision
-	Unmerged    int                  `json:"unmerged"`         // finished tasks that a merge would bring in
-	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
-	Locks       []locking.LockReport `json:"locks"`            // that are held or waited for
-	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
-	Server      *ServerReport        `json:"server,omitempty"`
+	State       string                `json:"state"`
+	Session     string                `json:"session,omitempty"`
+	Integration string                `json:"integration,omitempty"` // branch that work comes together on
+	Permissions string                `json:"permissions,omitempty"`
+	Agents      []AgentReport         `json:"agents"`
+	Runs        []RunBrief            `json:"runs"`             // that have not ended
+	Unread      int                   `json:"unread"`           // messages for the person
+	Undelivered int                   `json:"undelivered"`      // messages for agents, which have not been read
+	Blocked     []TaskBrief           `json:"blocked"`          // tasks that wait for a decision
+	Unmerged    int                   `json:"unmerged"`         // finished tasks that a merge would bring in
+	Incidents   []*incident.Incident  `json:"incidents"`        // the newest that the person has not acked
+	Locks       []locking.LockReport  `json:"locks"`            // that are held or waited for
+	Faults      []string              `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
+	Server      *serving.ServerReport `json:"server,omitempty"`
 }
 
 // AgentReport is how a standing agent stands.
@@ -142,7 +143,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 		report.Faults = append(report.Faults, fmt.Sprintf("a signal has stopped the monitor, so nobody hands messages over: kill -CONT %d", pid))
 	}
 	if report.State != OrgStopped {
-		report.Server = p.Server()
+		report.Server = p.Serving().Server()
 	}
 	said, err := p.post(report, org.Posed(p.Now()))
 	if err != nil {

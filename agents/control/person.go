@@ -73,6 +73,20 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 	return &project.Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
 }
 
+// carried reports whether an order is the monitor's own, by which it carries out
+// what an agent may order: it is a child of the monitor, and the request is there.
+func (p *Project) carried(from *origin.Attempt, o Order) bool {
+	if o.Name != "agents start" || o.Value == nil || !from.Standing() || from.Node != "" {
+		return false
+	}
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return false
+	}
+	pending, _ := org.Run.Pending() // what is no request is told of by the monitor
+	return slices.ContainsFunc(pending, func(q run.Request) bool { return q.Op == standing.OpRun && q.ID == o.Value("order") })
+}
+
 // leads reports whether an order is that of a supervisor who may give it.
 func (p *Project) leads(from *origin.Attempt, o Order) bool {
 	if !from.Standing() || !IsLeaders(o) {

@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/agents/control/serving"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -171,7 +172,7 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 }
 
 // renderServer is a line about the server.
-func renderServer(s *control.ServerReport, now time.Time) string {
+func renderServer(s *serving.ServerReport, now time.Time) string {
 	if s == nil {
 		return ""
 	}

@@ -150,7 +150,7 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 
 // unserved warns that entries do not fire while the server is down.
 func (o *IO) unserved(p *control.Project) error {
-	if p.Server().Up {
+	if p.Serving().Server().Up {
 		return nil
 	}
 	_, err := fmt.Fprintln(o.Err, "No entry fires now: the project's server does not run. To start it: cmux start")

@@ -203,7 +203,7 @@ func isMethod(o types.Object) bool {
 
 // overgrown is what is beyond the bounds, and by how much.
 var overgrown = map[string]int{
-	"agents/control.Project methods":        121,
+	"agents/control.Project methods":        105,
 	"agents/kinds/claude.instance methods":  67,
 	"agents/kinds/guard circle":             21,
 	"agents/org/standing circle":            28,
@@ -216,7 +216,7 @@ var overgrown = map[string]int{
 	"agents/runs/runner circle":             29,
 	"agents/runs/runner.Runner methods":     125,
 	"cmd/cmux circle":                       62,
-	"cmd/cmux lines":                        10869,
+	"cmd/cmux lines":                        10871,
 	"dag circle":                            21,
 	"dag lines":                             7389,
 	"server/api circle":                     20,

@@ -27,6 +27,13 @@ func (p *Project) Orderer() (string, error) {
 	return from.Node, nil
 }
 
+// Leads reports whether an order comes from a standing agent. What outlives it, it
+// has the monitor start.
+func (p *Project) Leads() (bool, error) {
+	from, err := p.Origin()
+	return from != nil && from.Standing() && from.Node != "", err
+}
+
 // Sender is who gives an order, as an address: the person, or a node of a run.
 // inside says that its wrapper can be reached, which vouches for it.
 func (p *Project) Sender() (from mailbox.Address, inside bool, err error) {

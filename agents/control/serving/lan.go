@@ -1,4 +1,4 @@
-package control
+package serving
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type LAN struct {
 
 // OpenLAN has the server listen on the local network, at an address; empty: the
 // only private one of this machine.
-func (p *Project) OpenLAN(ctx context.Context, address string) (*LAN, error) {
+func (p *Serving) OpenLAN(ctx context.Context, address string) (*LAN, error) {
 	if _, err := p.Running(); err != nil && !endpoint.Lives(p.Root) {
 		return nil, orOnDemand(err, " --lan")
 	}

@@ -1,4 +1,4 @@
-package control
+package serving
 
 import (
 	"context"
@@ -44,7 +44,7 @@ type Opened struct {
 
 // RunUnderWay reports whether a run of the project that has not ended has its
 // runner. A runner may stay after the end, and one that was lost is no reason to stay.
-func (p *Project) RunUnderWay() (bool, error) {
+func (p *Serving) RunUnderWay() (bool, error) {
 	owners, err := run.Owners(p.Root)
 	var errs []error
 	for _, o := range owners {
@@ -70,7 +70,7 @@ func (p *Project) RunUnderWay() (bool, error) {
 // OpenOnDemand makes a one-time link to the project's dashboard: on the
 // organization's server while that runs, and otherwise on one that is there on
 // demand, which it starts where there is none.
-func (p *Project) OpenOnDemand(ctx context.Context, o OnDemand) (*Opened, error) {
+func (p *Serving) OpenOnDemand(ctx context.Context, o OnDemand) (*Opened, error) {
 	ids, err := run.List(p.Root)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (p *Project) OpenOnDemand(ctx context.Context, o OnDemand) (*Opened, error)
 }
 
 // linkNow makes a link on the server that answers now.
-func (p *Project) linkNow(ctx context.Context) (*endpoint.Link, error) {
+func (p *Serving) linkNow(ctx context.Context) (*endpoint.Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
 	c, err := endpoint.Dial(ctx, p.Root)
@@ -123,15 +123,15 @@ func (p *Project) linkNow(ctx context.Context) (*endpoint.Link, error) {
 	return link, c.Post(ctx, endpoint.LinksPath, nil, link)
 }
 
-func (p *Project) serverLogPath() string { return filepath.Join(run.Folder(p.Root), "server.log") }
+func (p *Serving) serverLogPath() string { return filepath.Join(run.Folder(p.Root), "server.log") }
 
 // serverLog is the log of servers that are started on demand.
-func (p *Project) serverLog() (*os.File, error) {
+func (p *Serving) serverLog() (*os.File, error) {
 	return signals.OpenFile(p.serverLogPath(), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
 // serverSaid is what the last of them said at last.
-func (p *Project) serverSaid() string {
+func (p *Serving) serverSaid() string {
 	file, err := p.serverLog()
 	if err != nil {
 		return err.Error()
@@ -142,7 +142,7 @@ func (p *Project) serverSaid() string {
 
 // startServer starts a server in a session of its own, with the caller's
 // environment, as a run is: what is started from its page has it too.
-func (p *Project) startServer(o OnDemand) (ended chan error, err error) {
+func (p *Serving) startServer(o OnDemand) (ended chan error, err error) {
 	if err := signals.Init(p.Root); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (p *Project) startServer(o OnDemand) (ended chan error, err error) {
 
 // startHere starts a run in this process, where no monitor could: the caller is a
 // person's server that was started on demand.
-func (p *Project) startHere(ctx context.Context, o commands.Start) (*standing.RunMade, error) {
+func (p *Serving) startHere(ctx context.Context, o commands.Start) (*standing.RunMade, error) {
 	if p.Program == nil {
 		return nil, errors.New("no run can be started here")
 	}
@@ -176,7 +176,7 @@ func (p *Project) startHere(ctx context.Context, o commands.Start) (*standing.Ru
 		return nil, fmt.Errorf("the path of this program: %w", err)
 	}
 	o.Socket = p.Getenv("CMUX_TMUX_SOCKET")
-	s, err := p.Commands().PlanStart(ctx, o)
+	s, err := p.Commands.PlanStart(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (p *Project) startHere(ctx context.Context, o commands.Start) (*standing.Ru
 	if l.Run, _, err = s.Create(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.Commands().Launch(context.WithoutCancel(ctx), l); err != nil {
+	if err := p.Commands.Launch(context.WithoutCancel(ctx), l); err != nil {
 		return nil, fmt.Errorf("run %s was made, but has not started: %w", l.Run.Plan.ID, err)
 	}
 	said := "Run %s has started in session %s."

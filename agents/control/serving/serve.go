@@ -1,4 +1,6 @@
-package control
+// Package serving finds, starts and opens the server of a project, and has runs started where
+// no terminal stays for them.
+package serving
 
 import (
 	"context"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/endpoint"
@@ -22,6 +25,12 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )
+
+// Serving is the server of a project.
+type Serving struct {
+	*project.Project
+	Commands *commands.Commands
+}
 
 // The monitor asks its server so often who it is, and ends it when it has not
 // answered so many times in a row.
@@ -54,7 +63,7 @@ type ServerReport struct {
 
 // Server says how the project's server stands, going by its lock and by what was
 // written of it.
-func (p *Project) Server() *ServerReport {
+func (p *Serving) Server() *ServerReport {
 	place, err := endpoint.Read(p.Root)
 	if err != nil {
 		return &ServerReport{Why: err.Error()}
@@ -71,7 +80,7 @@ func (p *Project) Server() *ServerReport {
 }
 
 // OpenLink makes a one-time link to the project's dashboard.
-func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
+func (p *Serving) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 	if _, err := p.Running(); err != nil {
 		return nil, orOnDemand(err, "")
 	}
@@ -94,7 +103,7 @@ func orOnDemand(err error, flags string) error {
 }
 
 // EndLogins logs every browser out, of a server that runs or of the next one.
-func (p *Project) EndLogins(ctx context.Context) error {
+func (p *Serving) EndLogins(ctx context.Context) error {
 	if !endpoint.Lives(p.Root) {
 		if err := signals.Init(p.Root); err != nil {
 			return err
@@ -115,7 +124,7 @@ func (p *Project) EndLogins(ctx context.Context) error {
 const upServer = 10 * time.Second
 
 // dialServer reaches the project's server, which may be about to come up.
-func (p *Project) dialServer(ctx context.Context) (*endpoint.Client, error) {
+func (p *Serving) dialServer(ctx context.Context) (*endpoint.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, upServer)
 	defer cancel()
 	again := time.NewTicker(100 * time.Millisecond)
@@ -149,16 +158,16 @@ func (p *Project) dialServer(ctx context.Context) (*endpoint.Client, error) {
 
 // LinkFile writes a page that leads a browser to a link, readable by its owner
 // alone: a link in a command line can be read by every user of the machine.
-func (p *Project) LinkFile(link *endpoint.Link) (string, error) {
+func (p *Serving) LinkFile(link *endpoint.Link) (string, error) {
 	path := filepath.Join(run.Folder(p.Root), endpoint.PageFile)
 	text := "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\"><meta http-equiv=\"refresh\" content=\"0;url=" +
 		link.URL + "\"><title>cmux</title><a href=\"" + link.URL + "\">Open the dashboard</a>\n"
 	return path, signals.WriteFile(path, []byte(text), 0o600)
 }
 
-// keepServer keeps the server of the organization r up until stop is called,
+// KeepServer keeps the server of the organization r up until stop is called,
 // which returns when it has ended. It dies with this process.
-func keepServer(ctx context.Context, r *run.Run, logger *log.Logger) (stop func()) {
+func KeepServer(ctx context.Context, r *run.Run, logger *log.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	k := &serverKeeper{run: r, log: logger, every: healthEvery, patience: healthPatience}
 	var done sync.WaitGroup
@@ -309,10 +318,10 @@ func lastSaid(file *os.File) string {
 	return strings.TrimPrefix(lines[len(lines)-1], "cmux: ")
 }
 
-// Serving is the port that the project's server was given, 0: any will do. The
+// Port is the port that the project's server was given, 0: any will do. The
 // server is the monitor's child, or was started on demand, and none of an agent's:
 // it speaks for a person.
-func (p *Project) Serving(onDemand bool) (port int, err error) {
+func (p *Serving) Port(onDemand bool) (port int, err error) {
 	from, err := origin.Of(p.Root)
 	if err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package control
+package serving
 
 import (
 	"io"
@@ -27,7 +27,7 @@ func TestServerThatStartsIsNotUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	p := &Project{Project: project.Project{Root: root}}
+	p := &Serving{Project: &project.Project{Root: root}}
 	for _, c := range []struct {
 		pid int
 		up  bool
