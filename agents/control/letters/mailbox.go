@@ -1,4 +1,4 @@
-// Package letters sends messages to agents and the person, and shows what became of them.
+// Package letters sends messages to agents and the person, and shows how each stands.
 package letters
 
 import (
