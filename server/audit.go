@@ -3,7 +3,7 @@ package server
 import (
 	"net/http"
 
-	"cmux/agents/control"
+	"cmux/agents/control/records"
 	"cmux/server/login"
 )
 
@@ -18,14 +18,14 @@ func (s *site) audited(next http.Handler) http.Handler {
 		a := &answer{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(a, r)
 		how := login.How(r.Context())
-		o := control.Ordered{Order: r.Method + " " + r.URL.Path, By: "user", How: "api " + how}
+		o := records.Ordered{Order: r.Method + " " + r.URL.Path, By: "user", How: "api " + how}
 		if how == "" { // a signed webhook, or a login
 			o.By, o.How = "", "api"
 		}
 		if a.status >= 400 {
 			o.Refused = http.StatusText(a.status)
 		}
-		if err := s.project.Audit(r.Context(), o); err != nil {
+		if err := s.project.Records().Audit(r.Context(), o); err != nil {
 			s.log.Warn("a command is missing in the audit log", "order", o.Order, "err", err)
 		}
 	})

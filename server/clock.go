@@ -24,7 +24,7 @@ func (s *site) keepTime(ctx context.Context) {
 	defer w.Close()
 	p := *s.project
 	p.Caller.Note = func(text string) { s.log.Warn(text) }
-	clock := p.NewClock()
+	clock := p.Schedules().NewClock()
 	for ctx.Err() == nil {
 		next, err := clock.RunDue(ctx)
 		if err != nil && ctx.Err() == nil { // the end of the server is no fault

@@ -78,7 +78,7 @@ func (s *site) endUnused(ctx context.Context, v *visits, lan *network, end func(
 		if v.absent() < s.idle {
 			continue
 		}
-		busy, err := s.project.RunUnderWay()
+		busy, err := s.project.Serving().RunUnderWay()
 		if err != nil {
 			s.log.Warn("whether a run is under way cannot be told", "err", err)
 		}

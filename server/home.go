@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/platform/say"
 	"cmux/server/login"
 )
@@ -51,8 +53,8 @@ const homeMessages = 50
 type homePage struct {
 	Name  string
 	Org   *control.OrgReport
-	Tasks *control.Tasks
-	Mail  []control.Mail
+	Tasks *tasks.Listing
+	Mail  []letters.Mail
 	Bare  bool // there is no dashboard
 }
 
@@ -75,10 +77,10 @@ func (s *site) renderHome(r *http.Request) ([]byte, error) {
 	if p.Org, err = s.project.Organization(r.Context()); err != nil {
 		return nil, err
 	}
-	if p.Tasks, err = s.project.Tasks(control.TaskQuery{}); err != nil {
+	if p.Tasks, err = s.project.Tasks().List(tasks.TaskQuery{}); err != nil {
 		return nil, err
 	}
-	if p.Mail, _, err = s.project.MailPage(r.Context(), control.MailQuery{}, "", homeMessages); err != nil {
+	if p.Mail, _, err = s.project.Letters().Page(r.Context(), letters.MailQuery{}, "", homeMessages); err != nil {
 		return nil, err
 	}
 	now := s.project.Now()

@@ -86,7 +86,7 @@ func TestLogOutAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.CloseNow()
-	if err := p.EndLogins(t.Context()); err != nil {
+	if err := p.Serving().EndLogins(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for err == nil { // the hello is still there
@@ -103,7 +103,7 @@ func TestLogOutAll(t *testing.T) {
 		t.Errorf("a new session: %s", r.Status)
 	}
 	end()
-	if err := p.EndLogins(t.Context()); err != nil { // while there is no server
+	if err := p.Serving().EndLogins(t.Context()); err != nil { // while there is no server
 		t.Fatal(err)
 	}
 	place, end = up(t, root)

@@ -16,6 +16,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/seal/sealtest"
@@ -142,7 +143,7 @@ func TestServe(t *testing.T) {
 	}
 	send := func(subject string) {
 		t.Helper()
-		var sent control.Sent
+		var sent letters.Sent
 		if err := client.Post(t.Context(), "/api/messages", map[string]string{"to": "user", "subject": subject}, &sent); err != nil || sent.ID == "" {
 			t.Fatal(sent, err)
 		}

@@ -69,7 +69,7 @@ func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) 
 		if name, err = p.Orderer(); err != nil {
 			return nil, err
 		}
-		if a := org.Agents[name]; a == nil || !leads(a) {
+		if a := org.Agents[name]; a == nil || !a.Leads() {
 			name = standing.Supervisor
 		}
 	}
@@ -77,7 +77,7 @@ func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) 
 	if err != nil {
 		return nil, project.Usage("cmux workers list", "%w", project.Tag(err, project.ErrMissing))
 	}
-	if !leads(lead) {
+	if !lead.Leads() {
 		return nil, project.Usage("cmux autonomy", "%s leads nobody", lead.Name)
 	}
 	list, err := p.TaskList()
@@ -108,10 +108,6 @@ func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) 
 	})
 	j := &journal.Journal{Root: p.Root, Now: p.Now}
 	return &Autonomy{For: lead.Name, Items: append([]AutonomyItem{}, w.items...), Reflection: p.Short(j.ReflectionFile(j.Today()))}, nil
-}
-
-func leads(a *standing.Agent) bool {
-	return a.Member.Role == standing.Supervisor || a.Member.Role == standing.ProjectSupervisor
 }
 
 // waiting gathers what waits for one who leads.

@@ -14,7 +14,7 @@ import (
 func TestNoteBlocked(t *testing.T) {
 	s := organized(t, standing.Settings{}, "api", "web")
 	for _, agent := range []string{"api", "web"} {
-		v, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("of " + agent)})
+		v, err := s.Tasks().Add(t.Context(), task.Fields{Title: titleOf("of " + agent)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,8 +22,8 @@ func TestNoteBlocked(t *testing.T) {
 	}
 	var said []string
 	s.Note = func(line string) { said = append(said, line) }
-	s.noteBlocked("web")
-	s.noteBlocked("nobody")
+	s.Crew().NoteBlocked("web")
+	s.Crew().NoteBlocked("nobody")
 	if want := []string{"t2 is blocked (which port?), and no word to web takes it up again: cmux tasks assign t2 web"}; !slices.Equal(said, want) {
 		t.Errorf("said %q, want %q", said, want)
 	}

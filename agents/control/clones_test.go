@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/crew"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
@@ -34,7 +35,7 @@ func TestMergeable(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := mergeable(list, a, now); err != nil {
+		if err := crew.Mergeable(list, a, now); err != nil {
 			got = err.Error()
 		}
 		if want == "" && got != "" || !strings.Contains(got, want) {
@@ -45,12 +46,12 @@ func TestMergeable(t *testing.T) {
 	says(clone(dag.Resting), "") // the same when it is idle
 
 	branch := "scratch/api-clone-1"
-	bad, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("bad"), Branch: &branch})
+	bad, err := s.Tasks().Add(t.Context(), task.Fields{Title: titleOf("bad"), Branch: &branch})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.attempts("api-clone-1", bad.ID, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Commits: 1})
-	good, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("good"), Branch: &branch})
+	good, err := s.Tasks().Add(t.Context(), task.Fields{Title: titleOf("good"), Branch: &branch})
 	if err != nil {
 		t.Fatal(err)
 	}

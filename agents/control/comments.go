@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
@@ -44,8 +46,8 @@ type Commented struct {
 	How  string           `json:"how"`  // told, sent back, task
 	Text string           `json:"text"` // as the agent reads it
 	Node *commands.Judged `json:"node"` // sent back
-	Sent *Sent            `json:"sent"` // told, by message
-	Task *TaskView        `json:"task"` // task
+	Sent *letters.Sent    `json:"sent"` // told, by message
+	Task *tasks.TaskView  `json:"task"` // task
 	Note string           `json:"note,omitempty"`
 }
 
@@ -139,13 +141,13 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 	if err != nil {
 		return nil, err
 	}
-	t, err := p.Task(id)
+	t, err := p.Tasks().Task(id)
 	if err != nil {
 		return nil, err
 	}
 	out := &Commented{How: CommentsTold, Text: text}
 	if t.State.Active() {
-		sent, err := p.Send(ctx, Letter{To: t.Agent, Subject: "Comments on task " + id, Body: text})
+		sent, err := p.Letters().Send(ctx, letters.Letter{To: t.Agent, Subject: "Comments on task " + id, Body: text})
 		out.Sent, out.Note = &sent, sent.Note
 		return out, err
 	}
@@ -156,14 +158,14 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 	if tip := t.Tip(); tip != "" && !t.Merged.In() {
 		body += fmt.Sprintf("\n\nThe work is on the branch %s. Your branch begins without it. Merge the work into it first:\n\n    git merge --no-edit %s", t.WorkBranch(), tip)
 	}
-	title := titled(fmt.Sprintf("Comments on %s: %s", t.ID, t.Title))
-	made, err := p.AddTask(ctx, task.Fields{Title: &title, Body: &body, Priority: &t.Priority, Scope: &t.Scope, Verify: &t.Verify, Parent: &t.ID})
+	title := task.Titled(fmt.Sprintf("Comments on %s: %s", t.ID, t.Title))
+	made, err := p.Tasks().Add(ctx, task.Fields{Title: &title, Body: &body, Priority: &t.Priority, Scope: &t.Scope, Verify: &t.Verify, Parent: &t.ID})
 	if err != nil {
 		return nil, err
 	}
 	out.How, out.Task = CommentsTask, &made
 	if org, err := p.Org(); err == nil && org.Agents[t.Worker()] != nil && org.Agents[t.Worker()].Leaving == "" {
-		assigned, err := p.AssignTask(ctx, made.ID, t.Worker())
+		assigned, err := p.Tasks().Assign(ctx, made.ID, t.Worker())
 		if err != nil {
 			out.Note, _ = project.Explain(err) // it is there, and can be assigned to somebody else
 			return out, nil

@@ -6,12 +6,20 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/configfile"
+	"cmux/agents/control/crew"
 	"cmux/agents/control/files"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/letters"
+	"cmux/agents/control/locking"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/schedules"
+	"cmux/agents/control/serving"
+	"cmux/agents/control/tasks"
 )
 
 // Project is a project with all that can be asked of it and done in it.
@@ -56,6 +64,9 @@ func (p *Project) Files() *files.Files { return &files.Files{Project: &p.Project
 // Runs opens the runs of the project.
 func (p *Project) Runs() *runs.Runs { return &runs.Runs{Project: &p.Project} }
 
+// Logs opens the logs of runs and standing agents.
+func (p *Project) Logs() *logs.Logs { return &logs.Logs{Project: &p.Project, Runs: p.Runs()} }
+
 // Commands opens the commands to the runs of the project.
 func (p *Project) Commands() *commands.Commands {
 	return &commands.Commands{Project: &p.Project, Runs: p.Runs(), Configurations: p.Configurations()}
@@ -74,4 +85,33 @@ func (p *Project) Merging() *merging.Merging {
 // Remains opens what runs left behind.
 func (p *Project) Remains() *remains.Remains {
 	return &remains.Remains{Project: &p.Project, Runs: p.Runs()}
+}
+
+// Records opens what is written down of the project.
+func (p *Project) Records() *records.Records { return &records.Records{Project: &p.Project} }
+
+// Tasks opens the tasks of the project.
+func (p *Project) Tasks() *tasks.Tasks { return &tasks.Tasks{Project: &p.Project} }
+
+// Letters opens the messages of the project.
+func (p *Project) Letters() *letters.Letters { return &letters.Letters{Project: &p.Project} }
+
+// Locks opens the locks of the project.
+func (p *Project) Locks() *locking.Locks {
+	return &locking.Locks{Project: &p.Project, Letters: p.Letters()}
+}
+
+// Schedules opens the schedule of the project.
+func (p *Project) Schedules() *schedules.Schedules {
+	return &schedules.Schedules{Project: &p.Project, Letters: p.Letters(), Tasks: p.Tasks()}
+}
+
+// Crew opens who works beside the supervisor.
+func (p *Project) Crew() *crew.Crew {
+	return &crew.Crew{Project: &p.Project, Runs: p.Runs(), Tasks: p.Tasks(), Letters: p.Letters()}
+}
+
+// Serving opens the server of the project.
+func (p *Project) Serving() *serving.Serving {
+	return &serving.Serving{Project: &p.Project, Commands: p.Commands()}
 }

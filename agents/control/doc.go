@@ -8,8 +8,7 @@
 // arguments or the environment of this process, or knows a terminal: what a
 // caller has of these it hands in.
 //
-// A Project opens what stands in packages of its own below: Runs, Commands, Files,
-// Graphs, Merging, Remains and Configurations.
+// A Project opens what stands in packages of its own below.
 //
 // An error that a person can act on says how (see project.Hint); one that comes from
 // how something was asked is a project.ErrUsage.

@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/finding"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
@@ -68,7 +69,7 @@ func TestNothingOfTheProcess(t *testing.T) {
 func TestValuesAreJSON(t *testing.T) {
 	for _, v := range []any{
 		&commands.Retry{Node: "a", Downstream: true, Fresh: true}, &commands.Decision{Node: "a"}, &commands.Answer{Node: "a", Text: "1"}, &merging.Verify{Node: "a"},
-		&runs.Wait{Node: "a", Timeout: time.Minute}, &Log{Node: "a", Follow: true}, &runs.Diff{Node: "a", Colour: true}, &merging.Merge{Into: "main", Tips: true},
+		&runs.Wait{Node: "a", Timeout: time.Minute}, &logs.Log{Node: "a", Follow: true}, &runs.Diff{Node: "a", Colour: true}, &merging.Merge{Into: "main", Tips: true},
 		&Attach{Node: "a", Pane: true}, &remains.Restore{Snapshot: "a", To: "b", Branch: "c"}, &commands.Start{Config: "f", Base: "b", New: true, Dry: true},
 
 		&commands.Taken{Done: true, Note: "n"}, &commands.Answered{Taken: commands.Taken{Done: true}, Asked: true}, &commands.Question{Node: "a", Question: question.New("t", "o")},

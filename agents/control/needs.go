@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/letters"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
@@ -209,7 +210,7 @@ const maxUnread = 200
 
 // mailNeeds is the unread messages. unlisted counts those beyond maxUnread.
 func (p *Project) mailNeeds(ctx context.Context) (all []Need, unlisted int, err error) {
-	unread, more, err := p.MailPage(ctx, MailQuery{Inbox: true, Waiting: true}, "", maxUnread)
+	unread, more, err := p.Letters().Page(ctx, letters.MailQuery{Inbox: true, Waiting: true}, "", maxUnread)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -51,7 +51,7 @@ func (p *Project) examineOrg(ctx context.Context) []finding.Finding {
 			all = append(all, wrong(fmt.Errorf("the records of %s cannot be read: %w", name, org.Broken[name]), "look at "+p.Short(org.Run.NodeDir(name))))
 		}
 	}
-	all = append(all, p.examineMerge()...)
+	all = append(all, p.Tasks().ExamineMerge()...)
 	for i := range report.Agents {
 		if a := &report.Agents[i]; a.NeedsPerson() {
 			all = append(all, finding.Finding{What: what, Detail: a.Name + ": " + a.Explained(), Try: a.Way()})

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"cmux/agents/control/finding"
+	"cmux/agents/control/letters"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/say"
@@ -22,9 +24,9 @@ import (
 
 // examineFiles looks at what the organization writes down.
 func (p *Project) examineFiles(running bool) []finding.Finding {
-	all := []finding.Finding{p.examineMailbox(), p.examineTasks(), p.examineIncidents()}
+	all := []finding.Finding{p.examineMailbox(), p.examineTasks(), p.Records().ExamineIncidents()}
 	all = append(all, p.examineDerived()...)
-	if w := p.MemoryWarning(); w != "" {
+	if w := p.Records().MemoryWarning(); w != "" {
 		all = append(all, finding.Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
 	}
 	if c, err := p.OrgConfig(); err == nil && len(c.Changes) > 0 {
@@ -36,7 +38,7 @@ func (p *Project) examineFiles(running bool) []finding.Finding {
 	if !running {
 		return all
 	}
-	s := p.Server()
+	s := p.Serving().Server()
 	f := finding.Finding{What: "server", OK: s.Up, Detail: s.URL}
 	if !s.Up {
 		f.Detail, f.Try = "it is down", "cmux restart"
@@ -55,7 +57,7 @@ func (p *Project) examineMailbox() finding.Finding {
 	messages, waiting, failed := 0, 0, 0
 	anew := *p
 	anew.Memory = nil // what was wrong with it may have been corrected
-	bad, err := anew.eachMail(MailQuery{}, func(m Mail) bool {
+	bad, err := anew.Letters().Each(letters.MailQuery{}, func(m letters.Mail) bool {
 		messages++
 		for _, d := range m.Deliveries {
 			switch {
@@ -86,7 +88,7 @@ func (p *Project) examineMailbox() finding.Finding {
 
 func (p *Project) examineTasks() finding.Finding {
 	f := finding.Finding{What: "tasks"}
-	all, err := p.Tasks(TaskQuery{All: true})
+	all, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil {
 		return finding.Wrong(f.What, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control/commands"
 	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
+	"cmux/agents/control/serving"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
@@ -245,7 +246,7 @@ func (s *StartingOrg) Create(ctx context.Context, a FirstAnswers) error {
 	if err := s.supervisor(ctx, org); err != nil {
 		return err
 	}
-	if err := s.projects(ctx, org); err != nil {
+	if err := s.p.Crew().LeadProjects(ctx, org); err != nil {
 		return err
 	}
 	if err := s.wake(ctx, org); err != nil {
@@ -377,7 +378,7 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	served := keepServer(ctx, r, logger)
+	served := serving.KeepServer(ctx, r, logger)
 	err = standing.Run(ctx, standing.Options{
 		Root: r.Plan.Root, Windows: panes, Host: panes.Host, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
 		Tell: func(*standing.Org) { o.Tell() },

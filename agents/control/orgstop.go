@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/crew"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
@@ -49,7 +50,7 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 		return nil, err
 	}
 	server := runner.TmuxServer(p.Root, org.Run.Plan.Socket)
-	for _, name := range append(sessionsOf(org), s.Session) {
+	for _, name := range append(crew.SessionsOf(org), s.Session) {
 		id, _, ok, err := standing.Session(ctx, server, p.Root, name)
 		if err == nil && ok {
 			_, err = server.Exec(ctx, "kill-session", "-t", string(id))

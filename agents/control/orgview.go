@@ -7,9 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/locking"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
+	"cmux/agents/control/serving"
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -19,7 +21,6 @@ import (
 	"cmux/agents/platform/tmux"
 	"cmux/agents/records/audit"
 	"cmux/agents/records/incident"
-	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/signals"
@@ -37,20 +38,20 @@ const (
 
 // OrgReport is how the organization of a project stands.
 type OrgReport struct {
-	State       string               `json:"state"`
-	Session     string               `json:"session,omitempty"`
-	Integration string               `json:"integration,omitempty"` // branch that work comes together on
-	Permissions string               `json:"permissions,omitempty"`
-	Agents      []AgentReport        `json:"agents"`
-	Runs        []RunBrief           `json:"runs"`             // that have not ended
-	Unread      int                  `json:"unread"`           // messages for the person
-	Undelivered int                  `json:"undelivered"`      // messages for agents, which have not been read
-	Blocked     []TaskBrief          `json:"blocked"`          // tasks that wait for a decision
-	Unmerged    int                  `json:"unmerged"`         // finished tasks that a merge would bring in
-	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
-	Locks       []LockReport         `json:"locks"`            // that are held or waited for
-	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
-	Server      *ServerReport        `json:"server,omitempty"`
+	State       string                `json:"state"`
+	Session     string                `json:"session,omitempty"`
+	Integration string                `json:"integration,omitempty"` // branch that work comes together on
+	Permissions string                `json:"permissions,omitempty"`
+	Agents      []AgentReport         `json:"agents"`
+	Runs        []RunBrief            `json:"runs"`             // that have not ended
+	Unread      int                   `json:"unread"`           // messages for the person
+	Undelivered int                   `json:"undelivered"`      // messages for agents, which have not been read
+	Blocked     []TaskBrief           `json:"blocked"`          // tasks that wait for a decision
+	Unmerged    int                   `json:"unmerged"`         // finished tasks that a merge would bring in
+	Incidents   []*incident.Incident  `json:"incidents"`        // the newest that the person has not acked
+	Locks       []locking.LockReport  `json:"locks"`            // that are held or waited for
+	Faults      []string              `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
+	Server      *serving.ServerReport `json:"server,omitempty"`
 }
 
 // AgentReport is how a standing agent stands.
@@ -118,7 +119,7 @@ type RunBrief struct {
 // Organization says how the organization of the project stands. A project
 // without one has one of the state none.
 func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
-	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Blocked: []TaskBrief{}, Incidents: []*incident.Incident{}, Locks: []LockReport{}}
+	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Blocked: []TaskBrief{}, Incidents: []*incident.Incident{}, Locks: []locking.LockReport{}}
 	if err := p.briefly(ctx, report); err != nil {
 		return nil, err
 	}
@@ -142,14 +143,14 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 		report.Faults = append(report.Faults, fmt.Sprintf("a signal has stopped the monitor, so nobody hands messages over: kill -CONT %d", pid))
 	}
 	if report.State != OrgStopped {
-		report.Server = p.Server()
+		report.Server = p.Serving().Server()
 	}
 	said, err := p.post(report, org.Posed(p.Now()))
 	if err != nil {
 		return nil, err
 	}
 	// What cannot be read there hides nothing else.
-	if all, err := p.unacked(); err == nil {
+	if all, err := p.Records().Unacked(); err == nil {
 		report.Incidents = all
 	} else {
 		report.Faults = append(report.Faults, "incidents: "+err.Error())
@@ -164,7 +165,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 		}
 		report.Unmerged = list.Mergeable()
 	}
-	if all, err := p.Locks(); err == nil {
+	if all, err := p.Locks().List(); err == nil {
 		report.Locks = all
 	} else {
 		report.Faults = append(report.Faults, "locks: "+err.Error())
@@ -224,9 +225,6 @@ func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
 	return nil
 }
 
-// askPatience bounds the wait for what an agent says of itself.
-const askPatience = 500 * time.Millisecond
-
 func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standing.Agent, said map[string]doing) AgentReport {
 	m := &a.Member
 	word, detail := a.Stands(p.Now(), org.Stopped)
@@ -268,9 +266,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 		r.Question = nil
 		return r
 	}
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
-	defer cancel()
-	s, err := askStanding(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
+	s, err := host.Standing(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
 	if err == nil && s != nil {
 		r.Waiting, r.Hinders = s.Waiting, s.Hinders
 	}
@@ -285,17 +281,6 @@ func agentAsks(a *standing.Agent) *question.Question {
 	}
 	q.ID = a.Asked
 	return &q
-}
-
-// askStanding asks a life how it stands.
-func askStanding(ctx context.Context, r *run.Run, ref host.Ref) (*attempt.Standing, error) {
-	l, err := host.Dial(ctx, r, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	reply, err := l.Say(ctx, attempt.Message{Op: attempt.OpStand})
-	return reply.Standing, err
 }
 
 // maxExplained bounds the reason of a state, in runes. That of a dialog may be a whole
@@ -415,16 +400,7 @@ func (p *Project) OrgFront(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return toFront(ctx, p.orgTmux(org), org, name)
-}
-
-// AgentLogEnd is the end of an agent's log, at most so many bytes of it.
-func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
-	org, err := p.Org()
-	if err != nil {
-		return nil, err
-	}
-	return logEnd(org.Run, name, most)
+	return toFront(ctx, p.OrgTmux(org), org, name)
 }
 
 // OrgShow is the command that shows a terminal the organization's session, at
@@ -434,7 +410,7 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 	if err != nil {
 		return nil, err
 	}
-	server := p.orgTmux(org)
+	server := p.OrgTmux(org)
 	session := org.Run.Plan.Session
 	if a, err := org.Find(name); err == nil && a.Member.Session != "" {
 		session = a.Member.Session
@@ -483,3 +459,34 @@ func (p *Project) AwaitSupervisor(ctx context.Context) error {
 
 // windowPatience bounds the wait for the supervisor's window.
 const windowPatience = 5 * time.Second
+
+// doing is what an agent said last that it does.
+type doing struct {
+	text string
+	at   time.Time
+}
+
+// doings are what agents said last that they do, by name.
+func doings(l *mailbox.Ledger) map[string]doing {
+	all := make(map[string]doing)
+	for m := range l.Backward {
+		if _, later := all[m.From]; !later && m.Type == mailbox.StatusUpdate && m.Verified {
+			all[m.From] = doing{m.Subject, m.TS}
+		}
+	}
+	return all
+}
+
+// says takes in what the agent said that it does, unless that was of work that is
+// over, or of a conversation before this one.
+func (r *AgentReport) says(a *standing.Agent, d doing) {
+	for _, since := range []time.Time{a.GivenAt, a.ResetAt} {
+		if d.at.Before(since) {
+			return
+		}
+	}
+	if a.Last != nil && d.at.Before(a.Last.At) {
+		return
+	}
+	r.Doing, r.DoingSince = d.text, project.Moment(d.at)
+}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/kinds/rights"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"
@@ -71,6 +73,20 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 	return &project.Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
 }
 
+// carried reports whether an order is the monitor's own, by which it carries out
+// what an agent may order: it is a child of the monitor, and the request is there.
+func (p *Project) carried(from *origin.Attempt, o Order) bool {
+	if o.Name != "agents start" || o.Value == nil || !from.Standing() || from.Node != "" {
+		return false
+	}
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return false
+	}
+	pending, _ := org.Run.Pending() // what is no request is told of by the monitor
+	return slices.ContainsFunc(pending, func(q run.Request) bool { return q.Op == standing.OpRun && q.ID == o.Value("order") })
+}
+
 // leads reports whether an order is that of a supervisor who may give it.
 func (p *Project) leads(from *origin.Attempt, o Order) bool {
 	if !from.Standing() || !IsLeaders(o) {
@@ -83,31 +99,29 @@ func (p *Project) leads(from *origin.Attempt, o Order) bool {
 	a := org.Agents[from.Node]
 	if a != nil && a.Member.Role == standing.Sentry {
 		about := org.Agents[o.About]
-		return IsSentrys(o) && about != nil && leads(about)
+		return IsSentrys(o) && about != nil && about.Leads()
 	}
 	if a != nil && a.Member.TeamLead && rights.IsTeamLeads(o.Name) {
 		return true // of whom it may be: see withinTeam
 	}
-	return a != nil && leads(a)
+	return a != nil && a.Leads()
 }
 
-// withinTeam refuses the order of a team's lead about somebody of another team, or
-// about work that is nobody's of its own.
-func (p *Project) withinTeam(agent string) error {
-	from, err := p.Origin()
-	if err != nil || from == nil || !from.Standing() {
-		return err
+// looking are the orders that are a person's and change nothing that lasts.
+var looking = []string{"attach", "agents attach", "agents top", "workers attach", "open", "keep", "serve", "agents run"}
+
+// auditOrder writes an order down that was given at the command line. A log that
+// cannot be written holds nothing up.
+func (p *Project) auditOrder(ctx context.Context, o Order, from *origin.Attempt, refused error) {
+	if slices.Contains(looking, o.Name) {
+		return
 	}
-	org, err := standing.Open(p.Root)
-	if err != nil {
-		return err
+	line := records.Ordered{Order: o.Name, About: o.About, By: "user", How: "command"}
+	if from != nil {
+		line.By = from.Node
 	}
-	a := org.Agents[from.Node]
-	if a == nil || !a.Member.TeamLead {
-		return nil
+	if refused != nil {
+		line.Refused = "it is a person's to give"
 	}
-	if of := org.Agents[agent]; of == nil || of.Member.Team != a.Member.Team {
-		return fmt.Errorf("%s leads the team %s, and this is not about a member of it", a.Name, a.Member.Team)
-	}
-	return nil
+	p.Records().Audit(ctx, line) // what is missing is nothing that an order should fail by
 }

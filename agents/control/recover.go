@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
+	"cmux/agents/control/tasks"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/recovery"
 	"cmux/agents/org/standing"
@@ -91,7 +93,7 @@ func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recover
 		Run: func(ctx context.Context, dir, command string) (recovery.Result, error) {
 			patience := h.Patience()
 			if command != h.Command {
-				patience = mergeTimeout
+				patience = tasks.MergeTimeout
 			}
 			return healthRun(ctx, org, env, dir, command, patience)
 		},
@@ -161,7 +163,7 @@ func healthRun(ctx context.Context, org *standing.Org, env []string, dir, comman
 
 // restart runs a command of which what it starts in the background stays.
 func restart(ctx context.Context, env []string, dir, command string) (r recovery.Result, err error) {
-	ctx, cancel := context.WithTimeout(ctx, mergeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tasks.MergeTimeout)
 	defer cancel()
 	shell, err := agent.Shell(command, "")
 	if err != nil {
@@ -327,7 +329,7 @@ func (p *Project) UndoRecovery(ctx context.Context, note func(string)) (*Recover
 
 // HealthLog are the incidents of the project's health, oldest first.
 func (p *Project) HealthLog() ([]*incident.Incident, error) {
-	all, err := p.Incidents(IncidentQuery{All: true, About: "health"})
+	all, err := p.Records().Incidents(records.IncidentQuery{All: true, About: "health"})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/recovery"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -99,7 +100,7 @@ func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error
 	if err != nil {
 		return nil, err
 	}
-	incidents, err := p.incidentList()
+	incidents, err := p.Records().AllIncidents()
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func (r *Away) tasks(list *task.List) {
 		if !t.State.Over() || t.ChangedAt.Before(r.Since) {
 			continue
 		}
-		v := viewOf(list, t, &standing.Org{})
+		v := tasks.ViewOf(list, t, &standing.Org{})
 		out := ReportedTask{ID: t.ID, Title: t.Title, Label: v.Label, Agent: t.Worker(), EndedAt: t.ChangedAt, done: t.State == task.Done}
 		if v.Result != nil {
 			out.Summary, out.Commits, out.Tip, out.Tokens = v.Result.Summary, v.Result.Commits, v.Result.Tip, v.Result.Tokens

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/letters"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 )
@@ -23,11 +25,11 @@ func TestScheduleMakesOnce(t *testing.T) {
 		{Title: "tidy", Task: true, To: "api", Priority: task.High, When: schedule.When{Cron: "0 9 * * *", Zone: "UTC"}},
 		{Title: "look", When: schedule.When{At: now.Add(30 * time.Minute)}},
 	} {
-		if _, err := p.AddSchedule(t.Context(), e); err != nil {
+		if _, err := p.Schedules().Add(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	clock := p.NewClock()
+	clock := p.Schedules().NewClock()
 	next, err := clock.RunDue(t.Context())
 	if err != nil || !next.Equal(now.Add(30*time.Minute)) {
 		t.Fatal(next, err)
@@ -53,11 +55,11 @@ func TestScheduleMakesOnce(t *testing.T) {
 	if _, err = clock.RunDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := p.Tasks(TaskQuery{All: true})
+	tasks, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil || len(tasks.Tasks) != 1 || tasks.Tasks[0].Agent != "api" || tasks.Tasks[0].Priority != task.High || tasks.Tasks[0].CreatedBy != "user" {
 		t.Fatalf("%+v %v", tasks, err)
 	}
-	mails, err := p.Mailbox(t.Context(), MailQuery{})
+	mails, err := p.Letters().List(t.Context(), letters.MailQuery{})
 	if err != nil || len(mails.Messages) != 1 || mails.Messages[0].To != "user" || !mails.Messages[0].Verified {
 		t.Fatalf("%+v %v", mails, err)
 	}
@@ -68,17 +70,17 @@ func TestScheduleMakesOnce(t *testing.T) {
 		if _, err := clock.RunDue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := p.ScheduledEntry("s1")
+		s, err := p.Schedules().Entry("s1")
 		if err != nil || s.Last.Made != want || (s.Last.Failed != "") != (i == 0) {
 			t.Fatalf("%+v %v", s.Last, err)
 		}
-		if _, err := p.MoveTask(t.Context(), "t1", task.Cancelled, ""); i == 0 && err != nil {
+		if _, err := p.Tasks().Move(t.Context(), "t1", task.Cancelled, ""); i == 0 && err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	// Out of turn likewise.
-	if f, err := p.RunSchedule(t.Context(), "s1"); err != nil || f.Made != "t2" || f.Failed == "" {
+	if f, err := p.Schedules().Run(t.Context(), "s1"); err != nil || f.Made != "t2" || f.Failed == "" {
 		t.Fatalf("%+v %v", f, err)
 	}
 }
@@ -88,16 +90,16 @@ func TestScheduleMakesOneAtATime(t *testing.T) {
 	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)
 	var ticks atomic.Int64
 	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { return now.Add(time.Duration(ticks.Add(1)) * time.Millisecond) }, Person: true}, Root: t.TempDir()}}
-	if _, err := p.AddSchedule(t.Context(), schedule.Entry{Title: "tidy", Task: true, When: schedule.When{Cron: "0 9 * * *", Zone: "UTC"}}); err != nil {
+	if _, err := p.Schedules().Add(t.Context(), schedule.Entry{Title: "tidy", Task: true, When: schedule.When{Cron: "0 9 * * *", Zone: "UTC"}}); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Hour)
 	var wait sync.WaitGroup
 	for i := range 4 {
 		wait.Go(func() {
-			run := func() (err error) { _, err = p.RunSchedule(t.Context(), "s1"); return err }
+			run := func() (err error) { _, err = p.Schedules().Run(t.Context(), "s1"); return err }
 			if i == 0 {
-				run = func() (err error) { _, err = p.NewClock().RunDue(t.Context()); return err }
+				run = func() (err error) { _, err = p.Schedules().NewClock().RunDue(t.Context()); return err }
 			}
 			if err := run(); err != nil {
 				t.Error(err)
@@ -105,7 +107,7 @@ func TestScheduleMakesOneAtATime(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	tasks, err := p.Tasks(TaskQuery{All: true})
+	tasks, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil || len(tasks.Tasks) != 1 {
 		t.Errorf("%+v %v", tasks, err)
 	}
@@ -117,7 +119,7 @@ func TestClockSaysOnce(t *testing.T) {
 	var notes []string
 	p := &Project{Project: project.Project{Caller: project.Caller{Now: func() time.Time { return now }, Person: true, Note: func(text string) { notes = append(notes, text) }}, Root: t.TempDir()}}
 	file := filepath.Join(p.Root, ".cmux", schedule.Name)
-	if _, err := p.AddSchedule(t.Context(), schedule.Entry{Title: "look", When: schedule.When{At: now.Add(time.Hour)}}); err != nil {
+	if _, err := p.Schedules().Add(t.Context(), schedule.Entry{Title: "look", When: schedule.When{At: now.Add(time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
 	garbage := func() {
@@ -130,7 +132,7 @@ func TestClockSaysOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clock := p.NewClock()
+	clock := p.Schedules().NewClock()
 	for want := range 3 {
 		for range 3 {
 			if next, err := clock.RunDue(t.Context()); err != nil || !next.Equal(now.Add(time.Hour)) || len(notes) != want {

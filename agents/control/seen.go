@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/control/files"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/limits"
@@ -72,7 +73,7 @@ func secret(file string) bool {
 
 // archive opens the archive of a name, which stands in the list of the removed.
 func (p *Project) archive(name string) (*os.Root, error) {
-	all, err := p.Removals()
+	all, err := p.Crew().Removals()
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ type JournalTree struct {
 // JournalTree are the days of the journal with their files, newest first; most: at
 // most so many.
 func (p *Project) JournalTree(most int) ([]JournalTree, error) {
-	days, err := p.JournalDays()
+	days, err := p.Records().JournalDays()
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (p *Project) MemoryText() (*MemoryText, error) {
 	if f.Text != "" && !strings.HasSuffix(f.Text, "\n") {
 		lines++
 	}
-	return &MemoryText{There: true, Text: f.Text, Lines: lines, Most: journal.MemoryLines, Warning: p.MemoryWarning()}, nil
+	return &MemoryText{There: true, Text: f.Text, Lines: lines, Most: journal.MemoryLines, Warning: p.Records().MemoryWarning()}, nil
 }
 
 // Onboarding is what a project needs before agents work on it.
@@ -275,7 +276,7 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 		}
 		step(StepConfig, "What config.yml says is in force", len(c.Changes) == 0, true, c.File, "cmux config apply")
 	}
-	tasks, err := p.Tasks(TaskQuery{All: true})
+	tasks, err := p.Tasks().List(tasks.TaskQuery{All: true})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
@@ -46,7 +47,7 @@ func organized(t *testing.T, set standing.Settings, agents ...string) *scratch {
 // branch, which begins at from.
 func (s *scratch) did(agent, title, from string, verify []string, files ...string) (id string) {
 	s.t.Helper()
-	v, err := s.AddTask(s.t.Context(), task.Fields{Title: &title, Verify: &verify})
+	v, err := s.Tasks().Add(s.t.Context(), task.Fields{Title: &title, Verify: &verify})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func (s *scratch) did(agent, title, from string, verify []string, files ...strin
 
 func (s *scratch) does(agent, id, from string, files ...string) {
 	s.t.Helper()
-	v, err := s.Task(id)
+	v, err := s.Tasks().Task(id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func (s *scratch) does(agent, id, from string, files ...string) {
 // attempts has an agent work on a task, and end so.
 func (s *scratch) attempts(agent, id string, end run.End) {
 	s.t.Helper()
-	_, err := s.writeTasks(s.t.Context(), func(l *task.List) ([]task.Change, error) {
+	_, err := s.Tasks().Write(s.t.Context(), func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		n := t.Version
 		var all []task.Change
@@ -96,9 +97,9 @@ func (s *scratch) attempts(agent, id string, end run.End) {
 	}
 }
 
-func (s *scratch) merged(o MergeTasks) string {
+func (s *scratch) merged(o tasks.MergeTasks) string {
 	s.t.Helper()
-	res, err := s.MergeTasks(s.t.Context(), o)
+	res, err := s.Tasks().Merge(s.t.Context(), o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func (s *scratch) file(name string) string {
 
 func TestMergeTasks(t *testing.T) {
 	s := organized(t, standing.Settings{}, "api", "web")
-	if got := s.merged(MergeTasks{}); got != "" {
+	if got := s.merged(tasks.MergeTasks{}); got != "" {
 		t.Errorf("of nothing: %q", got)
 	}
 	base := s.gitIn(s.Root, "rev-parse", "main")
@@ -131,13 +132,13 @@ func TestMergeTasks(t *testing.T) {
 	s.did("web", "two", base, nil, "a", "2\n")
 	s.did("gone", "three", base, []string{"test -e never"}, "c", "3\n")
 	s.did("web", "four", base, []string{"test -e d"}, "d", "4\n")
-	if got, want := s.merged(MergeTasks{DryRun: true}), "t1 merged; t2 conflict a; t3 merged; t4 merged"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{DryRun: true}), "t1 merged; t2 conflict a; t3 merged; t4 merged"; got != want {
 		t.Errorf("dry: %s; want %s", got, want)
 	}
 	if tip := s.gitIn(s.Root, "rev-parse", "main"); tip != base {
 		t.Errorf("a dry run moved main to %s", tip)
 	}
-	if got, want := s.merged(MergeTasks{}), "t1 merged; t2 conflict a  t5 web; t3 check  test -e never t6; t4 merged"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{}), "t1 merged; t2 conflict a  t5 web; t3 check  test -e never t6; t4 merged"; got != want {
 		t.Fatalf("%s; want %s", got, want)
 	}
 	if s.file("a") != "1\n" || s.file("d") != "4\n" {
@@ -152,38 +153,38 @@ func TestMergeTasks(t *testing.T) {
 
 	// What became of each stands in the task, with who is to mend it.
 	for id, want := range map[string]string{"t1": "done, merged", "t2": "done, not merged (conflict)", "t3": "done, not merged (check)", "t5": "assigned", "t6": "open"} {
-		if v, err := s.Task(id); err != nil || v.Label != want {
+		if v, err := s.Tasks().Task(id); err != nil || v.Label != want {
 			t.Errorf("%s: %s, %v; want %s", id, v.Label, err, want)
 		}
 	}
-	five, _ := s.Task("t5")
-	two, _ := s.Task("t2")
+	five, _ := s.Tasks().Task("t5")
+	two, _ := s.Tasks().Task("t2")
 	if five.Parent != "t2" || five.Agent != "web" || !strings.Contains(five.Body, "git merge --no-edit "+two.Result.Tip) || !strings.Contains(five.Body, "the same places meanwhile: a.") {
 		t.Errorf("t5 is %+v", five.Task)
 	}
-	six, _ := s.Task("t6")
+	six, _ := s.Tasks().Task("t6")
 	if !slices.Contains(six.Verify, "test -e never") || six.Agent != "" {
 		t.Errorf("t6 is %+v", six.Task)
 	}
-	if got, want := s.merged(MergeTasks{}), "t2 waits   t5 web; t3 waits   t6"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{}), "t2 waits   t5 web; t3 waits   t6"; got != want {
 		t.Errorf("again: %s; want %s", got, want)
 	}
 
 	// The repair brings the work in, and with it the task.
 	s.does("web", "t5", "main", "merge", two.Result.Tip)
-	if got, want := s.merged(MergeTasks{IDs: []string{"t2", "t5"}}), "t5 merged; t2 contained"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{IDs: []string{"t2", "t5"}}), "t5 merged; t2 contained"; got != want {
 		t.Errorf("repaired: %s; want %s", got, want)
 	}
 	// A repair that was given up leaves the work to be tried again.
-	if _, err := s.MoveTask(t.Context(), "t6", task.Cancelled, ""); err != nil {
+	if _, err := s.Tasks().Move(t.Context(), "t6", task.Cancelled, ""); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.merged(MergeTasks{}), "t3 check  test -e never t7"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{}), "t3 check  test -e never t7"; got != want {
 		t.Errorf("given up: %s; want %s", got, want)
 	}
-	_, err := s.MergeTasks(t.Context(), MergeTasks{IDs: []string{"t7"}})
+	_, err := s.Tasks().Merge(t.Context(), tasks.MergeTasks{IDs: []string{"t7"}})
 	refused(t, err, "task t7 is open: only what is done is merged", "cmux tasks show t7")
-	_, err = s.MergeTasks(t.Context(), MergeTasks{IDs: []string{"t9"}})
+	_, err = s.Tasks().Merge(t.Context(), tasks.MergeTasks{IDs: []string{"t9"}})
 	refused(t, err, `there is no task "t9"`, "cmux tasks list --all")
 }
 
@@ -194,41 +195,41 @@ func TestMergeTasksGoesOn(t *testing.T) {
 	base := s.gitIn(s.Root, "rev-parse", "main")
 	s.did("api", "one", base, nil, "a", "1\n")
 	s.write(filepath.Join(s.Root, "a"), "mine\n")
-	_, err := s.MergeTasks(t.Context(), MergeTasks{})
+	_, err := s.Tasks().Merge(t.Context(), tasks.MergeTasks{})
 	if _, try := project.Explain(err); err == nil || try != "commit these changes there, or put them aside (git stash -u), then cmux tasks merge" || s.file("a") != "mine\n" {
 		t.Fatalf("over what is not committed: %v", err)
 	}
-	if v, _ := s.Task("t1"); v.Label != "done" {
+	if v, _ := s.Tasks().Task("t1"); v.Label != "done" {
 		t.Errorf("t1 is %s", v.Label)
 	}
 	s.did("api", "two", base, []string{"test ! -e b || kill -9 $$"}, "b", "1\n") // a verdict of its own
 	s.gitIn(s.Root, "stash", "-q", "-u")
-	if got, want := s.merged(MergeTasks{IDs: []string{"t2"}}), "t2 check  test ! -e b || kill -9 $$ t3"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{IDs: []string{"t2"}}), "t2 check  test ! -e b || kill -9 $$ t3"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 	if tip := s.gitIn(s.Root, "rev-parse", "main"); tip != base {
 		t.Error("a merge that nobody asked for was made with it")
 	}
-	if got, want := s.merged(MergeTasks{}), "t1 merged; t2 waits   t3"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{}), "t1 merged; t2 waits   t3"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 
 	// Killed between the branch and the record.
 	id := s.did("api", "three", "main", nil, "c", "1\n")
-	v, _ := s.Task(id)
+	v, _ := s.Tasks().Task(id)
 	s.gitIn(s.Root, "merge", "-q", "--ff-only", v.Result.Tip)
-	if got, want := s.merged(MergeTasks{}), "t2 waits   t3; t4 contained"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{}), "t2 waits   t3; t4 contained"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 
 	// Cut off in a check.
 	ctx, cancel := context.WithCancel(t.Context())
 	s.did("api", "four", base, []string{"true"}, "e", "1\n")
-	_, err = s.MergeTasks(ctx, MergeTasks{Begun: func(string) { cancel() }})
+	_, err = s.Tasks().Merge(ctx, tasks.MergeTasks{Begun: func(string) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cut off: %v", err)
 	}
-	if got, want := s.merged(MergeTasks{IDs: []string{"t5"}}), "t5 merged"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{IDs: []string{"t5"}}), "t5 merged"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 }
@@ -238,32 +239,32 @@ func TestMergeTasksOnABrokenBranch(t *testing.T) {
 	s := organized(t, standing.Settings{Verify: []string{"test ! -e broken"}}, "api")
 	base := s.gitIn(s.Root, "rev-parse", "main")
 	s.did("api", "one", base, nil, "broken", "1\n")
-	if got, want := s.merged(MergeTasks{}), "t1 check  test ! -e broken t2 api"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{}), "t1 check  test ! -e broken t2 api"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 	s.write(filepath.Join(s.Root, "broken"), "")
 	s.gitIn(s.Root, "add", ".")
 	s.gitIn(s.Root, "commit", "-q", "-m", "broken")
 	s.did("api", "two", base, nil, "b", "1\n")
-	_, err := s.MergeTasks(t.Context(), MergeTasks{})
+	_, err := s.Tasks().Merge(t.Context(), tasks.MergeTasks{})
 	refused(t, err, "on main as it is, without task t3, this fails already: test ! -e broken (of config.yml): exit status 1", "mend it there, then cmux tasks merge")
-	if v, _ := s.Task("t3"); v.Merged != nil {
+	if v, _ := s.Tasks().Task("t3"); v.Merged != nil {
 		t.Errorf("t3 is blamed: %s", v.Merged)
 	}
 	s.gitIn(s.Root, "rm", "-q", "broken")
 	s.gitIn(s.Root, "commit", "-q", "-m", "mended")
-	if got, want := s.merged(MergeTasks{}), "t1 waits   t2 api; t3 merged"; got != want {
+	if got, want := s.merged(tasks.MergeTasks{}), "t1 waits   t2 api; t3 merged"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 }
 
 func TestUnmerged(t *testing.T) {
 	s := organized(t, standing.Settings{})
-	parent, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("parent")})
+	parent, err := s.Tasks().Add(t.Context(), task.Fields{Title: titleOf("parent")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("child"), Parent: &parent.ID})
+	child, err := s.Tasks().Add(t.Context(), task.Fields{Title: titleOf("child"), Parent: &parent.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestMergeTasksNotesWhatIsDropped(t *testing.T) {
 	s.did("api", "one", base, nil, "list", "api\n")
 	s.did("web", "two", base, nil, "list", "web\n")
 	for _, dry := range []bool{true, false} {
-		res, err := s.MergeTasks(t.Context(), MergeTasks{DryRun: dry})
+		res, err := s.Tasks().Merge(t.Context(), tasks.MergeTasks{DryRun: dry})
 		if err != nil || len(res.Tasks) != 2 {
 			t.Fatalf("%+v, %v", res, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 )
@@ -27,7 +28,7 @@ func TestLabelOfWhatWaits(t *testing.T) {
 	}
 	label := func(want string) {
 		t.Helper()
-		all, err := p.Tasks(TaskQuery{All: true})
+		all, err := p.Tasks().List(tasks.TaskQuery{All: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,11 +52,11 @@ func TestLabelOfWhatRests(t *testing.T) {
 	lives := standing.State{Life: standing.Life{N: 1, Started: time.Now()}}
 	org := &standing.Org{Agents: map[string]*standing.Agent{"api": {State: lives}, "web": {State: standing.State{Stopped: true}}, "db": {}}}
 	for name, want := range map[string]string{"api": "working", "web": "working, web is stopped", "db": "working, db is down", "gone": "working"} {
-		if v := viewOf(nil, &task.Task{State: task.Working, Agent: name}, org); v.Label != want {
+		if v := tasks.ViewOf(nil, &task.Task{State: task.Working, Agent: name}, org); v.Label != want {
 			t.Errorf("%q, want %q", v.Label, want)
 		}
 	}
-	if v := viewOf(nil, &task.Task{State: task.NeedsInput, Agent: "web"}, org); v.Label != "needs input, web is stopped" {
+	if v := tasks.ViewOf(nil, &task.Task{State: task.NeedsInput, Agent: "web"}, org); v.Label != "needs input, web is stopped" {
 		t.Errorf("%q", v.Label)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/crew"
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -208,7 +209,7 @@ func (p *Project) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, e
 
 // teamTasks gives the members of a team what it is to do, once.
 func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]string) error {
-	f := taskOf(plan.order.Task)
+	f := task.Told(plan.order.Task)
 	if f == nil {
 		return nil
 	}
@@ -216,7 +217,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 	if err != nil {
 		return err
 	}
-	_, err = p.writeTasks(ctx, func(l *task.List) (all []task.Change, err error) {
+	_, err = p.Tasks().Write(ctx, func(l *task.List) (all []task.Change, err error) {
 		n := 0
 		first := l.NextID()
 		id := func() string { // of the next task that is added here
@@ -231,7 +232,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 				return t.ID
 			}
 			at, text := id(), strings.TrimSpace(body)
-			title = titled(title)
+			title = task.Titled(title)
 			fields := task.Fields{Title: &title, Body: &text}
 			if after != nil {
 				fields.After = &after
@@ -252,7 +253,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 				title := "Proposal (" + m.Role + "): " + *f.Title
 				at := give(m, title, fmt.Sprintf("%s\n\nWrite your proposal as %s and commit it. Another one writes against you; do not wait for them.", *f.Body, file), nil)
 				before = append(before, at)
-				t := task.Task{ID: at, Title: titled(title)}
+				t := task.Task{ID: at, Title: task.Titled(title)}
 				files = append(files, fmt.Sprintf("git show %s:%s", t.WorkBranch(), file))
 			}
 			give(plan.Members[lead], "Decide: "+*f.Title, fmt.Sprintf("%s\n\nThe proposals:\n%s\n\nWrite your decision as proposals/%s/decision.md, and commit it.", *f.Body, strings.Join(files, "\n"), plan.Name), before)
@@ -312,7 +313,7 @@ func (p *Project) Team(ctx context.Context, name string) (*TeamReport, error) {
 
 // TakeTeamDown cancels what a team has not finished and removes its members, the lead
 // last. force is what it takes for permanent ones.
-func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]Gone, error) {
+func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]crew.Gone, error) {
 	t, err := p.Team(ctx, name)
 	if err != nil {
 		return nil, err
@@ -341,14 +342,14 @@ func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]
 	}
 	for _, x := range list.All() {
 		if slices.ContainsFunc(t.Agents, func(a AgentReport) bool { return a.Name == x.Agent }) && !x.State.Over() {
-			if _, err := p.MoveTask(ctx, x.ID, task.Cancelled, "the team "+name+" was taken down"); err != nil && !errors.Is(err, task.ErrIllegal) {
+			if _, err := p.Tasks().Move(ctx, x.ID, task.Cancelled, "the team "+name+" was taken down"); err != nil && !errors.Is(err, task.ErrIllegal) {
 				return nil, err
 			}
 		}
 	}
-	gone := []Gone{}
+	gone := []crew.Gone{}
 	for _, a := range t.Agents {
-		g, err := p.KillWorker(ctx, a.Name, force)
+		g, err := p.Crew().Kill(ctx, a.Name, force)
 		if err != nil {
 			return gone, fmt.Errorf("%s could not be removed; the same again goes on: %w", a.Name, err)
 		}

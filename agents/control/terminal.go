@@ -7,7 +7,9 @@ import (
 	"io"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
@@ -72,11 +74,11 @@ func seat(r *run.Run, name, id, pane, owner string) *Seat {
 // how the person came.
 func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release func(ctx context.Context, typed bool) error, err error) {
 	defer func() {
-		o := Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
+		o := records.Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
 		if err != nil {
 			o.Refused, _ = project.Explain(err)
 		}
-		err = errors.Join(err, p.Audit(ctx, o))
+		err = errors.Join(err, p.Records().Audit(ctx, o))
 	}()
 	taken, live, err := p.seated(ctx, s)
 	switch {
@@ -87,14 +89,14 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 	case taken: // by the person before: it stays so
 		return func(context.Context, bool) error { return nil }, nil
 	case s.Run == "":
-		if err := p.TakeWorker(ctx, s.Name); err != nil {
+		if err := p.Crew().Take(ctx, s.Name); err != nil {
 			return nil, err
 		}
 	}
 	return func(ctx context.Context, typed bool) error {
 		if s.Run == "" {
 			// Its records say so a moment later than it does: they are asked behind it.
-			err := p.ReleaseWorker(ctx, s.Name)
+			err := p.Crew().Release(ctx, s.Name)
 			if taken, live, serr := p.seated(ctx, s); serr == nil && (!taken || !live) {
 				return nil // by somebody else before
 			}
@@ -142,12 +144,12 @@ func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err er
 // SeatLog writes the log of a seat's program, its last lines first, and goes on
 // with what is added.
 func (p *Project) SeatLog(ctx context.Context, s *Seat, w io.Writer) error {
-	o := Log{Run: s.Run, Node: s.Name, Follow: true, Tail: seatLines}
+	o := logs.Log{Run: s.Run, Node: s.Name, Follow: true, Tail: seatLines}
 	to := func(bool) io.Writer { return w }
 	if s.Run == "" {
-		return p.AgentLog(ctx, o, to)
+		return p.Logs().Agent(ctx, o, to)
 	}
-	return p.Log(ctx, o, to)
+	return p.Logs().Node(ctx, o, to)
 }
 
 // seatLines is how many lines of a log are shown that were written before.

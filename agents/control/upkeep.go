@@ -11,14 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/upkeep"
 	"cmux/agents/org/watchconfig"
-	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
-	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
 )
@@ -71,7 +70,7 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	if err := p.upkeepGit(ctx, org, repo, tasks, &f); err != nil {
 		return nil, err
 	}
-	windows, owned, err := org.Windows(ctx, p.orgTmux(org))
+	windows, owned, err := org.Windows(ctx, p.OrgTmux(org))
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +236,7 @@ func (p *Project) Maintain(ctx context.Context, plan *Upkeep, may func(upkeep.Ki
 
 func (p *Project) remove(ctx context.Context, u *Upkept) error {
 	if u.Kind == upkeep.Workers {
-		gone, err := p.KillWorker(ctx, u.Name, false)
+		gone, err := p.Crew().Kill(ctx, u.Name, false)
 		if err != nil {
 			return err
 		}
@@ -268,7 +267,7 @@ func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
 	if err != nil {
 		return err
 	}
-	server := p.orgTmux(org)
+	server := p.OrgTmux(org)
 	windows, owned, err := org.Windows(ctx, server)
 	if err != nil {
 		return err
@@ -285,11 +284,6 @@ func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
 	}
 	u.Left = "it is needed again"
 	return nil
-}
-
-// orgTmux is the tmux server in which the organization has its windows.
-func (p *Project) orgTmux(org *standing.Org) *tmux.Server {
-	return runner.TmuxServer(p.Root, org.Run.Plan.Socket)
 }
 
 // MaintainAllowed removes what the configuration lets cmux remove by itself, which is
@@ -310,7 +304,7 @@ func (p *Project) MaintainAllowed(ctx context.Context) ([]Upkept, error) {
 	done, err := p.Maintain(ctx, plan, may)
 	for _, u := range done {
 		if u.Done != "" {
-			err = errors.Join(err, p.Audit(ctx, Ordered{Order: "maintenance", About: u.Name, By: task.Cmux, How: "watch"}))
+			err = errors.Join(err, p.Records().Audit(ctx, records.Ordered{Order: "maintenance", About: u.Name, By: task.Cmux, How: "watch"}))
 		}
 	}
 	return done, err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
 	"cmux/agents/control/remains"
@@ -59,7 +60,7 @@ func TestLog(t *testing.T) {
 	s := worked(t)
 	for _, follow := range []bool{false, true} {
 		var out bytes.Buffer
-		if err := s.Log(t.Context(), Log{Node: "a", Follow: follow}, func(agent bool) io.Writer {
+		if err := s.Logs().Node(t.Context(), logs.Log{Node: "a", Follow: follow}, func(agent bool) io.Writer {
 			if agent {
 				t.Error("a command is taken for an agent")
 			}
@@ -69,10 +70,10 @@ func TestLog(t *testing.T) {
 		}
 	}
 	none := func(bool) io.Writer { return io.Discard }
-	err := s.Log(t.Context(), Log{Node: "a", Events: true}, none)
+	err := s.Logs().Node(t.Context(), logs.Log{Node: "a", Events: true}, none)
 	refused(t, err, "a is a command: it has no events", "cmux agents logs a")
 	s = begun(t, chain)
-	err = s.Log(t.Context(), Log{Node: "api"}, none)
+	err = s.Logs().Node(t.Context(), logs.Log{Node: "api"}, none)
 	refused(t, err, "api has written nothing yet (ready: no runner: cmux agents resume)", "")
 }
 

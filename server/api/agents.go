@@ -8,6 +8,11 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/crew"
+	"cmux/agents/control/letters"
+	"cmux/agents/control/logs"
+	"cmux/agents/control/records"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/server/store"
@@ -55,8 +60,8 @@ func (r *routes) agents() {
 		}
 		return page(org.Agents, i.Paging, func(a *control.AgentReport) string { return a.ID })
 	})
-	post(r, group, path, "Spawn a worker", func(ctx context.Context, i *struct{ Body control.Spawn }) (*control.Spawned, error) {
-		return p.SpawnWorker(ctx, i.Body)
+	post(r, group, path, "Spawn a worker", func(ctx context.Context, i *struct{ Body crew.Spawn }) (*crew.Spawned, error) {
+		return p.Crew().Spawn(ctx, i.Body)
 	})
 	get(r, group, one, "Show an agent", func(ctx context.Context, i *AgentIn) (*control.AgentReport, error) {
 		return p.Agent(ctx, i.Name)
@@ -65,36 +70,36 @@ func (r *routes) agents() {
 		AgentIn
 		Force bool `query:"force" doc:"Also one that stays after its work"`
 	}) (*standing.Gone, error) {
-		return p.KillWorker(ctx, i.Name, i.Force)
+		return p.Crew().Kill(ctx, i.Name, i.Force)
 	})
 	get(r, group, one+"/log", "Show what an agent did, as text", func(ctx context.Context, i *struct {
 		AgentIn
 		LogIn
 	}) (text, error) {
 		var b bytes.Buffer
-		err := p.AgentLog(ctx, control.Log{Node: i.Name, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
+		err := p.Logs().Agent(ctx, logs.Log{Node: i.Name, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
 		return text{b.String()}, err
 	})
 	for _, o := range []struct {
 		name, summary string
-		do            func(context.Context, string) error
+		do            func(*crew.Crew, context.Context, string) error
 	}{
-		{"reset", "Restart an agent with a new conversation and its unfinished task", p.ResetWorker},
-		{"wake", "Start an agent that was given up after too many crashes", p.WakeWorker},
-		{"take", "Take an agent over: cmux types nothing to it", p.TakeWorker},
-		{"release", "Release an agent from a takeover", p.ReleaseWorker},
+		{"reset", "Restart an agent with a new conversation and its unfinished task", (*crew.Crew).Reset},
+		{"wake", "Start an agent that was given up after too many crashes", (*crew.Crew).Wake},
+		{"take", "Take an agent over: cmux types nothing to it", (*crew.Crew).Take},
+		{"release", "Release an agent from a takeover", (*crew.Crew).Release},
 	} {
 		post(r, group, one+"/"+o.name, o.summary, func(ctx context.Context, i *AgentIn) (done, error) {
-			err := o.do(ctx, i.Name)
+			err := o.do(p.Crew(), ctx, i.Name)
 			return done{err == nil}, err
 		})
 	}
 	post(r, group, one+"/demote", "Make a permanent worker an ordinary one", func(ctx context.Context, i *AgentIn) (named, error) {
-		names, err := p.DemoteWorkers(ctx, i.Name)
+		names, err := p.Crew().Demote(ctx, i.Name)
 		return named{names}, err
 	})
 	post(r, group, path+"/demote", "Make all permanent workers ordinary ones", func(ctx context.Context, _ *in) (named, error) {
-		names, err := p.DemoteWorkers(ctx, "")
+		names, err := p.Crew().Demote(ctx, "")
 		return named{names}, err
 	})
 	post(r, group, one+"/send", "Write a message to an agent", func(ctx context.Context, i *struct {
@@ -102,8 +107,8 @@ func (r *routes) agents() {
 		Body struct {
 			Text string `json:"text" minLength:"1" doc:"Its first line is the subject"`
 		}
-	}) (control.Sent, error) {
-		return p.SendWorker(ctx, i.Name, i.Body.Text)
+	}) (letters.Sent, error) {
+		return p.Letters().SendTo(ctx, i.Name, i.Body.Text)
 	})
 	post(r, group, one+"/assign", "Assign an existing or a new task to an agent", func(ctx context.Context, i *struct {
 		AgentIn
@@ -114,9 +119,9 @@ func (r *routes) agents() {
 			Scope    *[]string `json:"scope,omitempty"`
 			Verify   *[]string `json:"verify,omitempty"`
 		}
-	}) (control.TaskView, error) {
+	}) (tasks.TaskView, error) {
 		b := &i.Body
-		return p.AssignWorker(ctx, i.Name, b.What, task.Fields{Priority: (*task.Priority)(b.Priority), Kind: (*task.Kind)(b.Kind), Scope: b.Scope, Verify: b.Verify})
+		return p.Tasks().Give(ctx, i.Name, b.What, task.Fields{Priority: (*task.Priority)(b.Priority), Kind: (*task.Kind)(b.Kind), Scope: b.Scope, Verify: b.Verify})
 	})
 	get(r, group, one+"/events", "List what an agent did, thought and said, newest first", func(ctx context.Context, i *struct {
 		AgentIn
@@ -131,7 +136,7 @@ func (r *routes) agents() {
 		return r.eventList(ctx, i.Paging, store.Filter{Source: "agent:" + a.Name, Kind: i.Kind, After: i.After})
 	})
 	get(r, group, "/api/archives", "List removed agents with their archives, newest first", func(_ context.Context, i *struct{ Paging }) (List[archived], error) {
-		removals, err := p.Removals()
+		removals, err := p.Crew().Removals()
 		if err != nil {
 			return List[archived]{}, err
 		}
@@ -145,7 +150,7 @@ func (r *routes) agents() {
 		AgentIn
 		Body answer
 	}) (commands.Answered, error) {
-		return p.AnswerWorker(ctx, commands.Answer{Node: i.Name, Text: i.Body.Text, Question: i.Body.Question})
+		return p.Crew().Answer(ctx, commands.Answer{Node: i.Name, Text: i.Body.Text, Question: i.Body.Question})
 	})
 }
 
@@ -154,10 +159,10 @@ func (r *routes) heartbeat() {
 	get(r, "heartbeat", "/api/heartbeat", "Show the status of the organization", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
 		return r.organizations.ask(ctx, r.Project.Organization)
 	})
-	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*control.Spending, error) {
-		return r.Project.Spending()
+	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*records.Spending, error) {
+		return r.Project.Records().Spending()
 	})
-	get(r, "budget", "/api/budget/{name}", "Show the tokens that an agent used", func(ctx context.Context, i *AgentIn) (*control.AgentSpending, error) {
-		return r.Project.AgentSpending(i.Name)
+	get(r, "budget", "/api/budget/{name}", "Show the tokens that an agent used", func(ctx context.Context, i *AgentIn) (*records.AgentSpending, error) {
+		return r.Project.Records().AgentSpending(i.Name)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/tasks"
 	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 	"cmux/server/store"
@@ -52,7 +53,7 @@ type routes struct {
 	organizations together[*control.OrgReport]
 
 	kept       keptJobs
-	taskMerge  work[control.MergedTasks]
+	taskMerge  work[tasks.MergedTasks]
 	runMerges  works[merging.Merged]    // by run
 	checks     works[[]merging.Checked] // by run and node
 	recoveries works[control.Recovery]  // by order

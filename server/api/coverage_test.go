@@ -17,6 +17,8 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/letters"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/run"
@@ -162,7 +164,7 @@ func TestOrdersOfTasks(t *testing.T) {
 	w.must("POST", "/api/tasks", `{"title":"one"}`, nil)
 	w.must("POST", "/api/tasks", `{"title":"two","backlog":true}`, nil)
 	w.must("POST", "/api/tasks/t1/assign", `{"agent":"api"}`, nil)
-	var v control.TaskView
+	var v tasks.TaskView
 	w.must("POST", "/api/tasks/t1/pause", `{"reason":"first another one"}`, &v)
 	if v.Label != "paused (first another one)" || v.Reason != "first another one" {
 		t.Errorf("%+v", v)
@@ -268,7 +270,7 @@ func TestNeeds(t *testing.T) {
 		t.Fatalf("%+v", l)
 	}
 	// Each names what helps, and that is there.
-	if m, err := w.p.ReadMail(t.Context(), l.Items[0].Name); err != nil || m.Subject != "look here" {
+	if m, err := w.p.Letters().Read(t.Context(), l.Items[0].Name); err != nil || m.Subject != "look here" {
 		t.Errorf("%+v %v", m, err)
 	}
 	// A run that cannot be read is no run in which nothing waits.
@@ -304,7 +306,7 @@ func TestNeeds(t *testing.T) {
 	if len(l.Items) != 1 || l.Items[0].Kind != control.NeedTask || l.Items[0].Try != "cmux tasks show t1" {
 		t.Fatalf("%+v", l)
 	}
-	if v, err := w.p.Task("t1"); err != nil || v.Reason != "no agent" {
+	if v, err := w.p.Tasks().Task("t1"); err != nil || v.Reason != "no agent" {
 		t.Errorf("%+v %v", v, err)
 	}
 	var f struct {
@@ -318,7 +320,7 @@ func TestNeeds(t *testing.T) {
 	w.must("POST", "/api/login/logout-all", "", nil)
 	w.must("POST", "/api/journal/reflection", `{"section":"ideas","text":"it went well"}`, nil)
 	// A message that was given up is tried again.
-	var sent control.Sent
+	var sent letters.Sent
 	w.must("POST", "/api/messages", `{"to":"api","subject":"never arrived"}`, &sent)
 	post, err := mail.Open(w.root, w.p.Now)
 	if err != nil {

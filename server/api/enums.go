@@ -7,9 +7,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 	"cmux/agents/control/files"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/upkeep"
@@ -74,12 +76,12 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 	return map[reflect.Type]map[string][]any{
 		reflect.TypeFor[control.AgentReport]():    {"state": stands},
 		reflect.TypeFor[control.ReportedAgent]():  {"state": stands},
-		reflect.TypeFor[control.OrgSession]():     {"state": orNone(stands)},
-		reflect.TypeFor[control.OtherProject]():   {"state": orNone(stands)},
+		reflect.TypeFor[crew.OrgSession]():        {"state": orNone(stands)},
+		reflect.TypeFor[crew.OtherProject]():      {"state": orNone(stands)},
 		reflect.TypeFor[control.OrgReport]():      {"state": words(control.OrgNone, control.OrgRunning, control.OrgStopped, control.OrgNoMonitor), "permissions": permits},
 		reflect.TypeFor[control.RunBrief]():       {"state": enums()[reflect.TypeFor[dag.RunState]()]},
 		reflect.TypeFor[control.Need]():           {"kind": words(control.NeedNode, control.NeedFailure, control.NeedConflict, control.NeedLimit, control.NeedReview, control.NeedRun, control.NeedAgent, control.NeedTask, control.NeedMessage)},
-		reflect.TypeFor[control.MergedTask]():     {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
+		reflect.TypeFor[tasks.MergedTask]():       {"outcome": words(tasks.TaskMerged, tasks.TaskContained, tasks.TaskConflict, tasks.TaskCheck, tasks.TaskWaits, tasks.TaskGone)},
 		reflect.TypeFor[files.FileEntry]():        {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[files.FileText]():         {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[merging.QueuedBranch]():   {"outcome": words(merging.QueuedMerged, merging.QueuedContained, merging.QueuedConflict, merging.QueuedLeftOut)},

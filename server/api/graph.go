@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 
-	"cmux/agents/control"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/tasks"
 	"cmux/dag"
 )
 
@@ -38,8 +38,8 @@ func (r *routes) graphs() {
 		}
 		return p.Merging().MergeQueue(ctx, i.Into)
 	})
-	get(r, "tasks", "/api/tasks/merge/queue", "Preview the merge of finished tasks: their branches in order, and the conflicts", func(ctx context.Context, _ *in) (*control.MergedTasks, error) {
-		return p.MergeTasks(ctx, control.MergeTasks{DryRun: true})
+	get(r, "tasks", "/api/tasks/merge/queue", "Preview the merge of finished tasks: their branches in order, and the conflicts", func(ctx context.Context, _ *in) (*tasks.MergedTasks, error) {
+		return p.Tasks().Merge(ctx, tasks.MergeTasks{DryRun: true})
 	})
 	post(r, "config", "/api/graph/unfold", "Preview when the nodes of a configuration would work if every one succeeded", func(ctx context.Context, i *struct {
 		Body struct {

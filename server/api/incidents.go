@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"cmux/agents/control"
+	"cmux/agents/control/records"
 	"cmux/agents/records/incident"
 )
 
@@ -20,13 +20,13 @@ func (r *routes) incidents() {
 		All   bool   `query:"all" doc:"Also those that were closed longer than a day ago"`
 		About string `query:"about" doc:"Those about an agent, server or health"`
 	}) (List[*incident.Incident], error) {
-		all, err := p.Incidents(control.IncidentQuery{All: i.All, About: i.About})
+		all, err := p.Records().Incidents(records.IncidentQuery{All: i.All, About: i.About})
 		if err != nil {
 			return List[*incident.Incident]{}, err
 		}
 		return page(all.Incidents, i.Paging, func(i **incident.Incident) string { return (*i).ID })
 	})
-	get(r, group, one, "Show an incident", func(_ context.Context, i *IncidentIn) (*incident.Incident, error) { return p.Incident(i.ID) })
+	get(r, group, one, "Show an incident", func(_ context.Context, i *IncidentIn) (*incident.Incident, error) { return p.Records().Incident(i.ID) })
 	post(r, group, one+"/ack", "Acknowledge an incident", func(ctx context.Context, i *struct {
 		IncidentIn
 		Body struct {
@@ -34,6 +34,6 @@ func (r *routes) incidents() {
 			Close bool   `json:"close,omitempty" doc:"Close it as well"`
 		}
 	}) (*incident.Incident, error) {
-		return p.AckIncident(ctx, i.ID, i.Body.Note, i.Body.Close)
+		return p.Records().AckIncident(ctx, i.ID, i.Body.Note, i.Body.Close)
 	})
 }

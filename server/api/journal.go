@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/records"
 	"cmux/agents/records/journal"
 	"cmux/server/store"
 )
@@ -32,7 +33,7 @@ func (r *routes) journal() {
 	const group, path = "journal", "/api/journal"
 	p := r.Project
 	get(r, group, path, "List the days of the journal, newest first", func(_ context.Context, i *struct{ Paging }) (List[string], error) {
-		days, err := p.JournalDays()
+		days, err := p.Records().JournalDays()
 		if err != nil {
 			return List[string]{}, err
 		}
@@ -40,10 +41,10 @@ func (r *routes) journal() {
 		return page(days, i.Paging, func(d *string) string { return *d })
 	})
 	get(r, group, path+"/days/{day}", "Show a day of the journal", func(_ context.Context, i *dayIn) (*journal.Page, error) {
-		return p.JournalDay(i.Day)
+		return p.Records().JournalDay(i.Day)
 	})
 	post(r, group, path+"/entry", "Add an entry, as you", func(ctx context.Context, i *struct{ Body entry }) (dayOf, error) {
-		day, err := p.AddEntry(ctx, journal.Entry{Title: i.Body.Title, Text: i.Body.Text, Tags: i.Body.Tags})
+		day, err := p.Records().AddEntry(ctx, journal.Entry{Title: i.Body.Title, Text: i.Body.Text, Tags: i.Body.Tags})
 		return dayOf{day}, err
 	})
 	get(r, group, path+"/search", "Look for words in the journal and MEMORY.md", func(ctx context.Context, i *struct {
@@ -53,10 +54,10 @@ func (r *routes) journal() {
 	}) (*journal.Found, error) {
 		q := journal.Query{Words: i.Words, Since: i.Since, Most: i.Limit}
 		q.Without, _ = store.Without(ctx, p.Root, q.Words) // else all files are read
-		return p.SearchJournal(ctx, q)
+		return p.Records().SearchJournal(ctx, q)
 	})
-	get(r, group, path+"/reflection", "Show the newest reflection and hand-off notes", func(context.Context, *in) (control.Reflection, error) {
-		return p.Reflection()
+	get(r, group, path+"/reflection", "Show the newest reflection and hand-off notes", func(context.Context, *in) (records.Reflection, error) {
+		return p.Records().Reflection()
 	})
 	post(r, group, path+"/reflection", "Leave a note in today's reflection", func(ctx context.Context, i *struct {
 		Body struct {
@@ -64,7 +65,7 @@ func (r *routes) journal() {
 			Text    string `json:"text" minLength:"1"`
 		}
 	}) (dayOf, error) {
-		day, err := p.Reflect(ctx, i.Body.Section, i.Body.Text)
+		day, err := p.Records().Reflect(ctx, i.Body.Section, i.Body.Text)
 		return dayOf{day}, err
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 
-	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/signals/mailbox"
 )
 
@@ -33,39 +33,39 @@ type mailQuery struct {
 func (r *routes) messages() {
 	const group, path = "messages", "/api/messages"
 	p := r.Project
-	newest := func(ctx context.Context, q control.MailQuery, g Paging) (List[control.Mail], error) {
+	newest := func(ctx context.Context, q letters.MailQuery, g Paging) (List[letters.Mail], error) {
 		before, err := base64.RawURLEncoding.DecodeString(g.Cursor)
 		if err != nil {
-			return List[control.Mail]{}, errCursor()
+			return List[letters.Mail]{}, errCursor()
 		}
-		all, more, err := p.MailPage(ctx, q, string(before), g.Limit)
-		l := List[control.Mail]{Items: all}
+		all, more, err := p.Letters().Page(ctx, q, string(before), g.Limit)
+		l := List[letters.Mail]{Items: all}
 		if more {
 			l.Next = base64.RawURLEncoding.EncodeToString([]byte(all[len(all)-1].ID))
 		}
 		return l, err
 	}
-	get(r, group, path, "List messages, newest first", func(ctx context.Context, i *mailQuery) (List[control.Mail], error) {
-		return newest(ctx, control.MailQuery{To: i.To, From: i.From, Waiting: i.Waiting}, i.Paging)
+	get(r, group, path, "List messages, newest first", func(ctx context.Context, i *mailQuery) (List[letters.Mail], error) {
+		return newest(ctx, letters.MailQuery{To: i.To, From: i.From, Waiting: i.Waiting}, i.Paging)
 	})
 	get(r, group, path+"/inbox", "List the messages to you, newest first", func(ctx context.Context, i *struct {
 		Paging
 		Waiting bool `query:"waiting" doc:"Only unread messages"`
-	}) (List[control.Mail], error) {
-		return newest(ctx, control.MailQuery{Inbox: true, Waiting: i.Waiting}, i.Paging)
+	}) (List[letters.Mail], error) {
+		return newest(ctx, letters.MailQuery{Inbox: true, Waiting: i.Waiting}, i.Paging)
 	})
-	post(r, group, path, "Send a message, as you", func(ctx context.Context, i *struct{ Body letter }) (control.Sent, error) {
+	post(r, group, path, "Send a message, as you", func(ctx context.Context, i *struct{ Body letter }) (letters.Sent, error) {
 		l := i.Body
-		return p.Send(ctx, control.Letter{To: l.To, Subject: l.Subject, Body: l.Body, Urgency: l.Urgency, Re: l.Re})
+		return p.Letters().Send(ctx, letters.Letter{To: l.To, Subject: l.Subject, Body: l.Body, Urgency: l.Urgency, Re: l.Re})
 	})
-	get(r, group, path+"/{id}", "Show a message with its whole body", func(ctx context.Context, i *messageIn) (control.Mail, error) {
-		return p.PeekMail(i.ID)
+	get(r, group, path+"/{id}", "Show a message with its whole body", func(ctx context.Context, i *messageIn) (letters.Mail, error) {
+		return p.Letters().Peek(i.ID)
 	})
-	post(r, group, path+"/{id}/read", "Show a message and mark it as read if it is to you", func(ctx context.Context, i *messageIn) (control.Mail, error) {
-		return p.ReadMail(ctx, i.ID)
+	post(r, group, path+"/{id}/read", "Show a message and mark it as read if it is to you", func(ctx context.Context, i *messageIn) (letters.Mail, error) {
+		return p.Letters().Read(ctx, i.ID)
 	})
 	post(r, group, path+"/{id}/retry", "Retry a message that was not delivered", func(ctx context.Context, i *messageIn) (recipients, error) {
-		to, err := p.RetryMail(ctx, i.ID)
+		to, err := p.Letters().Retry(ctx, i.ID)
 		return recipients{to}, err
 	})
 }

@@ -63,7 +63,7 @@ func (r *routes) nodes() {
 			Fresh bool   `json:"fresh,omitempty" doc:"Save what is there and begin at the base"`
 		}
 	}) (*standing.RunMade, error) {
-		return p.OrderRun(ctx, commands.Start{Base: i.Body.Base, New: i.Body.New, Fresh: i.Body.Fresh})
+		return p.Serving().OrderRun(ctx, commands.Start{Base: i.Body.Base, New: i.Body.New, Fresh: i.Body.Fresh})
 	})
 	post(r, group, path+"/plan", "Preview a start without starting anything", func(ctx context.Context, i *struct {
 		Body struct {

@@ -10,6 +10,8 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/locking"
+	"cmux/agents/control/schedules"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
@@ -56,38 +58,38 @@ type maintained struct {
 // is put right.
 func (r *routes) organization() {
 	p := r.Project
-	get(r, "schedule", "/api/schedule", "List the schedule, oldest first", func(_ context.Context, i *struct{ Paging }) (List[control.Scheduled], error) {
-		all, err := p.Schedule()
+	get(r, "schedule", "/api/schedule", "List the schedule, oldest first", func(_ context.Context, i *struct{ Paging }) (List[schedules.Scheduled], error) {
+		all, err := p.Schedules().List()
 		if err != nil {
-			return List[control.Scheduled]{}, err
+			return List[schedules.Scheduled]{}, err
 		}
-		return page(all, i.Paging, func(s *control.Scheduled) string { return s.ID })
+		return page(all, i.Paging, func(s *schedules.Scheduled) string { return s.ID })
 	})
-	post(r, "schedule", "/api/schedule", "Add a message or a task for certain times: one of at, every and cron is set", func(ctx context.Context, i *struct{ Body scheduleIn }) (control.Scheduled, error) {
+	post(r, "schedule", "/api/schedule", "Add a message or a task for certain times: one of at, every and cron is set", func(ctx context.Context, i *struct{ Body scheduleIn }) (schedules.Scheduled, error) {
 		b := &i.Body
-		return p.AddSchedule(ctx, schedule.Entry{When: b.When, Title: b.Title, Body: b.Body, Task: b.Task, To: b.To, Priority: b.Priority, Verify: b.Verify, Scope: b.Scope})
+		return p.Schedules().Add(ctx, schedule.Entry{When: b.When, Title: b.Title, Body: b.Body, Task: b.Task, To: b.To, Priority: b.Priority, Verify: b.Verify, Scope: b.Scope})
 	})
 	type entryIn struct {
 		ID string `path:"id" maxLength:"100" doc:"Id of an entry"`
 	}
-	get(r, "schedule", "/api/schedule/{id}", "Show an entry of the schedule", func(_ context.Context, i *entryIn) (control.Scheduled, error) { return p.ScheduledEntry(i.ID) })
+	get(r, "schedule", "/api/schedule/{id}", "Show an entry of the schedule", func(_ context.Context, i *entryIn) (schedules.Scheduled, error) { return p.Schedules().Entry(i.ID) })
 	add(r, http.MethodDelete, "schedule", "/api/schedule/{id}", "Remove an entry of the schedule", func(ctx context.Context, i *entryIn) (done, error) {
-		err := p.RemoveSchedule(ctx, i.ID)
+		err := p.Schedules().Remove(ctx, i.ID)
 		return done{err == nil}, err
 	})
 	post(r, "schedule", "/api/schedule/{id}/run", "Fire an entry now, in addition to its times", func(ctx context.Context, i *entryIn) (schedule.Fired, error) {
-		return p.RunSchedule(ctx, i.ID)
+		return p.Schedules().Run(ctx, i.ID)
 	})
 
 	type LockIn struct {
 		Name string `path:"name" maxLength:"100" doc:"Name of a lock"`
 	}
-	get(r, "locks", "/api/locks", "List the locks that are held or waited for", func(_ context.Context, i *struct{ Paging }) (List[control.LockReport], error) {
-		all, err := p.Locks()
+	get(r, "locks", "/api/locks", "List the locks that are held or waited for", func(_ context.Context, i *struct{ Paging }) (List[locking.LockReport], error) {
+		all, err := p.Locks().List()
 		if err != nil {
-			return List[control.LockReport]{}, err
+			return List[locking.LockReport]{}, err
 		}
-		return page(all, i.Paging, func(l *control.LockReport) string { return l.Name })
+		return page(all, i.Paging, func(l *locking.LockReport) string { return l.Name })
 	})
 	post(r, "locks", "/api/locks/{name}/take", "Take a lock, as you, until you give it back; it is not waited for", func(ctx context.Context, i *struct {
 		LockIn
@@ -95,15 +97,15 @@ func (r *routes) organization() {
 			Note string `json:"note,omitempty" maxLength:"500"`
 		}
 	}) (done, error) {
-		err := p.TakeLock(ctx, control.TakeLock{Name: i.Name, Note: i.Body.Note})
+		err := p.Locks().Take(ctx, locking.TakeLock{Name: i.Name, Note: i.Body.Note})
 		return done{err == nil}, err
 	})
 	for _, o := range []struct {
 		name, summary string
-		do            func(context.Context, string) error
-	}{{"release", "Give back a lock that you took", p.ReleaseLock}, {"break", "Take a lock away from who holds it", p.BreakLock}} {
+		do            func(*locking.Locks, context.Context, string) error
+	}{{"release", "Give back a lock that you took", (*locking.Locks).Release}, {"break", "Take a lock away from who holds it", (*locking.Locks).Break}} {
 		post(r, "locks", "/api/locks/{name}/"+o.name, o.summary, func(ctx context.Context, i *LockIn) (done, error) {
-			err := o.do(ctx, i.Name)
+			err := o.do(p.Locks(), ctx, i.Name)
 			return done{err == nil}, err
 		})
 	}
@@ -113,7 +115,7 @@ func (r *routes) organization() {
 			Text  string `json:"text" minLength:"1" maxLength:"1000"`
 		}
 	}) (alerted, error) {
-		ways, err := p.Alert(ctx, i.Body.Level, i.Body.Text)
+		ways, err := p.Letters().Alert(ctx, i.Body.Level, i.Body.Text)
 		return alerted{ways}, err
 	})
 	get(r, "maintenance", "/api/maintenance", "List what the organization no longer needs; nothing is removed", func(ctx context.Context, _ *in) (*control.Upkeep, error) { return p.PlanUpkeep(ctx) })

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"cmux/agents/control/files"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,8 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/control/files"
+
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
+	"cmux/agents/control/locking"
+	"cmux/agents/control/schedules"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/team"
 	"cmux/agents/records/event"
@@ -24,7 +27,7 @@ func TestOrganization(t *testing.T) {
 	w.repository(t)
 	w.organized(t)
 	// schedule
-	var s control.Scheduled
+	var s schedules.Scheduled
 	w.must("POST", "/api/schedule", `{"title":"look","every":"1h","to":"api"}`, &s)
 	if s.ID == "" || s.By != "user" || s.Next == nil {
 		t.Errorf("%+v", s)
@@ -37,7 +40,7 @@ func TestOrganization(t *testing.T) {
 	if w.must("GET", one, "", &s); s.Count != 0 && s.Last == nil {
 		t.Errorf("%+v", s)
 	}
-	var schedules items[control.Scheduled]
+	var schedules items[schedules.Scheduled]
 	if w.must("GET", "/api/schedule", "", &schedules); len(schedules.Items) != 1 {
 		t.Errorf("%+v", schedules)
 	}
@@ -52,7 +55,7 @@ func TestOrganization(t *testing.T) {
 	}
 	// locks
 	w.must("POST", "/api/locks/build/take", `{"note":"I build"}`, nil)
-	var locks items[control.LockReport]
+	var locks items[locking.LockReport]
 	if w.must("GET", "/api/locks", "", &locks); len(locks.Items) != 1 || locks.Items[0].Holder == nil || locks.Items[0].Holder.Who != "user" || locks.Items[0].Note != "I build" {
 		t.Errorf("%+v", locks)
 	}

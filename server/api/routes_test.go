@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"cmux/agents/control/files"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,7 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/control"
+	"cmux/agents/control/files"
+
+	"cmux/agents/control/letters"
+	"cmux/agents/control/tasks"
 	"cmux/agents/records/incident"
 	"cmux/server/store"
 )
@@ -28,7 +30,7 @@ type items[T any] struct {
 
 func TestTasks(t *testing.T) {
 	w := newWorld(t)
-	var made control.TaskView
+	var made tasks.TaskView
 	for i := range 5 {
 		w.must("POST", "/api/tasks", fmt.Sprintf(`{"title":"task %d","priority":"high"}`, i), &made)
 	}
@@ -37,7 +39,7 @@ func TestTasks(t *testing.T) {
 	}
 	var seen []string
 	for next := ""; ; {
-		var l items[control.TaskView]
+		var l items[tasks.TaskView]
 		w.must("GET", "/api/tasks?limit=2&cursor="+next, "", &l)
 		for _, x := range l.Items {
 			seen = append(seen, x.Title)
@@ -126,7 +128,7 @@ func TestMessages(t *testing.T) {
 	for i := range 3 {
 		w.must("POST", "/api/messages", fmt.Sprintf(`{"to":"user","subject":"note %d","body":"\u001b]0;x\u0007hello"}`, i), nil)
 	}
-	var l items[control.Mail]
+	var l items[letters.Mail]
 	w.must("GET", "/api/messages?limit=2", "", &l)
 	if len(l.Items) != 2 || l.Items[0].Subject != "note 2" || !l.Items[0].Verified || l.Next == "" {
 		t.Fatalf("%+v", l)
@@ -136,7 +138,7 @@ func TestMessages(t *testing.T) {
 	}
 	first := l.Items[0].ID
 	next := l.Next
-	l = items[control.Mail]{}
+	l = items[letters.Mail]{}
 	w.must("GET", "/api/messages?cursor="+next, "", &l)
 	if len(l.Items) != 1 || l.Items[0].Subject != "note 0" || l.Next != "" {
 		t.Errorf("%+v", l)
@@ -281,7 +283,7 @@ func TestWebhooks(t *testing.T) {
 	const body = `{"type":"build.failed\u001b[31m","url":"x"}`
 	count := func() int {
 		t.Helper()
-		var l items[control.Mail]
+		var l items[letters.Mail]
 		w.must("GET", "/api/messages?from=webhook:ci", "", &l)
 		for _, m := range l.Items {
 			if m.To != "supervisor" || !m.Verified || m.Subject != "webhook ci: build.failed[31m" && m.Subject != "webhook ci: build.failed [31m" {

@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/runs"
 )
 
@@ -50,7 +51,7 @@ func (r *routes) runs() {
 			return text{}, err
 		}
 		var b bytes.Buffer
-		err = p.Log(ctx, control.Log{Run: found.Plan.ID, Node: i.Node, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
+		err = p.Logs().Node(ctx, logs.Log{Run: found.Plan.ID, Node: i.Node, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
 		return text{b.String()}, err
 	})
 	post(r, group, one+"/stop", "Stop a run: its agents are ended, and it can be resumed", func(ctx context.Context, i *RunIn) (*commands.RunStopped, error) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"cmux/agents/control"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 )
 
@@ -28,22 +28,22 @@ func (r *routes) tasks() {
 		All     bool   `query:"all" doc:"Also finished and cancelled tasks"`
 		Backlog bool   `query:"backlog" doc:"The backlog instead"`
 		Agent   string `query:"agent" doc:"Only tasks assigned to this agent"`
-	}) (List[control.TaskView], error) {
-		all, err := p.Tasks(control.TaskQuery{All: i.All, Backlog: i.Backlog, Agent: i.Agent})
+	}) (List[tasks.TaskView], error) {
+		all, err := p.Tasks().List(tasks.TaskQuery{All: i.All, Backlog: i.Backlog, Agent: i.Agent})
 		if err != nil {
-			return List[control.TaskView]{}, err
+			return List[tasks.TaskView]{}, err
 		}
-		return page(all.Tasks, i.Paging, func(t *control.TaskView) string { return t.ID })
+		return page(all.Tasks, i.Paging, func(t *tasks.TaskView) string { return t.ID })
 	})
-	post(r, group, path, "Add a task", func(ctx context.Context, i *struct{ Body task.Fields }) (control.TaskView, error) {
-		return p.AddTask(ctx, i.Body)
+	post(r, group, path, "Add a task", func(ctx context.Context, i *struct{ Body task.Fields }) (tasks.TaskView, error) {
+		return p.Tasks().Add(ctx, i.Body)
 	})
-	get(r, group, one, "Show a task", func(_ context.Context, i *TaskIn) (control.TaskView, error) { return p.Task(i.ID) })
+	get(r, group, one, "Show a task", func(_ context.Context, i *TaskIn) (tasks.TaskView, error) { return p.Tasks().Task(i.ID) })
 	get(r, group, one+"/log", "Show the changes of a task, oldest first", func(_ context.Context, i *struct {
 		TaskIn
 		Paging
 	}) (List[task.Change], error) {
-		all, err := p.TaskLog(i.ID)
+		all, err := p.Tasks().Log(i.ID)
 		if err != nil {
 			return List[task.Change]{}, err
 		}
@@ -54,37 +54,37 @@ func (r *routes) tasks() {
 		Body struct {
 			Agent string `json:"agent"`
 		}
-	}) (control.TaskView, error) {
-		return p.AssignTask(ctx, i.ID, i.Body.Agent)
+	}) (tasks.TaskView, error) {
+		return p.Tasks().Assign(ctx, i.ID, i.Body.Agent)
 	})
-	post(r, group, one+"/cancel", "Cancel a task", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
-		return p.MoveTask(ctx, i.ID, task.Cancelled, i.Body.Reason)
+	post(r, group, one+"/cancel", "Cancel a task", func(ctx context.Context, i *reasonIn) (tasks.TaskView, error) {
+		return p.Tasks().Move(ctx, i.ID, task.Cancelled, i.Body.Reason)
 	})
-	post(r, group, one+"/pause", "Pause a task until it is assigned again", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
-		return p.MoveTask(ctx, i.ID, task.Paused, i.Body.Reason)
+	post(r, group, one+"/pause", "Pause a task until it is assigned again", func(ctx context.Context, i *reasonIn) (tasks.TaskView, error) {
+		return p.Tasks().Move(ctx, i.ID, task.Paused, i.Body.Reason)
 	})
 	post(r, group, one+"/priority", "Change the priority of a task", func(ctx context.Context, i *struct {
 		TaskIn
 		Body struct {
 			Priority task.Priority `json:"priority" doc:"critical, high, normal or low"`
 		}
-	}) (control.TaskView, error) {
-		return p.PrioritizeTask(ctx, i.ID, i.Body.Priority)
+	}) (tasks.TaskView, error) {
+		return p.Tasks().Prioritize(ctx, i.ID, i.Body.Priority)
 	})
-	post(r, group, one+"/done", "Call a task done, whatever its own result is", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
-		return p.OverrideTask(ctx, i.ID, i.Body.Reason)
+	post(r, group, one+"/done", "Call a task done, whatever its own result is", func(ctx context.Context, i *reasonIn) (tasks.TaskView, error) {
+		return p.Tasks().Override(ctx, i.ID, i.Body.Reason)
 	})
-	post(r, group, path+"/merge", "Start a merge of finished tasks into the integration branch", func(_ context.Context, i *struct{ Body control.MergeTasks }) (Job[control.MergedTasks], error) {
-		return r.taskMerge.begin(r, path+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*control.MergedTasks, error) {
+	post(r, group, path+"/merge", "Start a merge of finished tasks into the integration branch", func(_ context.Context, i *struct{ Body tasks.MergeTasks }) (Job[tasks.MergedTasks], error) {
+		return r.taskMerge.begin(r, path+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*tasks.MergedTasks, error) {
 			o := i.Body
 			o.Output, o.Begun = output, begun
-			return p.MergeTasks(ctx, o)
+			return p.Tasks().Merge(ctx, o)
 		})
 	})
-	get(r, group, path+"/merge", "Show the status of the current or last merge of tasks", func(context.Context, *in) (Job[control.MergedTasks], error) {
+	get(r, group, path+"/merge", "Show the status of the current or last merge of tasks", func(context.Context, *in) (Job[tasks.MergedTasks], error) {
 		return stood(r, path+"/merge", r.taskMerge.look()), nil
 	})
-	post(r, group, one+"/take", "Take a task out of the backlog", func(ctx context.Context, i *TaskIn) (control.TaskView, error) {
-		return p.TakeTask(ctx, i.ID)
+	post(r, group, one+"/take", "Take a task out of the backlog", func(ctx context.Context, i *TaskIn) (tasks.TaskView, error) {
+		return p.Tasks().Take(ctx, i.ID)
 	})
 }

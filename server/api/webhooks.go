@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
 )
@@ -51,12 +51,12 @@ func (r *routes) webhooks() {
 	get(r, group, path+"/{source}/secret", "Show the secret with which a source signs its webhooks", func(_ context.Context, i *SourceIn) (webhookSecret, error) {
 		return webhookSecret{r.Place.URL() + path + "/" + i.Source, r.Keys.WebhookSecret(i.Source)}, nil
 	})
-	post(r, group, path+"/{source}", "Receive a signed webhook and send it to the supervisor as a message", func(ctx context.Context, i *webhookIn) (control.Sent, error) {
+	post(r, group, path+"/{source}", "Receive a signed webhook and send it to the supervisor as a message", func(ctx context.Context, i *webhookIn) (letters.Sent, error) {
 		err := r.Keys.CheckWebhook(i.Source, i.ID, i.Timestamp, i.Signature, i.RawBody)
 		if errors.Is(err, login.ErrOld) || errors.Is(err, login.ErrSignature) {
-			return control.Sent{}, huma.NewError(http.StatusUnauthorized, err.Error())
+			return letters.Sent{}, huma.NewError(http.StatusUnauthorized, err.Error())
 		}
-		return r.Project.TakeWebhook(ctx, control.Webhook{Source: i.Source, ID: i.ID, Event: eventOf(i.RawBody), Body: strings.ToValidUTF8(string(i.RawBody), "\ufffd")})
+		return r.Project.Letters().TakeWebhook(ctx, letters.Webhook{Source: i.Source, ID: i.ID, Event: eventOf(i.RawBody), Body: strings.ToValidUTF8(string(i.RawBody), "\ufffd")})
 	}, open, func(op *huma.Operation) { op.SkipValidateBody = true }) // any body is text for the supervisor
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/logs"
 	"cmux/agents/records/event"
 	"cmux/server/store"
 )
@@ -86,26 +87,26 @@ func (r *routes) work() {
 	get(r, "runs", node+"/prompt", "Show the prompt of an attempt", func(ctx context.Context, i *struct {
 		NodeIn
 		Attempt int `query:"attempt" minimum:"0" doc:"0: the newest"`
-	}) (*control.Prompt, error) {
-		return p.NodePrompt(ctx, i.ID, i.Node, i.Attempt)
+	}) (*logs.Prompt, error) {
+		return p.Logs().Prompt(ctx, i.ID, i.Node, i.Attempt)
 	})
 	get(r, "runs", node+"/log/part", "Show a part of a node's log, as text", func(ctx context.Context, i *struct {
 		NodeIn
 		PartIn
-	}) (*control.LogPart, error) {
-		return p.NodeLogPart(ctx, i.ID, i.Node, i.From, i.Before)
+	}) (*logs.LogPart, error) {
+		return p.Logs().NodePart(ctx, i.ID, i.Node, i.From, i.Before)
 	})
 	get(r, "tasks", one+"/files", "List the files changed for a task", func(ctx context.Context, i *struct {
 		TaskIn
 		WorkIn
 	}) (*files.Changes, error) {
-		return p.TaskChanges(ctx, i.ID, i.Committed)
+		return p.Tasks().Changes(ctx, i.ID, i.Committed)
 	})
 	get(r, "tasks", one+"/files/content", "Show a changed file before and after, its first MB", func(ctx context.Context, i *struct {
 		TaskIn
 		FileIn
 	}) (*files.FilePair, error) {
-		return p.TaskFile(ctx, i.ID, i.Path, i.Was, i.Committed)
+		return p.Tasks().File(ctx, i.ID, i.Path, i.Was, i.Committed)
 	})
 	post(r, "tasks", one+"/comments", "Send comments on a task's changes to its agent, as one message or, if the task is over, as a new task", func(ctx context.Context, i *struct {
 		TaskIn
@@ -126,8 +127,8 @@ func (r *routes) work() {
 	get(r, "agents", agent+"/log/part", "Show a part of an agent's log, as text", func(_ context.Context, i *struct {
 		AgentIn
 		PartIn
-	}) (*control.LogPart, error) {
-		return p.AgentLogPart(i.Name, i.From, i.Before)
+	}) (*logs.LogPart, error) {
+		return p.Logs().AgentPart(i.Name, i.From, i.Before)
 	})
 }
 

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"cmux/agents/control/files"
 	"errors"
 	"os"
 	"os/exec"
@@ -9,7 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/files"
+
 	"cmux/agents/control"
+	"cmux/agents/control/letters"
+	"cmux/agents/control/logs"
+	"cmux/agents/control/tasks"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/command"
 	"cmux/agents/org/standing"
@@ -123,11 +127,11 @@ func TestWorkOfANode(t *testing.T) {
 	if w.must("GET", one+"/conversation?attempt=7", "", &said); len(said.Items) != 0 {
 		t.Errorf("%+v", said)
 	}
-	var prompt control.Prompt
+	var prompt logs.Prompt
 	if w.must("GET", one+"/prompt?attempt=2", "", &prompt); prompt.Text != "do it" || !strings.Contains(prompt.Task, "echo told") {
 		t.Errorf("%+v", prompt)
 	}
-	var part control.LogPart
+	var part logs.LogPart
 	if w.must("GET", one+"/log/part", "", &part); !strings.Contains(part.Text, "told\n") || part.Next != part.Size || part.Size == 0 {
 		t.Errorf("%+v", part)
 	}
@@ -175,7 +179,7 @@ func TestWorkOfATask(t *testing.T) {
 			t.Errorf("%d %s", code, text)
 		}
 	}
-	if v, err := w.p.Task("t1"); err != nil || v.Label != "open" {
+	if v, err := w.p.Tasks().Task("t1"); err != nil || v.Label != "open" {
 		t.Errorf("%+v, %v", v, err)
 	}
 	tree := filepath.Join(t.TempDir(), "tree")
@@ -225,7 +229,7 @@ func TestWorkOfATask(t *testing.T) {
 	if want := "nearly\n2 comments on your changes:\n\n1. one:1\n   > 1\n   one is\n   no number\n\n2. two\n   why?"; back.Text != want {
 		t.Errorf("%q\nwant %q", back.Text, want)
 	}
-	var mail items[control.Mail]
+	var mail items[letters.Mail]
 	if w.must("GET", "/api/messages?to=api", "", &mail); len(mail.Items) != 1 || mail.Items[0].Subject != "Comments on task t1" {
 		t.Errorf("%+v", mail)
 	}
@@ -239,8 +243,8 @@ func TestWorkOfATask(t *testing.T) {
 		t.Errorf("%+v", back)
 	}
 	// It would come in, and the look at that moves nothing.
-	var queue control.MergedTasks
-	if w.must("GET", "/api/tasks/merge/queue", "", &queue); len(queue.Tasks) != 1 || queue.Tasks[0].Outcome != control.TaskMerged || git(w.root, "rev-parse", "main") == queue.Commit {
+	var queue tasks.MergedTasks
+	if w.must("GET", "/api/tasks/merge/queue", "", &queue); len(queue.Tasks) != 1 || queue.Tasks[0].Outcome != tasks.TaskMerged || git(w.root, "rev-parse", "main") == queue.Commit {
 		t.Errorf("%+v", queue)
 	}
 	w.must("GET", "/api/agents/api/log/part", "", nil)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/records/event"
 	"cmux/server/store"
 )
@@ -160,7 +160,7 @@ func mailName(e *store.Event) string {
 	switch {
 	case m.From == "user":
 		return "user_message"
-	case strings.HasPrefix(m.From, control.WebhookSession+":"):
+	case strings.HasPrefix(m.From, letters.WebhookSession+":"):
 		return "webhook_received"
 	}
 	return "new_message"

@@ -91,7 +91,7 @@ func (w *Project) Do(ctx context.Context, a *watch.Action) error {
 // leads reports whether an agent gives the work to others.
 func (w *Project) leads(name string) bool {
 	a := w.org.Agents[name]
-	return a != nil && (a.Member.Role == standing.Supervisor || a.Member.Role == standing.ProjectSupervisor)
+	return a != nil && a.Leads()
 }
 
 // send writes a message, once.

@@ -163,7 +163,7 @@ func (w *Project) Facts(ctx context.Context, observed func(string) bool) (watch.
 func (w *Project) fact(a *standing.Agent, g *glimpse, list *task.List) watch.Agent {
 	m := &a.Member
 	f := watch.Agent{
-		Name: a.Name, Supervisor: m.Supervisor, Leads: m.Role == standing.Supervisor || m.Role == standing.ProjectSupervisor,
+		Name: a.Name, Supervisor: m.Supervisor, Leads: a.Leads(),
 		Permanent: m.Role == standing.PermanentWorker, Sentry: m.Role == standing.Sentry,
 		Stand: w.stand(a), Life: a.Life.N, Sign: a.Since, Tasks: a.Tasks, Began: a.Conversed(), Typed: g.typed,
 		Person: w.Now().Sub(g.person) < personFor, Compacts: w.Kinds[m.Kind].Can.Compacts != "", Compactions: a.Compactions,

@@ -1,8 +1,10 @@
 package project
 
 import (
+	"fmt"
 	"path/filepath"
 
+	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
@@ -25,6 +27,13 @@ func (p *Project) Orderer() (string, error) {
 	return from.Node, nil
 }
 
+// Leads reports whether an order comes from a standing agent. What outlives it, it
+// has the monitor start.
+func (p *Project) Leads() (bool, error) {
+	from, err := p.Origin()
+	return from != nil && from.Standing() && from.Node != "", err
+}
+
 // Sender is who gives an order, as an address: the person, or a node of a run.
 // inside says that its wrapper can be reached, which vouches for it.
 func (p *Project) Sender() (from mailbox.Address, inside bool, err error) {
@@ -42,4 +51,25 @@ func (p *Project) Sender() (from mailbox.Address, inside bool, err error) {
 		return mailbox.Address{Kind: mailbox.Agent, Name: name}, inside, nil
 	}
 	return mailbox.Address{Kind: mailbox.Node, Name: name}, inside, nil
+}
+
+// WithinTeam refuses the order of a team's lead about somebody of another team, or
+// about work that is nobody's of its own.
+func (p *Project) WithinTeam(agent string) error {
+	from, err := p.Origin()
+	if err != nil || from == nil || !from.Standing() {
+		return err
+	}
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return err
+	}
+	a := org.Agents[from.Node]
+	if a == nil || !a.Member.TeamLead {
+		return nil
+	}
+	if of := org.Agents[agent]; of == nil || of.Member.Team != a.Member.Team {
+		return fmt.Errorf("%s leads the team %s, and this is not about a member of it", a.Name, a.Member.Team)
+	}
+	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"cmux/agents/org/standing"
+	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
 	"cmux/signals"
 )
 
@@ -93,4 +95,22 @@ func Refusal(a standing.Answer) error {
 		return errors.New(a.Refused)
 	}
 	return nil
+}
+
+// SetAside tells that a file held lines that do not count; empty: it held none.
+func (p *Project) SetAside(file, aside string) {
+	if aside != "" {
+		p.Tell(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", file, aside))
+	}
+}
+
+// OrgTmux is the tmux server in which the organization has its windows.
+func (p *Project) OrgTmux(org *standing.Org) *tmux.Server {
+	return runner.TmuxServer(p.Root, org.Run.Plan.Socket)
+}
+
+// OrgRuns reports whether the monitor of the project's organization is at work.
+func (p *Project) OrgRuns() bool {
+	r, err := run.OpenOrganization(p.Root)
+	return err == nil && r.RunnerLives()
 }

@@ -38,9 +38,6 @@ type work struct {
 	stat    string   // of the files that it changed
 }
 
-// ShownCommits bounds how many commits of a node are listed, the newest.
-const ShownCommits = 50
-
 func (p *Remains) changelog(ctx context.Context, v *run.View) string {
 	return changelog(v, p.Now(), func(n *run.NodeView) work { return p.work(ctx, v.Run.Plan.Root, n) })
 }
@@ -144,7 +141,7 @@ func nodeFacts(n *run.NodeView, now time.Time, did work) string {
 	end := n.LastEnd()
 	if count := len(did.commits); count > 0 {
 		fact("commits", "%d", count)
-		if left := count - ShownCommits; left > 0 {
+		if left := count - runs.ShownCommits; left > 0 {
 			fmt.Fprintf(&b, "  - %s before these\n", say.Count(left, "commit"))
 			did.commits = did.commits[left:]
 		}

@@ -336,3 +336,26 @@ func (c *Change) String() string {
 	}
 	return c.Merged.String()
 }
+
+// Told is a task as a person says it in one text: the first line is its title.
+// Nil: there is none.
+func Told(text string) *Fields {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	title, body, _ := strings.Cut(text, "\n")
+	if len(title) > MaxTitle {
+		title, body = Titled(title), text
+	}
+	body = strings.TrimSpace(body)
+	return &Fields{Title: &title, Body: &body}
+}
+
+// Titled is a text as the title of a task.
+func Titled(text string) string {
+	if len(text) <= MaxTitle {
+		return text
+	}
+	return strings.ToValidUTF8(text[:MaxTitle-3], "") + "…"
+}

@@ -135,3 +135,16 @@ func (c *Config) live(node string) io.Writer {
 	}
 	return c.Live(node)
 }
+
+// Standing asks a life how it stands, and waits for half a second at most.
+func Standing(ctx context.Context, r *run.Run, ref Ref) (*attempt.Standing, error) {
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	l, err := Dial(ctx, r, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	reply, err := l.Say(ctx, attempt.Message{Op: attempt.OpStand})
+	return reply.Standing, err
+}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
 	"cmux/cmd/cmux/cli"
 )
@@ -14,7 +14,7 @@ import (
 type logsOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.Log
+	logs.Log
 	Raw bool
 }
 
@@ -64,7 +64,7 @@ func runLogs(ctx context.Context, o *logsOptions) error {
 	if err != nil {
 		return err
 	}
-	return p.Log(ctx, o.Log, func(agent bool) io.Writer {
+	return p.Logs().Node(ctx, o.Log, func(agent bool) io.Writer {
 		out := o.Out
 		if o.Raw {
 			out = cli.Raw(out)

@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
@@ -41,9 +42,9 @@ func TestWorkOptions(t *testing.T) {
 		"": {}, "api --timeout 90s": {Node: "api", Timeout: 90 * time.Second},
 	})
 	clitest.Flags(t, newLogsCmd, func(o *logsOptions) logsOptions { return logsOptions{Log: o.Log, Raw: o.Raw} }, map[string]logsOptions{
-		"api -f":                  {Log: control.Log{Node: "api", Follow: true}},
-		"a-run api -n 3 --prompt": {Log: control.Log{Run: "a-run", Node: "api", Tail: 3, Prompt: true}},
-		"api --json --raw":        {Log: control.Log{Node: "api", Events: true}, Raw: true},
+		"api -f":                  {Log: logs.Log{Node: "api", Follow: true}},
+		"a-run api -n 3 --prompt": {Log: logs.Log{Run: "a-run", Node: "api", Tail: 3, Prompt: true}},
+		"api --json --raw":        {Log: logs.Log{Node: "api", Events: true}, Raw: true},
 	})
 	clitest.Flags(t, newDiffCmd, func(o *diffOptions) diffOptions { return diffOptions{Node: o.Node, Raw: o.Raw} }, map[string]diffOptions{
 		"api": {Node: "api"}, "--raw api": {Node: "api", Raw: true},

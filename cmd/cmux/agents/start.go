@@ -111,7 +111,7 @@ func (o *startOptions) order(ctx context.Context, p *control.Project, err error)
 	if !o.Yes {
 		return project.Usage("the same with --yes", "there is nobody to ask whether to start")
 	}
-	made, err := p.OrderRun(ctx, o.Start)
+	made, err := p.Serving().OrderRun(ctx, o.Start)
 	if err != nil {
 		return err
 	}

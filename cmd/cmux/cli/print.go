@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/locking"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
 )
@@ -64,7 +64,7 @@ func (s *IO) TellTaken(node, said string, t commands.Taken) error {
 }
 
 // RenderLocks is a line about each lock.
-func RenderLocks(all []control.LockReport, now time.Time) string {
+func RenderLocks(all []locking.LockReport, now time.Time) string {
 	var b strings.Builder
 	for _, k := range all {
 		fmt.Fprintf(&b, "lock %s: ", k.Name)

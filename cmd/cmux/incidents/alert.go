@@ -43,7 +43,7 @@ func runAlert(ctx context.Context, o *alertOptions) error {
 	if err != nil {
 		return err
 	}
-	ways, err := p.Alert(ctx, o.Level, o.Text)
+	ways, err := p.Letters().Alert(ctx, o.Level, o.Text)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/records"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
 	"cmux/cmd/cmux/cli"
@@ -43,7 +44,7 @@ func newIncidentsCmd(d *cli.Deps) *cobra.Command {
 type incidentListOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.IncidentQuery
+	records.IncidentQuery
 	JSON bool
 }
 
@@ -69,7 +70,7 @@ func runIncidentList(ctx context.Context, o *incidentListOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.Incidents(o.IncidentQuery)
+	all, err := p.Records().Incidents(o.IncidentQuery)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func newIncidentShowCmd(d *cli.Deps, runF func(context.Context, *incidentOptions
 }
 
 func runIncidentShow(ctx context.Context, o *incidentOptions) error {
-	_, i, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.Incident(o.ID) })
+	_, i, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.Records().Incident(o.ID) })
 	if done {
 		return err
 	}
@@ -208,7 +209,9 @@ name it. It stays open until its cause is gone, and what is seen meanwhile is ad
 }
 
 func runIncidentAck(ctx context.Context, o *incidentOptions) error {
-	_, i, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.AckIncident(ctx, o.ID, o.Text, o.Over) })
+	_, i, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) {
+		return p.Records().AckIncident(ctx, o.ID, o.Text, o.Over)
+	})
 	if done {
 		return err
 	}
@@ -218,5 +221,5 @@ func runIncidentAck(ctx context.Context, o *incidentOptions) error {
 
 // completeIncident completes the id of an incident.
 func completeIncident(d *cli.Deps) cobra.CompletionFunc {
-	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.IncidentIDs() })
+	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.Records().IncidentIDs() })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/records"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/journal"
 	"cmux/cmd/cmux/cli"
@@ -67,7 +68,7 @@ func runJournalAdd(ctx context.Context, o *journalOptions) error {
 		}
 		o.Entry.Text = string(b)
 	}
-	day, err := p.AddEntry(ctx, o.Entry)
+	day, err := p.Records().AddEntry(ctx, o.Entry)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ where reflection is text, and artifacts and attachments are names of files.`,
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if p, err := d.Project(cmd.Context()); err == nil && len(args) == 0 {
-				days, _ := p.JournalDays() // where there are none there is nothing to complete
+				days, _ := p.Records().JournalDays() // where there are none there is nothing to complete
 				return days, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -107,11 +108,11 @@ func runJournalShow(ctx context.Context, o *journalOptions) error {
 	if err != nil {
 		return err
 	}
-	page, err := p.JournalDay(o.Day)
+	page, err := p.Records().JournalDay(o.Day)
 	if err != nil {
 		return err
 	}
-	if warning := p.MemoryWarning(); warning != "" {
+	if warning := p.Records().MemoryWarning(); warning != "" {
 		fmt.Fprintf(o.Err, "cmux: %s\n", warning)
 	}
 	if o.JSON {
@@ -157,7 +158,7 @@ func runJournalSearch(ctx context.Context, o *journalOptions) error {
 	_, found, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*journal.Found, error) {
 		q := o.Query
 		q.Without, _ = store.Without(ctx, p.Root, q.Words) // else all files are read
-		return p.SearchJournal(ctx, q)
+		return p.Records().SearchJournal(ctx, q)
 	})
 	if done {
 		return err
@@ -221,7 +222,7 @@ func runJournalReflect(ctx context.Context, o *journalOptions) error {
 	if err != nil {
 		return err
 	}
-	day, err := p.Reflect(ctx, o.Section, o.Text)
+	day, err := p.Records().Reflect(ctx, o.Section, o.Text)
 	if err != nil {
 		return err
 	}
@@ -230,7 +231,7 @@ func runJournalReflect(ctx context.Context, o *journalOptions) error {
 }
 
 func runJournalReflection(ctx context.Context, o *journalOptions) error {
-	_, r, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Reflection, error) { return p.Reflection() })
+	_, r, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (records.Reflection, error) { return p.Records().Reflection() })
 	if done {
 		return err
 	}

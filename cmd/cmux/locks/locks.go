@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/locking"
 	"cmux/agents/kinds/agent"
 	"cmux/cmd/cmux/cli"
 )
@@ -30,15 +31,15 @@ release it. Who waits gets it in turn.`,
 		Example: "  cmux locks list",
 	}
 	cmd.AddCommand(newLockTakeCmd(d, nil), newLockWithCmd(d, nil), newLocksListCmd(d, nil),
-		newLockEndCmd(d, "release", "Release a lock", "Release a lock that you have.", "released", (*control.Project).ReleaseLock),
-		newLockEndCmd(d, "break", "Break a lock, whoever has it", "Break a lock, whoever has it. An agent that had it is told.", "broken", (*control.Project).BreakLock))
+		newLockEndCmd(d, "release", "Release a lock", "Release a lock that you have.", "released", (*locking.Locks).Release),
+		newLockEndCmd(d, "break", "Break a lock, whoever has it", "Break a lock, whoever has it. An agent that had it is told.", "broken", (*locking.Locks).Break))
 	return cmd
 }
 
 type lockOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.TakeLock
+	locking.TakeLock
 	Argv []string
 	JSON bool
 }
@@ -71,7 +72,7 @@ func runLockTake(ctx context.Context, o *lockOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.TakeLock(ctx, o.TakeLock); err != nil {
+	if err := p.Locks().Take(ctx, o.TakeLock); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: taken; to give it back: cmux locks release %s\n", o.Name, o.Name)
@@ -79,7 +80,7 @@ func runLockTake(ctx context.Context, o *lockOptions) error {
 }
 
 func newLockWithCmd(d *cli.Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
-	o := &lockOptions{IO: &d.IO, Project: d.Project, TakeLock: control.TakeLock{Wait: -time.Second, Process: true}}
+	o := &lockOptions{IO: &d.IO, Project: d.Project, TakeLock: locking.TakeLock{Wait: -time.Second, Process: true}}
 	cmd := &cobra.Command{
 		Use:   "with NAME -- COMMAND [ARGS]",
 		Short: "Run a command while having a lock",
@@ -109,17 +110,17 @@ func runLockWith(ctx context.Context, o *lockOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.TakeLock(ctx, o.TakeLock); err != nil {
+	if err := p.Locks().Take(ctx, o.TakeLock); err != nil {
 		return err
 	}
 	return fmt.Errorf("%s: %w", program, syscall.Exec(program, o.Argv, o.Env)) // the command has this process, and the lock, now
 }
 
-func newLockEndCmd(d *cli.Deps, verb, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
+func newLockEndCmd(d *cli.Deps, verb, short, long, said string, order func(*locking.Locks, context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  cmux locks " + verb + " database", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) (names []string, err error) {
-			all, err := p.Locks()
+			all, err := p.Locks().List()
 			for _, k := range all {
 				names = append(names, k.Name)
 			}
@@ -130,7 +131,7 @@ func newLockEndCmd(d *cli.Deps, verb, short, long, said string, order func(*cont
 			if err != nil {
 				return err
 			}
-			if err := order(p, cmd.Context(), args[0]); err != nil {
+			if err := order(p.Locks(), cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
@@ -152,7 +153,7 @@ func newLocksListCmd(d *cli.Deps, runF func(context.Context, *lockOptions) error
 }
 
 func runLocksList(ctx context.Context, o *lockOptions) error {
-	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.LockReport, error) { return p.Locks() })
+	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]locking.LockReport, error) { return p.Locks().List() })
 	if done {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/letters"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/wrapper"
 	"cmux/cmd/cmux/cli"
@@ -37,7 +38,7 @@ or all.`,
 type mailSendOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	Letter  control.Letter
+	Letter  letters.Letter
 	JSON    bool
 }
 
@@ -93,7 +94,7 @@ func runMailSend(ctx context.Context, o *mailSendOptions) error {
 		}
 		o.Letter.Body = string(b)
 	}
-	sent, err := p.Send(ctx, o.Letter)
+	sent, err := p.Letters().Send(ctx, o.Letter)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func runMailStatus(ctx context.Context, o *mailStatusOptions) error {
 	if err != nil {
 		return err
 	}
-	sent, err := p.SayDoing(ctx, o.Text)
+	sent, err := p.Letters().SayDoing(ctx, o.Text)
 	if err != nil {
 		return err
 	}
@@ -182,12 +183,12 @@ expired, skipped are lines that are no messages, and more counts older messages.
 type mailListOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.MailQuery
+	letters.MailQuery
 	All, JSON bool
 }
 
 func newMailInboxCmd(d *cli.Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
-	o := &mailListOptions{IO: &d.IO, Project: d.Project, MailQuery: control.MailQuery{Inbox: true}}
+	o := &mailListOptions{IO: &d.IO, Project: d.Project, MailQuery: letters.MailQuery{Inbox: true}}
 	cmd := &cobra.Command{
 		Use:     "inbox",
 		Short:   "List the messages that are for you and that you have not read",
@@ -227,7 +228,7 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.Mailbox(ctx, o.MailQuery)
+	all, err := p.Letters().List(ctx, o.MailQuery)
 	if err != nil {
 		return err
 	}
@@ -261,7 +262,7 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 }
 
 // mailFrom is who wrote a message, as far as that is known.
-func mailFrom(m *control.Mail) string {
+func mailFrom(m *letters.Mail) string {
 	if !m.Verified {
 		return say.Line(m.From) + " (unverified)"
 	}
@@ -269,7 +270,7 @@ func mailFrom(m *control.Mail) string {
 }
 
 // mailState returns the delivery state of a message, in a few words.
-func mailState(m *control.Mail) string {
+func mailState(m *letters.Mail) string {
 	var all []string
 	for _, d := range m.Deliveries {
 		s := string(d.State)
@@ -315,11 +316,11 @@ cmux mailbox list, with the whole body.`,
 
 // completeMail completes the id of a message.
 func completeMail(d *cli.Deps, failed bool) cobra.CompletionFunc {
-	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.MailIDs(failed) })
+	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.Letters().IDs(failed) })
 }
 
 func runMailRead(ctx context.Context, o *mailOptions) error {
-	_, m, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Mail, error) { return p.ReadMail(ctx, o.ID) })
+	_, m, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (letters.Mail, error) { return p.Letters().Read(ctx, o.ID) })
 	if done {
 		return err
 	}
@@ -354,7 +355,7 @@ func runMailTail(ctx context.Context, o *mailOptions) error {
 	if err != nil {
 		return err
 	}
-	show := func(m control.Mail) error {
+	show := func(m letters.Mail) error {
 		if o.JSON {
 			return cli.PrintLine(o.Out, m)
 		}
@@ -362,9 +363,9 @@ func runMailTail(ctx context.Context, o *mailOptions) error {
 		return err
 	}
 	if o.Follow {
-		return p.FollowMail(ctx, o.Last, show)
+		return p.Letters().Follow(ctx, o.Last, show)
 	}
-	all, err := p.Mailbox(ctx, control.MailQuery{Last: max(o.Last, 1)})
+	all, err := p.Letters().List(ctx, letters.MailQuery{Last: max(o.Last, 1)})
 	if err != nil {
 		return err
 	}
@@ -394,7 +395,7 @@ func runMailRetry(ctx context.Context, o *mailOptions) error {
 	if err != nil {
 		return err
 	}
-	to, err := p.RetryMail(ctx, o.ID)
+	to, err := p.Letters().Retry(ctx, o.ID)
 	if err != nil {
 		return err
 	}

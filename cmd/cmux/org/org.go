@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
 
 	"github.com/spf13/cobra"
@@ -312,7 +313,7 @@ func runOrgAttach(ctx context.Context, o *orgAttachOptions) error {
 type orgLogsOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.Log
+	logs.Log
 }
 
 func newOrgLogsCmd(d *cli.Deps, runF func(context.Context, *orgLogsOptions) error) *cobra.Command {
@@ -347,7 +348,7 @@ func runOrgLogs(ctx context.Context, o *orgLogsOptions) error {
 	if err != nil {
 		return err
 	}
-	return p.AgentLog(ctx, o.Log, func(bool) io.Writer {
+	return p.Logs().Agent(ctx, o.Log, func(bool) io.Writer {
 		if !o.Events && o.Color() {
 			return cli.NewDimmer(o.Out)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 	"cmux/cmd/cmux/cli"
 )
 
@@ -25,7 +26,7 @@ func newSessionsCmd(d *cli.Deps) *cobra.Command {
 type sessionSpawnOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.SpawnSession
+	crew.SpawnSession
 	JSON bool
 }
 
@@ -54,7 +55,9 @@ With --json the shape is {"name", "session", "supervisor", "task"}.`,
 }
 
 func runSessionSpawn(ctx context.Context, o *sessionSpawnOptions) error {
-	_, made, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.SpawnedSession, error) { return p.SpawnSession(ctx, o.SpawnSession) })
+	_, made, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*crew.SpawnedSession, error) {
+		return p.Crew().SpawnSession(ctx, o.SpawnSession)
+	})
 	if done {
 		return err
 	}
@@ -91,7 +94,7 @@ where agents are those besides the supervisor.`,
 }
 
 func runSessionList(ctx context.Context, o *sessionOptions) error {
-	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OrgSession, error) { return p.OrgSessions() })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]crew.OrgSession, error) { return p.Crew().Sessions() })
 	if done {
 		return err
 	}
@@ -118,7 +121,7 @@ them. Their branches stay, and what they had not committed is saved. Agents with
 tasks, and permanent workers, take --force, which only a person can give.`,
 		Example:           "  cmux sessions end auth",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.SessionNames() }),
+		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.Crew().SessionNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			return cli.Either(runF, runSessionEnd)(cmd.Context(), o)
@@ -133,7 +136,7 @@ func runSessionEnd(ctx context.Context, o *sessionOptions) error {
 	if err != nil {
 		return err
 	}
-	gone, err := p.EndSession(ctx, o.Name, o.Force)
+	gone, err := p.Crew().EndSession(ctx, o.Name, o.Force)
 	for i := range gone {
 		if err := tellGone(o.IO, p, &gone[i]); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/agents/control/serving"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -172,7 +173,7 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 }
 
 // renderServer is a line about the server.
-func renderServer(s *control.ServerReport, now time.Time) string {
+func renderServer(s *serving.ServerReport, now time.Time) string {
 	if s == nil {
 		return ""
 	}
@@ -460,7 +461,7 @@ func (s *orgScreen) serve(ctx context.Context) error {
 		About: func(a *control.AgentReport) []string {
 			return strings.Split(strings.TrimRight(renderAgent(a, p.Now()), "\n"), "\n")
 		},
-		Log: func(name string) ([]byte, error) { return p.AgentLogEnd(name, maxLog) },
+		Log: func(name string) ([]byte, error) { return p.Logs().AgentEnd(name, maxLog) },
 	})
 	if err == nil || ctx.Err() != nil {
 		return nil

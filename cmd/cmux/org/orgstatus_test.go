@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
+	"cmux/agents/control/logs"
 	"cmux/agents/testkit/agenttest/golden"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/cli/clitest"
@@ -42,7 +44,7 @@ func TestRenderLimited(t *testing.T) {
 }
 
 func TestOrgOptions(t *testing.T) {
-	clitest.Flags(t, newSpawnCmd, func(o *spawnOptions) control.Spawn { return o.Spawn }, map[string]control.Spawn{
+	clitest.Flags(t, newSpawnCmd, func(o *spawnOptions) crew.Spawn { return o.Spawn }, map[string]crew.Spawn{
 		"api":                              {Name: "api"},
 		"api task --role-template backend": {Name: "api", Task: "task", Role: "backend"},
 		"perm-x --permanent infra --dir d --agent codex --model m --project p --display-name X": {Name: "perm-x", Permanent: "infra", Dir: "d", Kind: "codex", Model: "m", Project: "p", Display: "X"},
@@ -53,7 +55,7 @@ func TestOrgOptions(t *testing.T) {
 		"": {}, "-d -y": {true, true, false}, "--env": {false, false, true}})
 	clitest.Flags(t, newOrgStopCmd, func(o *orgStopOptions) bool { return o.Runs }, map[string]bool{"": false, "--runs": true})
 	clitest.Flags(t, newOrgAttachCmd, func(o *orgAttachOptions) string { return o.Name }, map[string]string{"": "", "api": "api"})
-	clitest.Flags(t, newOrgLogsCmd, func(o *orgLogsOptions) control.Log { return o.Log }, map[string]control.Log{"api -f -n 3": {Node: "api", Follow: true, Tail: 3}})
+	clitest.Flags(t, newOrgLogsCmd, func(o *orgLogsOptions) logs.Log { return o.Log }, map[string]logs.Log{"api -f -n 3": {Node: "api", Follow: true, Tail: 3}})
 	clitest.Flags(t, newWorkerAnswerCmd, func(o *workerAnswerOptions) string { return o.Text }, map[string]string{"api the second": "the second"})
 	clitest.Flags(t, newOrgStatusCmd, func(o *orgStatusOptions) bool { return o.Watch }, map[string]bool{"--watch": true})
 	for _, line := range []string{"", "api task more", "api --dir d --worktree"} {

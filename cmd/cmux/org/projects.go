@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
 )
@@ -21,7 +22,7 @@ func newProjectsCmd(d *cli.Deps) *cobra.Command {
 	cmd.AddCommand(newProjectAddCmd(d, nil), newProjectListCmd(d, nil),
 		newProjectOrderCmd(d, "activate NAME", "Start the supervisor of a project", `Start the supervisor of a project, sup-NAME, now and at each cmux start.`,
 			func(ctx context.Context, o *projectOptions, p *control.Project) error {
-				if err := p.ActivateProject(ctx, o.Name); err != nil {
+				if err := p.Crew().ActivateProject(ctx, o.Name); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(o.Out, "%s: active, with the supervisor sup-%[1]s\n", o.Name)
@@ -30,7 +31,7 @@ func newProjectsCmd(d *cli.Deps) *cobra.Command {
 		newProjectOrderCmd(d, "remove NAME", "Look after a project no longer", `Look after a project no longer. Its supervisor is ended and removed; what it leaves is
 kept in .cmux/archives. Nothing in the project's folder changes.`,
 			func(ctx context.Context, o *projectOptions, p *control.Project) error {
-				gone, err := p.RemoveProject(ctx, o.Name)
+				gone, err := p.Crew().RemoveProject(ctx, o.Name)
 				if err != nil {
 					return err
 				}
@@ -73,7 +74,7 @@ With --json the shape is {"name", "dir", "active", "supervisor", "state"}.`,
 }
 
 func runProjectAdd(ctx context.Context, o *projectOptions) error {
-	_, added, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OtherProject, error) { return p.AddProject(ctx, o.Dir, o.Name) })
+	_, added, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*crew.OtherProject, error) { return p.Crew().AddProject(ctx, o.Dir, o.Name) })
 	if done {
 		return err
 	}
@@ -97,7 +98,7 @@ With --json the shape is [{"name", "dir", "active", "supervisor", "state"}].`,
 }
 
 func runProjectList(ctx context.Context, o *projectOptions) error {
-	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OtherProject, error) { return p.Projects() })
+	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]crew.OtherProject, error) { return p.Crew().Projects() })
 	if done {
 		return err
 	}
@@ -124,7 +125,7 @@ func newProjectOrderCmd(d *cli.Deps, use, short, long string, order func(context
 	verb := use[:len(use)-len(" NAME")]
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: "  cmux projects " + verb + " website", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.ProjectNames() }),
+		ValidArgsFunction: d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.Crew().ProjectNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			p, err := o.Project(cmd.Context())

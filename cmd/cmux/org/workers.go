@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/crew"
 	"cmux/cmd/cmux/cli"
 )
 
@@ -26,15 +27,15 @@ func newWorkersCmd(d *cli.Deps) *cobra.Command {
 	attach.Short, attach.Example = "Look at a worker in its window", "  cmux workers attach api"
 	cmd.AddCommand(newSpawnCmd(d, nil), newWorkersListCmd(d, nil), newWorkersStatusCmd(d, nil), newKillCmd(d, nil),
 		newWorkerCmd(d, "reset NAME", "Begin a new conversation of a worker", `End the conversation of a worker and begin a new one. The new conversation gets the
-worker's role and its unfinished task. cmux keeps what the window showed in .cmux/archives.`, "reset", (*control.Project).ResetWorker),
+worker's role and its unfinished task. cmux keeps what the window showed in .cmux/archives.`, "reset", (*crew.Crew).Reset),
 		newWorkerCmd(d, "wake NAME", "Start a worker again that ended too often", `Start a worker again that ended several times in a row and is not started any more by
 itself. The worker goes on in its conversation. If its program cannot resume that, the
 worker begins a new conversation with its whole task. If the program fails again, cmux
-tries a few times more, then the worker needs input again.`, "started again", (*control.Project).WakeWorker),
+tries a few times more, then the worker needs input again.`, "started again", (*crew.Crew).Wake),
 		newWorkerCmd(d, "take NAME", "Take a worker's conversation over", `Take the conversation of a worker over: cmux types nothing, and messages wait, until
-cmux workers release.`, "taken over; to give it back: cmux workers release", (*control.Project).TakeWorker),
+cmux workers release.`, "taken over; to give it back: cmux workers release", (*crew.Crew).Take),
 		newWorkerCmd(d, "release NAME", "Give a worker back that was taken over", `Give a worker back that was taken over. What waits for it is handed over.`,
-			"released", (*control.Project).ReleaseWorker),
+			"released", (*crew.Crew).Release),
 		newWorkerAnswerCmd(d, nil), logs, attach, newWorkerAssignCmd(d, nil), newWorkerSendCmd(d, nil), newCloneCmd(d, nil), newMergeCloneCmd(d, nil), newDemoteCmd(d, nil))
 	return cmd
 }
@@ -42,7 +43,7 @@ cmux workers release.`, "taken over; to give it back: cmux workers release", (*c
 type spawnOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.Spawn
+	crew.Spawn
 	Worktree bool
 	JSON     bool
 }
@@ -90,7 +91,7 @@ With --json the shape is {"name", "agent_id", "dir", "branch", "task"}.`,
 }
 
 func runSpawn(ctx context.Context, o *spawnOptions) error {
-	_, made, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Spawned, error) { return p.SpawnWorker(ctx, o.Spawn) })
+	_, made, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*crew.Spawned, error) { return p.Crew().Spawn(ctx, o.Spawn) })
 	if done {
 		return err
 	}
@@ -138,7 +139,7 @@ func runKill(ctx context.Context, o *killOptions) error {
 	if err != nil {
 		return err
 	}
-	gone, err := p.KillWorker(ctx, o.Name, o.Force)
+	gone, err := p.Crew().Kill(ctx, o.Name, o.Force)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func runKill(ctx context.Context, o *killOptions) error {
 }
 
 // tellGone says what a worker that was removed has left.
-func tellGone(s *cli.IO, p *control.Project, gone *control.Gone) error {
+func tellGone(s *cli.IO, p *control.Project, gone *crew.Gone) error {
 	fmt.Fprintf(s.Out, "%s: removed; what it left is in %s\n", gone.Name, p.Short(gone.Archive))
 	if gone.Branch != "" {
 		fmt.Fprintf(s.Out, "its branch stays: %s\n", gone.Branch)
@@ -161,7 +162,7 @@ func tellGone(s *cli.IO, p *control.Project, gone *control.Gone) error {
 }
 
 // newWorkerCmd is a command that gives one worker an order without more to it.
-func newWorkerCmd(d *cli.Deps, use, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
+func newWorkerCmd(d *cli.Deps, use, short, long, said string, order func(*crew.Crew, context.Context, string) error) *cobra.Command {
 	verb, _, _ := strings.Cut(use, " ")
 	return &cobra.Command{
 		Use: use, Short: short, Long: long,
@@ -173,7 +174,7 @@ func newWorkerCmd(d *cli.Deps, use, short, long, said string, order func(*contro
 			if err != nil {
 				return err
 			}
-			if err := order(p, cmd.Context(), args[0]); err != nil {
+			if err := order(p.Crew(), cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
@@ -211,7 +212,7 @@ func runWorkerAnswer(ctx context.Context, o *workerAnswerOptions) error {
 	if err != nil {
 		return err
 	}
-	res, err := p.AnswerWorker(ctx, commands.Answer{Node: o.Name, Text: o.Text})
+	res, err := p.Crew().Answer(ctx, commands.Answer{Node: o.Name, Text: o.Text})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/crew"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
@@ -67,7 +68,7 @@ func runWorkerAssign(ctx context.Context, o *workerAssignOptions) error {
 	if o.Verify != nil {
 		f.Verify = &o.Verify
 	}
-	t, err := p.AssignWorker(ctx, o.Name, o.What, f)
+	t, err := p.Tasks().Give(ctx, o.Name, o.What, f)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func runWorkerSend(ctx context.Context, o *workerSendOptions) error {
 	if err != nil {
 		return err
 	}
-	sent, err := p.SendWorker(ctx, o.Name, o.Text)
+	sent, err := p.Letters().SendTo(ctx, o.Name, o.Text)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func runClone(ctx context.Context, o *cloneOptions) error {
 	if err != nil {
 		return err
 	}
-	made, err := p.CloneWorker(ctx, o.Name)
+	made, err := p.Crew().Clone(ctx, o.Name)
 	if err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ could not be removed, and moved says that there was something to merge.`,
 }
 
 func runMergeClone(ctx context.Context, o *cloneOptions) error {
-	p, res, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.MergedClone, error) { return p.MergeClone(ctx, o.Name) })
+	p, res, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*crew.MergedClone, error) { return p.Crew().MergeClone(ctx, o.Name) })
 	if done {
 		return err
 	}
@@ -239,7 +240,7 @@ func runDemote(ctx context.Context, o *demoteOptions) error {
 	if err != nil {
 		return err
 	}
-	names, err := p.DemoteWorkers(ctx, o.Name)
+	names, err := p.Crew().Demote(ctx, o.Name)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/schedules"
 	entries "cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -37,10 +38,10 @@ runs. An entry that was missed meanwhile fires once, afterwards, and says so.`,
 	}
 	cmd.AddCommand(newScheduleAddCmd(d, nil), newScheduleListCmd(d, nil), newScheduleShowCmd(d, nil),
 		newScheduleOrderCmd(d, "remove", "Remove an entry of the schedule", func(ctx context.Context, p *control.Project, id string) (string, error) {
-			return "removed", p.RemoveSchedule(ctx, id)
+			return "removed", p.Schedules().Remove(ctx, id)
 		}),
 		newScheduleOrderCmd(d, "run", "Fire an entry of the schedule now, out of turn", func(ctx context.Context, p *control.Project, id string) (string, error) {
-			f, err := p.RunSchedule(ctx, id)
+			f, err := p.Schedules().Run(ctx, id)
 			return firedAs(&f), err
 		}))
 	return cmd
@@ -137,7 +138,7 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 	case o.In > 0:
 		o.Entry.When.At = p.Now().Add(o.In + time.Second - 1).Truncate(time.Second) // never earlier than asked
 	}
-	s, err := p.AddSchedule(ctx, o.Entry)
+	s, err := p.Schedules().Add(ctx, o.Entry)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 
 // unserved warns that entries do not fire while the server is down.
 func unserved(o *cli.IO, p *control.Project) error {
-	if p.Server().Up {
+	if p.Serving().Server().Up {
 		return nil
 	}
 	_, err := fmt.Fprintln(o.Err, "No entry fires now: the project's server does not run. To start it: cmux start")
@@ -203,7 +204,7 @@ func newScheduleListCmd(d *cli.Deps, runF func(context.Context, *scheduleOptions
 }
 
 func runScheduleList(ctx context.Context, o *scheduleOptions) error {
-	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.Scheduled, error) { return p.Schedule() })
+	p, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]schedules.Scheduled, error) { return p.Schedules().List() })
 	if done {
 		return err
 	}
@@ -252,7 +253,7 @@ func newScheduleShowCmd(d *cli.Deps, runF func(context.Context, *scheduleOptions
 }
 
 func runScheduleShow(ctx context.Context, o *scheduleOptions) error {
-	_, s, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Scheduled, error) { return p.ScheduledEntry(o.ID) })
+	_, s, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (schedules.Scheduled, error) { return p.Schedules().Entry(o.ID) })
 	if done {
 		return err
 	}
@@ -306,7 +307,7 @@ func newScheduleOrderCmd(d *cli.Deps, verb, short string, order func(context.Con
 // completeSchedule completes the id of an entry.
 func completeSchedule(d *cli.Deps) cobra.CompletionFunc {
 	return d.Completing(func(_ context.Context, p *control.Project) (ids []string, err error) {
-		all, err := p.Schedule()
+		all, err := p.Schedules().List()
 		for _, s := range all {
 			ids = append(ids, s.ID+"\t"+s.Title)
 		}

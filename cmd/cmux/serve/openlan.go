@@ -17,7 +17,7 @@ const lanEvery = 2 * time.Second
 
 // openLAN keeps the dashboard open on the local network until ctx ends.
 func (o *openOptions) openLAN(ctx context.Context, p *control.Project) (err error) {
-	l, err := p.OpenLAN(ctx, o.Address)
+	l, err := p.Serving().OpenLAN(ctx, o.Address)
 	if err != nil {
 		return err
 	}

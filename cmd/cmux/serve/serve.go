@@ -17,6 +17,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
+	"cmux/agents/control/serving"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -65,7 +66,7 @@ func newServeCmd(d *cli.Deps) *cobra.Command {
 			caller.Memory = new(project.Memory)
 			caller.Dir, caller.Person, caller.Start, caller.Choose, caller.Note = root, true, true, nil, nil
 			p := &control.Project{Project: project.Project{Caller: caller, Root: root}}
-			port, err := p.Serving(idle > 0)
+			port, err := p.Serving().Port(idle > 0)
 			if err != nil {
 				return err
 			}
@@ -143,24 +144,24 @@ func runOpen(ctx context.Context, o *openOptions) error {
 		return o.openLAN(ctx, p)
 	}
 	if o.LogOut {
-		if err := p.EndLogins(ctx); err != nil {
+		if err := p.Serving().EndLogins(ctx); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintln(o.Out, "Every browser is logged out. To log in again: cmux open")
 		return err
 	}
-	link, err := p.OpenLink(ctx)
+	link, err := p.Serving().OpenLink(ctx)
 	if err != nil {
 		return err
 	}
-	return o.show(ctx, p, &control.Opened{Link: link})
+	return o.show(ctx, p, &serving.Opened{Link: link})
 }
 
 // show opens a link in the browser, or prints it.
-func (o *openOptions) show(ctx context.Context, p *control.Project, opened *control.Opened) error {
+func (o *openOptions) show(ctx context.Context, p *control.Project, opened *serving.Opened) error {
 	link := opened.Link
 	if !o.Print {
-		path, err := p.LinkFile(link)
+		path, err := p.Serving().LinkFile(link)
 		if err != nil {
 			return err
 		}
@@ -228,7 +229,7 @@ func runAgentsOpen(ctx context.Context, o *agentsOpenOptions) error {
 	if err != nil {
 		return fmt.Errorf("the path of this program: %w", err)
 	}
-	opened, err := p.OpenOnDemand(ctx, control.OnDemand{Binary: binary, Idle: o.Idle})
+	opened, err := p.Serving().OpenOnDemand(ctx, serving.OnDemand{Binary: binary, Idle: o.Idle})
 	if err != nil {
 		return err
 	}

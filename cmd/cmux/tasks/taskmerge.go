@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
@@ -16,7 +16,7 @@ import (
 type taskMergeOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.MergeTasks
+	tasks.MergeTasks
 	JSON bool
 }
 
@@ -66,7 +66,7 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 	if !o.JSON && !o.DryRun {
 		o.Begun = func(line string) { fmt.Fprintf(o.Err, "── %s ──\n", line) }
 	}
-	res, stopped := p.MergeTasks(ctx, o.MergeTasks)
+	res, stopped := p.Tasks().Merge(ctx, o.MergeTasks)
 	if stopped != nil && (res == nil || len(res.Tasks) == 0) {
 		return stopped
 	}
@@ -85,7 +85,7 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 }
 
 // tellMerged prints the outcome of each task's merge.
-func tellMerged(s *cli.IO, res *control.MergedTasks) error {
+func tellMerged(s *cli.IO, res *tasks.MergedTasks) error {
 	if len(res.Tasks) == 0 {
 		_, err := fmt.Fprintln(s.Out, "Nothing to merge.")
 		return err
@@ -98,17 +98,17 @@ func tellMerged(s *cli.IO, res *control.MergedTasks) error {
 		t := &res.Tasks[i]
 		text := would + "merged"
 		switch t.Outcome {
-		case control.TaskContained:
+		case tasks.TaskContained:
 			text = "already merged"
-		case control.TaskConflict:
+		case tasks.TaskConflict:
 			text = "a conflict in " + say.List(t.Conflict, 5)
-		case control.TaskCheck:
+		case tasks.TaskCheck:
 			text = "after it this fails: " + t.Check
-		case control.TaskWaits:
+		case tasks.TaskWaits:
 			if text = "waits"; t.Task == "" {
 				text += " for cmux workers merge-clone " + t.Agent
 			}
-		case control.TaskGone:
+		case tasks.TaskGone:
 			text = "its branch " + t.Branch + " is gone"
 		}
 		if t.Task != "" {

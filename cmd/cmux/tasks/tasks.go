@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -39,30 +40,30 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		newTaskOrderCmd(d, "assign ID AGENT", "Give a task to an agent",
 			"Give a task to an agent, which begins it when it has nothing more urgent to do.", "cmux tasks assign t1 perm-backend",
 			func(t *task.Task) bool { return task.May(t.State, task.Assigned) && !t.Backlog },
-			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
-				return p.AssignTask(ctx, o.ID, o.Words[0])
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (tasks.TaskView, error) {
+				return p.Tasks().Assign(ctx, o.ID, o.Words[0])
 			}),
 		newTaskOrderCmd(d, "cancel ID [REASON]", "Cancel a task", "Cancel a task. An agent that works on it is told to stop.", "cmux tasks cancel t1 'not needed any more'",
 			func(t *task.Task) bool { return task.May(t.State, task.Cancelled) },
-			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
-				return p.MoveTask(ctx, o.ID, task.Cancelled, strings.Join(o.Words, " "))
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (tasks.TaskView, error) {
+				return p.Tasks().Move(ctx, o.ID, task.Cancelled, strings.Join(o.Words, " "))
 			}),
 		newTaskOrderCmd(d, "pause ID [REASON]", "Put a task back", "Put a task back. What it came to is kept, and assign has it go on.", "cmux tasks pause t1 'wait for the design'",
 			func(t *task.Task) bool { return task.May(t.State, task.Paused) },
-			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
-				return p.MoveTask(ctx, o.ID, task.Paused, strings.Join(o.Words, " "))
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (tasks.TaskView, error) {
+				return p.Tasks().Move(ctx, o.ID, task.Paused, strings.Join(o.Words, " "))
 			}),
 		newTaskOrderCmd(d, "priority ID PRIORITY", "Change the priority of a task",
 			"Change the priority of a task: critical, high, normal or low. Its place in the queue\nchanges with it.", "cmux tasks priority t1 high",
 			func(t *task.Task) bool { return !t.State.Over() },
-			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
-				return p.PrioritizeTask(ctx, o.ID, task.Priority(o.Words[0]))
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (tasks.TaskView, error) {
+				return p.Tasks().Prioritize(ctx, o.ID, task.Priority(o.Words[0]))
 			}),
 		newTaskOrderCmd(d, "done ID [REASON]", "Call a task done, whatever its own result is",
 			"Call a task done, whatever its own result is. This is recorded as your override. An\nagent reports with cmux done, and its work is checked.", "cmux tasks done t1 'I did it myself'",
 			func(t *task.Task) bool { return t.State != task.Done },
-			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
-				return p.OverrideTask(ctx, o.ID, strings.Join(o.Words, " "))
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (tasks.TaskView, error) {
+				return p.Tasks().Override(ctx, o.ID, strings.Join(o.Words, " "))
 			}))
 	return cmd
 }
@@ -78,8 +79,8 @@ func NewBacklogCmd(d *cli.Deps) *cobra.Command {
 	cmd.AddCommand(newTaskAddCmd(d, true, nil), newTaskListCmd(d, true, nil),
 		newTaskOrderCmd(d, "take ID", "Take a task out of the backlog", "Take a task out of the backlog, so that it can be assigned.", "cmux backlog take t1",
 			func(t *task.Task) bool { return t.Backlog },
-			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
-				return p.TakeTask(ctx, o.ID)
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (tasks.TaskView, error) {
+				return p.Tasks().Take(ctx, o.ID)
 			}))
 	return cmd
 }
@@ -149,7 +150,7 @@ func runTaskAdd(ctx context.Context, o *taskAddOptions) error {
 	if o.After != nil {
 		f.After = &o.After
 	}
-	t, err := p.AddTask(ctx, f)
+	t, err := p.Tasks().Add(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func runTaskAdd(ctx context.Context, o *taskAddOptions) error {
 }
 
 // tellTask says how a task stands.
-func tellTask(s *cli.IO, t control.TaskView, asJSON bool) error {
+func tellTask(s *cli.IO, t tasks.TaskView, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(s.Out, t)
 	}
@@ -168,12 +169,12 @@ func tellTask(s *cli.IO, t control.TaskView, asJSON bool) error {
 type taskListOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.TaskQuery
+	tasks.TaskQuery
 	JSON bool
 }
 
 func newTaskListCmd(d *cli.Deps, backlog bool, runF func(context.Context, *taskListOptions) error) *cobra.Command {
-	o := &taskListOptions{IO: &d.IO, Project: d.Project, TaskQuery: control.TaskQuery{Backlog: backlog}}
+	o := &taskListOptions{IO: &d.IO, Project: d.Project, TaskQuery: tasks.TaskQuery{Backlog: backlog}}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List tasks, the most urgent first",
@@ -198,7 +199,7 @@ func runTaskList(ctx context.Context, o *taskListOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.Tasks(o.TaskQuery)
+	all, err := p.Tasks().List(o.TaskQuery)
 	if err != nil {
 		return err
 	}
@@ -238,12 +239,12 @@ type taskOrderOptions struct {
 	Words   []string
 	JSON    bool
 
-	order func(context.Context, *control.Project, *taskOrderOptions) (control.TaskView, error)
+	order func(context.Context, *control.Project, *taskOrderOptions) (tasks.TaskView, error)
 }
 
 // newTaskOrderCmd is a command that changes one task.
 func newTaskOrderCmd(d *cli.Deps, use, short, long, example string, fits func(*task.Task) bool,
-	order func(context.Context, *control.Project, *taskOrderOptions) (control.TaskView, error)) *cobra.Command {
+	order func(context.Context, *control.Project, *taskOrderOptions) (tasks.TaskView, error)) *cobra.Command {
 	o := &taskOrderOptions{IO: &d.IO, Project: d.Project, order: order}
 	least := strings.Count(use, " ") - strings.Count(use, "[")
 	args := cobra.MinimumNArgs(least)
@@ -263,7 +264,7 @@ func newTaskOrderCmd(d *cli.Deps, use, short, long, example string, fits func(*t
 
 // completeTask completes the id of a task that fits.
 func completeTask(d *cli.Deps, fits func(*task.Task) bool) cobra.CompletionFunc {
-	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.TaskIDs(fits) })
+	return d.Completing(func(_ context.Context, p *control.Project) ([]string, error) { return p.Tasks().IDs(fits) })
 }
 
 func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
@@ -293,7 +294,7 @@ func newTaskShowCmd(d *cli.Deps, runF func(context.Context, *taskOrderOptions) e
 }
 
 func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
-	_, t, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.TaskView, error) { return p.Task(o.ID) })
+	_, t, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (tasks.TaskView, error) { return p.Tasks().Task(o.ID) })
 	if done {
 		return err
 	}
@@ -349,7 +350,7 @@ func newTaskLogCmd(d *cli.Deps, runF func(context.Context, *taskOrderOptions) er
 }
 
 func runTaskLog(ctx context.Context, o *taskOrderOptions) error {
-	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]task.Change, error) { return p.TaskLog(o.ID) })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]task.Change, error) { return p.Tasks().Log(o.ID) })
 	if done {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/control"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
@@ -142,7 +142,7 @@ func (p *program) turn(ctx context.Context, s *sight, f focus) {
 	n := &f.view.Nodes[s.i]
 	if other || n.Fact.Attempts != s.attempt || s.watch == nil {
 		s.close()
-		if dirs := p.Project.Sights(ctx, f.view, s.i); len(dirs) > 0 {
+		if dirs := p.Project.Runs().Sights(ctx, f.view, s.i); len(dirs) > 0 {
 			s.watch = signals.Watch(ctx, dirs...)
 		}
 		s.attempt, s.logDir = n.Fact.Attempts, f.view.Run.NodeDir(f.node)
@@ -170,12 +170,12 @@ func (s *sight) hear(n signals.Notice) {
 // tell reads what a node wrote and made, and shows it.
 func (p *program) tell(ctx context.Context, s *sight) {
 	if s.log {
-		if text, err := control.LogEnd(s.view.Run, s.node, tail); err == nil {
+		if text, err := logs.End(s.view.Run, s.node, tail); err == nil {
 			p.tea.Send(wrote{content{s.node, plain(text)}})
 		}
 	}
 	if s.work {
-		work, err := p.Project.Work(ctx, s.view, s.i)
+		work, err := p.Project.Runs().Work(ctx, s.view, s.i)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:

@@ -8,7 +8,6 @@ import (
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"cmux/agents/control"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -34,8 +33,8 @@ type model struct {
 	filter   string
 	scroll   int // lines of the details that are scrolled away
 
-	log  content       // the end of the selected node's log
-	work *control.Work // of the selected node; nil: not looked at yet
+	log  content    // the end of the selected node's log
+	work *runs.Work // of the selected node; nil: not looked at yet
 
 	doing   doing
 	input   textinput.Model // of a filter and of an answer
@@ -79,7 +78,7 @@ type (
 	wrote struct{ log content }
 	made  struct {
 		node string
-		work *control.Work
+		work *runs.Work
 	}
 	wake struct{ n int }
 	did  struct { // an order was carried out, or not

@@ -16,6 +16,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
@@ -214,7 +215,7 @@ func (p *program) fetch(e effect, r *run.Run, looks *styles) tea.Cmd {
 	title := e.order.String()
 	if e.order.words[1] == "logs" {
 		return func() tea.Msg {
-			text, err := control.LogEnd(r, e.node, most)
+			text, err := logs.End(r, e.node, most)
 			if err != nil {
 				return result(e.order, "", err)
 			}

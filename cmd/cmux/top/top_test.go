@@ -9,7 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
-	"cmux/agents/control"
+	"cmux/agents/control/runs"
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
@@ -104,7 +104,7 @@ func TestScreens(t *testing.T) {
 				s.pickNode(name)
 			}
 			s.send(wrote{content{"api", []string{"── api: attempt 1", "go test ./...", "FAIL"}}})
-			s.send(made{"api", &control.Work{Commits: []control.Commit{{ID: "abc1234", Subject: "Add the handler"}}, Stat: []string{"api.go | 3 ++-", "1 file changed"}}})
+			s.send(made{"api", &runs.Work{Commits: []runs.Commit{{ID: "abc1234", Subject: "Add the handler"}}, Stat: []string{"api.go | 3 ++-", "1 file changed"}}})
 			fmt.Fprintf(&all, "=== %q selected\n%s", name, s.screen())
 		}
 		golden.Equal(t, fmt.Sprintf("%dx%d.txt", size[0], size[1]), all.String())
@@ -169,7 +169,7 @@ func TestAgentsTextIsHarmless(t *testing.T) {
 		s := open(t, v, 160, 60, false)
 		s.selected = name
 		s.send(wrote{content{name, plain([]byte(evil))}})
-		s.send(made{name, &control.Work{Commits: []control.Commit{{ID: "1", Subject: evil}}, Stat: []string{evil}}})
+		s.send(made{name, &runs.Work{Commits: []runs.Commit{{ID: "1", Subject: evil}}, Stat: []string{evil}}})
 		if got := s.screen(); strings.ContainsAny(got, "\x1b\x07\u202e\r\t") || !strings.Contains(got, "evil") {
 			t.Errorf("%q: %q", name, got)
 		}
