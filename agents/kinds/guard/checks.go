@@ -280,16 +280,16 @@ var (
 // called is a command with its program named as a check names it, if both names lead to
 // one Python from one folder: that of another folder may be another environment, and a
 // program of another name may ask by which one it is called.
-func (v *voucher) called(words, part []lexeme) []lexeme {
+func (g *Giver) called(words, part []lexeme) []lexeme {
 	name, other := words[0].text, part[0].text
-	if name == other || words[0].here || !slices.Contains(pythons, name) || !slices.Contains(pythons, other) || !v.finds(name) || !v.finds(other) {
+	if name == other || words[0].here || !slices.Contains(pythons, name) || !slices.Contains(pythons, other) || !g.finds(name) || !g.finds(other) {
 		return words
 	}
-	folders, _ := v.Machine.Program(name)
-	others, _ := v.Machine.Program(other)
+	folders, _ := g.Machine.Program(name)
+	others, _ := g.Machine.Program(other)
 	at := folders[len(folders)-1]
-	one, err := v.resolve(filepath.Join(at, name))
-	two, err2 := v.resolve(filepath.Join(at, other))
+	one, err := g.resolve(filepath.Join(at, name))
+	two, err2 := g.resolve(filepath.Join(at, other))
 	if at != others[len(others)-1] || err != nil || err2 != nil || one != two || !interpreter().MatchString(filepath.Base(one)) {
 		return words
 	}
@@ -324,8 +324,8 @@ func hasOption(words []lexeme, option string) bool {
 
 // atChecks reports whether a command is run where the checks are, by one whom the person
 // lets run them: who has a place to work in, or leads the work of the project.
-func (v *voucher) atChecks(dir string, placed bool) bool {
-	return placed && dir == v.work && (v.hasOwnPlace || v.Holder.Leads && v.work == v.root)
+func (g *Giver) atChecks(dir string, placed bool) bool {
+	return placed && dir == g.work && (g.hasOwnPlace || g.Holder.Leads && g.work == g.root)
 }
 
 // inPlace reports whether packages and tests lie in the node's own place by their own
@@ -365,9 +365,9 @@ func (v *voucher) inPlace(m match) bool {
 const mostEntries = 4000
 
 // formatsFile reports whether gofmt writes just that file, and a person need not be asked.
-func (v *voucher) formatsFile(name string) bool {
-	spots, ok := v.spots(v.dir, name)
-	return ok && v.ownName(name) && v.grantsFile(v.dir, name) && !slices.ContainsFunc(append(spots, v.written(v.dir, name)), v.apart)
+func (s site) formatsFile(name string) bool {
+	spots, ok := s.spots(s.dir, name)
+	return ok && s.ownName(name) && s.File(s.dir, name) && !slices.ContainsFunc(append(spots, s.written(s.dir, name)), s.apart)
 }
 
 // formats reports whether gofmt writes nothing but such files.
@@ -439,20 +439,20 @@ func (v *voucher) formatsPackages(patterns []string) bool {
 
 // ownCompiler reports whether the C compiler, which go env asks for its options, is a
 // person's: it may be any, from any folder of PATH.
-func (v *voucher) ownCompiler() bool {
-	env, elsewhere := v.Machine.Env("GOENV"), func(path string) bool { return !v.persons(path) }
-	return (env == "" || env == "off" || v.persons(env)) && !slices.ContainsFunc(filepath.SplitList(v.Machine.Env("PATH")), elsewhere) &&
-		!slices.ContainsFunc(strings.Fields(v.Machine.Env("CC")), func(word string) bool { return strings.Contains(word, "/") && elsewhere(word) })
+func (g *Giver) ownCompiler() bool {
+	env, elsewhere := g.Machine.Env("GOENV"), func(path string) bool { return !g.persons(path) }
+	return (env == "" || env == "off" || g.persons(env)) && !slices.ContainsFunc(filepath.SplitList(g.Machine.Env("PATH")), elsewhere) &&
+		!slices.ContainsFunc(strings.Fields(g.Machine.Env("CC")), func(word string) bool { return strings.Contains(word, "/") && elsewhere(word) })
 }
 
 // ownName reports whether a file or folder is the node's, and no link on the way to it.
-func (v *voucher) ownName(name string) bool {
-	_, own := v.spots(v.dir, name)
+func (s site) ownName(name string) bool {
+	_, own := s.spots(s.dir, name)
 	at := filepath.Clean(name)
 	if !filepath.IsAbs(at) {
-		at = filepath.Join(v.dir, filepath.FromSlash(name))
+		at = filepath.Join(s.dir, filepath.FromSlash(name))
 	}
-	r, err := v.resolve(at)
+	r, err := s.resolve(at)
 	return own && err == nil && r == at
 }
 
@@ -461,14 +461,14 @@ var unsearched = []string{"build", "dist", "node_modules", "venv", "CVS", "_darc
 
 // looksThere reports whether pytest, which is told nowhere to look, looks where these
 // tests are, and picks none: by its configuration, which may name folders.
-func (v *voucher) looksThere(check []string, m match) bool {
-	if v.Machine.Env("PYTEST_ADDOPTS") != "" {
+func (s site) looksThere(check []string, m match) bool {
+	if s.Machine.Env("PYTEST_ADDOPTS") != "" {
 		return false
 	}
-	for dir := v.work; ; dir = filepath.Dir(dir) {
+	for dir := s.work; ; dir = filepath.Dir(dir) {
 		for _, name := range pytestFiles {
-			text, err := v.Machine.Text(filepath.Join(dir, name))
-			if err != nil && v.Machine.Exists(filepath.Join(dir, name)) {
+			text, err := s.Machine.Text(filepath.Join(dir, name))
+			if err != nil && s.Machine.Exists(filepath.Join(dir, name)) {
 				return false
 			}
 			if len(m["TEXT"]) > 0 && pytestPicks().MatchString(text) {
@@ -483,14 +483,14 @@ func (v *voucher) looksThere(check []string, m match) bool {
 				return false
 			}
 		}
-		if dir == v.tree || dir == filepath.Dir(dir) {
+		if dir == s.tree || dir == filepath.Dir(dir) {
 			break
 		}
 	}
 	for _, file := range m["TESTFILE"] { // a project in the project has its own
 		file, _, _ = strings.Cut(file, "::")
 		for dir := strings.TrimSuffix(file, "/"); dir != "."; dir = path.Dir(dir) {
-			if slices.ContainsFunc(pytestFiles, func(name string) bool { return v.Machine.Exists(filepath.Join(v.dir, dir, name)) }) {
+			if slices.ContainsFunc(pytestFiles, func(name string) bool { return s.Machine.Exists(filepath.Join(s.dir, dir, name)) }) {
 				return false
 			}
 		}
@@ -522,23 +522,23 @@ var (
 
 // inModule reports whether a folder of Go packages is one of the module around, and
 // not left out of "./...".
-func (v *voucher) inModule(folder string) bool {
+func (s site) inModule(folder string) bool {
 	if folder == "." {
 		return true
 	}
 	for dir := path.Clean(folder); dir != "."; dir = path.Dir(dir) {
-		if v.Machine.Exists(filepath.Join(v.dir, dir, "go.mod")) {
+		if s.Machine.Exists(filepath.Join(s.dir, dir, "go.mod")) {
 			return false
 		}
 	}
-	for dir := v.dir; ; dir = filepath.Dir(dir) {
-		if text, err := v.Machine.Text(filepath.Join(dir, "go.mod")); err == nil {
+	for dir := s.dir; ; dir = filepath.Dir(dir) {
+		if text, err := s.Machine.Text(filepath.Join(dir, "go.mod")); err == nil {
 			return !ignores().MatchString(text)
 		}
-		if v.Machine.Exists(filepath.Join(dir, "go.mod")) {
+		if s.Machine.Exists(filepath.Join(dir, "go.mod")) {
 			return false
 		}
-		if dir == v.tree || dir == filepath.Dir(dir) {
+		if dir == s.tree || dir == filepath.Dir(dir) {
 			return true
 		}
 	}
@@ -556,15 +556,15 @@ func (v *voucher) compiles(files []string) bool {
 
 // manyPackages reports whether go build finds at least two packages: it writes what it
 // makes of a single one into the worktree.
-func (v *voucher) manyPackages(patterns []string) bool {
-	out, err := v.Machine.Git("", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.go")
+func (s site) manyPackages(patterns []string) bool {
+	out, err := s.Machine.Git("", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.go")
 	folders := map[string]bool{}
 	for file := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		dir, name := path.Dir(file), path.Base(file)
-		if err != nil || folders[dir] || strings.ContainsAny(name, "_") || name[0] == '.' || !coversPackages(patterns, []string{"./" + dir}) || !v.inModule(dir) {
+		if err != nil || folders[dir] || strings.ContainsAny(name, "_") || name[0] == '.' || !coversPackages(patterns, []string{"./" + dir}) || !s.inModule(dir) {
 			continue // a name with "_" may be for another system
 		}
-		if text, err := v.Machine.Text(filepath.Join(v.dir, filepath.FromSlash(file))); err == nil && !conditional().MatchString(text) {
+		if text, err := s.Machine.Text(filepath.Join(s.dir, filepath.FromSlash(file))); err == nil && !conditional().MatchString(text) {
 			folders[dir] = true
 		}
 		if len(folders) > 1 {
@@ -585,18 +585,18 @@ func (v *voucher) noProgram(patterns []string) bool {
 }
 
 // isModule reports whether a name of a test begins with that of a module in packages.
-func (v *voucher) isModule(name string) bool {
+func (s site) isModule(name string) bool {
 	parts := strings.Split(strings.ReplaceAll(strings.TrimSuffix(name, ".py"), "/", "."), ".")
 	if at := slices.IndexFunc(parts, func(p string) bool { return 'A' <= p[0] && p[0] <= 'Z' }); at >= 0 {
 		parts = parts[:at]
 	}
 	for i := 1; i < len(parts); i++ {
-		if !v.Machine.Exists(filepath.Join(v.dir, filepath.Join(parts[:i]...), "__init__.py")) {
+		if !s.Machine.Exists(filepath.Join(s.dir, filepath.Join(parts[:i]...), "__init__.py")) {
 			return false
 		}
 	}
-	at := filepath.Join(v.dir, filepath.Join(parts...))
-	return v.Machine.Exists(at+".py") || v.Machine.Exists(filepath.Join(at, "__init__.py"))
+	at := filepath.Join(s.dir, filepath.Join(parts...))
+	return s.Machine.Exists(at+".py") || s.Machine.Exists(filepath.Join(at, "__init__.py"))
 }
 
 // coversPackages reports whether each pattern of packages is within one of the check's.
@@ -653,16 +653,16 @@ func Checks() string {
 // untimed are the words of a command behind what measures or bounds it, and behind flags
 // with which go runs the same tests: a shell's own "time", or the program, "timeout N",
 // and GOFLAGS, where no others hold that this would take away.
-func (v *voucher) untimed(c command) []lexeme {
+func (g *Giver) untimed(c command) []lexeme {
 	words := c.words
-	if w := words[0].text; strings.HasPrefix(w, "GOFLAGS=") && len(words) > 1 && words[1].text == "go" && !c.direct && v.noFlags() {
+	if w := words[0].text; strings.HasPrefix(w, "GOFLAGS=") && len(words) > 1 && words[1].text == "go" && !c.direct && g.noFlags() {
 		return words[1:]
 	}
-	if folders, _ := v.Machine.Program("time"); c.is("time") && len(words) > 1 && c.after != "|" && !c.direct &&
-		!slices.ContainsFunc(folders, func(f string) bool { return !v.persons(f) }) {
+	if folders, _ := g.Machine.Program("time"); c.is("time") && len(words) > 1 && c.after != "|" && !c.direct &&
+		!slices.ContainsFunc(folders, func(f string) bool { return !g.persons(f) }) {
 		words = words[1:]
 	}
-	if len(words) > 2 && words[0].text == "timeout" && bound().MatchString(words[1].text) && v.finds("timeout") && v.finds(words[2].text) {
+	if len(words) > 2 && words[0].text == "timeout" && bound().MatchString(words[1].text) && g.finds("timeout") && g.finds(words[2].text) {
 		words = words[2:]
 	}
 	return words
@@ -672,13 +672,13 @@ func (v *voucher) untimed(c command) []lexeme {
 var bound = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,4}[sm]?$`) })
 
 // noFlags reports whether a person sets no flags of go, in the environment or for good.
-func (v *voucher) noFlags() bool {
-	home := v.Machine.Env("HOME")
-	for _, folder := range []string{v.Machine.Env("XDG_CONFIG_HOME"), filepath.Join(home, ".config"), filepath.Join(home, "Library/Application Support")} {
+func (g *Giver) noFlags() bool {
+	home := g.Machine.Env("HOME")
+	for _, folder := range []string{g.Machine.Env("XDG_CONFIG_HOME"), filepath.Join(home, ".config"), filepath.Join(home, "Library/Application Support")} {
 		file := filepath.Join(folder, "go/env")
-		if text, err := v.Machine.Text(file); filepath.IsAbs(file) && (err != nil && v.Machine.Exists(file) || strings.Contains(text, "GOFLAGS")) {
+		if text, err := g.Machine.Text(file); filepath.IsAbs(file) && (err != nil && g.Machine.Exists(file) || strings.Contains(text, "GOFLAGS")) {
 			return false
 		}
 	}
-	return v.Machine.Env("GOFLAGS") == "" && v.Machine.Env("GOENV") == ""
+	return g.Machine.Env("GOFLAGS") == "" && g.Machine.Env("GOENV") == ""
 }

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"encoding/json"
 	"path"
 	"path/filepath"
 	"slices"
@@ -12,51 +11,27 @@ import (
 	"cmux/dag"
 )
 
-// grants reports whether cmux vouches for a call that is not refused. What is
-// not surely harmless is not granted: its kind asks, as it does without cmux.
-func (g *guard) grants(c Call, in input) bool {
-	switch kindOf(c.Tool) {
-	case writes:
-		return g.grantsWrite(c, in)
-	case shells:
-		return g.grantsShell(c, in)
-	case reads:
-		return g.grantsRead(c, in)
-	}
-	return false
-}
+// Giver grants one node what is surely harmless.
+type Giver struct{ *Places }
+
+// Of is what grants within the places of a node.
+func Of(p *Places) *Giver { return &Giver{p} }
 
 // builds reports whether the node has a worktree to change. In a folder that it
 // shares, what git takes in or brings back may be another's.
-func (g *guard) builds() bool { return g.hasOwnPlace && !g.Shared && !g.readsOnly() }
+func (g *Giver) builds() bool { return g.hasOwnPlace && !g.Shared && !g.readsOnly() }
 
-// grantsWrite grants a file tool of the kinds themselves; what an MCP server
-// does beside writing is its own. Codex may ask for leave to write all of a
-// folder from now on.
-func (g *guard) grantsWrite(c Call, in input) bool {
-	paths := in.paths()
-	if _, folder := in.fields["grantRoot"]; g.Role == dag.RoleReview || folder || strings.HasPrefix(strings.ToLower(c.Tool), "mcp__") || len(paths) == 0 {
-		return false
-	}
-	for _, p := range paths {
-		if !g.grantsFile(c.Dir, p) {
-			return false
-		}
-	}
-	return true
-}
-
-// grantsRead grants who leads a look at the work in agents' worktrees: those that git
+// Shows grants who leads a look at the work in agents' worktrees: those that git
 // lists for this repository, and no other folder whose path begins as theirs do.
-func (g *guard) grantsRead(c Call, in input) bool {
-	if t := strings.ToLower(c.Tool); !g.Leads || g.Machine == nil || c.Unplaced || t != "read" && t != "grep" {
+func (g *Giver) Shows(dir string, paths []string) bool {
+	if !g.Leads || g.Machine == nil {
 		return false
 	}
 	var trees []string
-	for i, p := range in.readPaths() {
+	for i, p := range paths {
 		abs := p
 		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(c.Dir, p)
+			abs = filepath.Join(dir, p)
 		}
 		clean, err := g.resolve(filepath.Clean(abs))
 		r, err2 := g.resolve(abs)
@@ -75,7 +50,7 @@ func (g *guard) grantsRead(c Call, in input) bool {
 
 // worktrees are the folders of the repository's worktrees that git finds where they
 // were made, resolved.
-func (g *guard) worktrees() (all []string) {
+func (g *Giver) worktrees() (all []string) {
 	out, err := g.Machine.Git("", append(quiet[:len(quiet):len(quiet)], "worktree", "list", "--porcelain")...)
 	if err != nil {
 		return nil
@@ -93,10 +68,10 @@ func (g *guard) worktrees() (all []string) {
 	return all
 }
 
-// grantsFile grants a file to be written, wherever a program may look for it.
-func (g *guard) grantsFile(dir, path string) bool {
+// File grants a file to be written, wherever a program may look for it.
+func (g *Giver) File(dir, path string) bool {
 	if g.Leads {
-		return g.grantsLedger(dir, path)
+		return g.ledger(dir, path)
 	}
 	spots, ok := g.spots(dir, path)
 	if obeyed(g.written(dir, path).rel) {
@@ -113,36 +88,17 @@ func (g *guard) grantsFile(dir, path string) bool {
 	return ok
 }
 
-// harmlessFields of a shell tool's input do not change what a command may do.
-var harmlessFields = []string{"command", "description", "timeout", "run_in_background"}
-
-func (g *guard) grantsShell(c Call, in input) bool {
-	if t := strings.ToLower(c.Tool); t != "bash" && t != "shell" {
-		return false
-	}
-	for name, value := range in.fields {
-		if v := string(value); !slices.Contains(harmlessFields, name) && v != "false" && v != "null" {
-			return false
-		}
-	}
-	var text string
-	if json.Unmarshal(in.fields["command"], &text) != nil {
-		return false
-	}
-	dir, err := g.resolve(c.Dir)
-	return err == nil && !blankEnd().MatchString(text) && g.grantsText(dir, !c.Unplaced, trim(text))
-}
-
 // trim takes off what every shell takes for blank, and nothing else.
 func trim(text string) string { return strings.Trim(text, " \t\n") }
 
-// grantsText vouches for a text of the shell, given where it would be run, if
-// that is known.
-func (g *guard) grantsText(dir string, placed bool, text string) bool {
-	if g.Machine == nil || !g.ownShell() {
+// Text vouches for a text of the shell, given where it would be run, if that is
+// known.
+func (g *Giver) Text(dir string, placed bool, text string) bool {
+	if g.Machine == nil || blankEnd().MatchString(text) || !g.ownShell() {
 		return false
 	}
-	v := &voucher{guard: g, dir: dir, placed: placed}
+	text = trim(text)
+	v := g.vouching(dir, placed)
 	said := text
 	text = unstated(text)
 	if v.runsCheck(text, text != said) {
@@ -177,7 +133,7 @@ var ordering = strings.Fields("NODE_OPTIONS PERL5OPT PERL5DB RUBYOPT PROMPT_COMM
 
 // ownShell reports whether no shell and no program takes its first orders from the
 // worktree. Of an order in words, each part that may name a file is looked at.
-func (g *guard) ownShell() bool {
+func (g *Giver) ownShell() bool {
 	for _, name := range leading {
 		for _, part := range g.partsOf(name) {
 			if !g.persons(part) {
@@ -196,7 +152,7 @@ func (g *guard) ownShell() bool {
 // partsOf are the files and folders that a variable names. A library without a slash
 // is the system's own; LD_LIBRARY_PATH, which may lead it elsewhere, is looked at too.
 // An empty part of a list is the folder where a program runs.
-func (g *guard) partsOf(name string) []string {
+func (g *Giver) partsOf(name string) []string {
 	v := g.Machine.Env(name)
 	switch {
 	case v == "":
@@ -212,7 +168,7 @@ func (g *guard) partsOf(name string) []string {
 
 // loads reports whether a word of an order to an interpreter may name code that is
 // not a person's. A number and an option without a value name none.
-func (g *guard) loads(word string) bool {
+func (g *Giver) loads(word string) bool {
 	_, value, has := strings.Cut(word, "=")
 	switch {
 	case has && strings.HasPrefix(word, "--max-"), slices.Contains(harmlessOrders, word):
@@ -231,7 +187,7 @@ var harmlessOrders = strings.Fields("--require -r --import --loader --experiment
 
 // persons reports whether a file or folder is out of the reach of agents' file
 // tools.
-func (g *guard) persons(path string) bool {
+func (g *Giver) persons(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false
 	}
@@ -243,11 +199,16 @@ func (g *guard) persons(path string) bool {
 	return s.state == ".cmux" || s.whose == nobodys || s.whose == persons
 }
 
+// site is where a command runs, and what lies there.
+type site struct {
+	*Giver
+	dir    string // resolved
+	placed bool   // that is known
+}
+
 // voucher vouches for the commands of one text, in their order.
 type voucher struct {
-	*guard
-	dir    string // where they run, resolved
-	placed bool   // that is known
+	site
 
 	// What the commands before may have made another than it was when the text was
 	// judged: files, the index or HEAD; a check, anything. The last one is set when
@@ -266,6 +227,10 @@ type voucher struct {
 	from []string // where the text was before it went on, outermost first
 
 	git gitFacts
+}
+
+func (g *Giver) vouching(dir string, placed bool) *voucher {
+	return &voucher{site: site{Giver: g, dir: dir, placed: placed}, git: gitFacts{Giver: g}}
 }
 
 // goesHome returns where the commands begin by going: to the worktree, or to the
@@ -543,3 +508,18 @@ func (v *voucher) seesTree(f *form) bool {
 	}
 	return true
 }
+
+// ledger grants a supervisor a file that is its to write, wherever a
+// program may look for it.
+func (g *Places) ledger(dir, path string) bool {
+	all, ok := g.wheres(dir, path)
+	for _, p := range all {
+		if rel, _ := inside(g.root, p); !g.keeps(p, true) || obeyed(rel) || g.ordersAt(p, true) {
+			return false
+		}
+	}
+	return ok
+}
+
+// notes reports whether the agent leads, and writes what is to be remembered.
+func (g *Places) notes() bool { return g.Leads && g.Role != dag.RoleReview }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cmux/agents/kinds/question"
-	"cmux/agents/kinds/rights"
 	"cmux/dag"
 )
 
@@ -34,35 +33,6 @@ type Decision struct {
 	Tell    string // what the agent is to know of a call that is allowed; empty: nothing
 }
 
-// Policy is what a node may do.
-type Policy struct {
-	Role     dag.Role
-	Root     string   // the project's root, absolute
-	Tree     string   // the node's worktree, or the folder that it shares, absolute; empty: it works at the root
-	Dir      string   // folder in Tree, or in Root, in which its program and its checks run, absolute; empty: there itself
-	Peers    []string // worktrees of the run's other nodes, absolute; may be empty
-	Scope    []string // as in dag.Node
-	Context  []string
-	Branch   string   // the node's own; empty: it has none
-	Verify   []string // the node's checks
-	Private  []string // folders and files that no agent reads or writes, absolute
-	Mine     []string // folders in private ones that are the agent's own to read, absolute
-	Beside   string   // what begins with it is another agent's worktree, absolute; empty: none
-	Headless bool
-	Shared   bool          // Tree is a folder in which others work too
-	Leads    bool          // it is a supervisor, which leads workers and writes no code
-	Led      string        // folder outside Root whose work it leads, resolved; empty: none
-	Holder   rights.Holder // which orders to cmux it may give
-	Zones    Zones
-	// Resolve follows every symbolic link of an absolute path, of which a tail
-	// need not exist; Follow does it on disk. Nil: there are none.
-	Resolve func(path string) (string, error)
-	// Linked reports whether a file has another name that is no link. Nil: none.
-	Linked func(path string) bool
-	// Machine is asked before a command of the shell is granted. Nil: none is.
-	Machine Machine
-}
-
 // Call is a tool call that is about to happen.
 type Call struct {
 	Tool  string
@@ -74,9 +44,16 @@ type Call struct {
 	Unplaced bool
 }
 
+// guard judges the calls of one node.
+type guard struct {
+	*Places
+	give *Giver
+}
+
 // Decide judges a call. Tools that are not known are allowed.
 func Decide(p Policy, c Call) Decision {
-	g := newGuard(p)
+	places := newPlaces(p)
+	g := &guard{Places: places, give: Of(places)}
 	if !filepath.IsAbs(c.Dir) {
 		c.Dir = filepath.Join(g.begin, c.Dir)
 	}
@@ -326,3 +303,59 @@ func (g *guard) plan(tool string, in input) Decision {
 	}
 	return Decision{Verdict: Ask, Reason: strings.TrimSpace("approve the plan?\n" + in.text("plan"))}
 }
+
+// grants reports whether cmux vouches for a call that is not refused. What is
+// not surely harmless is not granted: its kind asks, as it does without cmux.
+func (g *guard) grants(c Call, in input) bool {
+	switch kindOf(c.Tool) {
+	case writes:
+		return g.grantsWrite(c, in)
+	case shells:
+		return g.grantsShell(c, in)
+	case reads:
+		return g.grantsRead(c, in)
+	}
+	return false
+}
+
+// grantsWrite grants a file tool of the kinds themselves; what an MCP server
+// does beside writing is its own. Codex may ask for leave to write all of a
+// folder from now on.
+func (g *guard) grantsWrite(c Call, in input) bool {
+	paths := in.paths()
+	if _, folder := in.fields["grantRoot"]; g.Role == dag.RoleReview || folder || strings.HasPrefix(strings.ToLower(c.Tool), "mcp__") || len(paths) == 0 {
+		return false
+	}
+	for _, p := range paths {
+		if !g.give.File(c.Dir, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// grantsRead grants a look at the work in agents' worktrees.
+func (g *guard) grantsRead(c Call, in input) bool {
+	t := strings.ToLower(c.Tool)
+	return (t == "read" || t == "grep") && !c.Unplaced && g.give.Shows(c.Dir, in.readPaths())
+}
+
+func (g *guard) grantsShell(c Call, in input) bool {
+	if t := strings.ToLower(c.Tool); t != "bash" && t != "shell" {
+		return false
+	}
+	for name, value := range in.fields {
+		if v := string(value); !slices.Contains(harmlessFields, name) && v != "false" && v != "null" {
+			return false
+		}
+	}
+	var text string
+	if json.Unmarshal(in.fields["command"], &text) != nil {
+		return false
+	}
+	dir, err := g.resolve(c.Dir)
+	return err == nil && g.give.Text(dir, !c.Unplaced, text)
+}
+
+// harmlessFields of a shell tool's input do not change what a command may do.
+var harmlessFields = []string{"command", "description", "timeout", "run_in_background"}

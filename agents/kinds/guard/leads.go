@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,10 +25,10 @@ var ledgers = []struct {
 const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what is to be done\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/graphs, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
 
 // readsOnly reports whether the agent changes nothing of the project.
-func (g *guard) readsOnly() bool { return g.Role == dag.RoleReview || g.Leads }
+func (g *Places) readsOnly() bool { return g.Role == dag.RoleReview || g.Leads }
 
 // changesNothing ends the refusals of who changes nothing.
-func (g *guard) changesNothing() string {
+func (g *Places) changesNothing() string {
 	if g.Leads {
 		return leadsOnly
 	}
@@ -38,7 +37,7 @@ func (g *guard) changesNothing() string {
 
 // keeps reports whether a resolved path is a supervisor's to write. whole says
 // that the folder goes with all that is in it, which is more than writing there.
-func (g *guard) keeps(path string, whole bool) bool {
+func (g *Places) keeps(path string, whole bool) bool {
 	rel, ok := inside(g.root, path)
 	if !ok {
 		rel, ok = inside(g.tree, path)
@@ -61,7 +60,7 @@ func (g *guard) keeps(path string, whole bool) bool {
 
 // leadsFrom is the project outside of the root that the agent leads and in which
 // a resolved path lies; empty: none.
-func (g *guard) leadsFrom(path string) string {
+func (g *Places) leadsFrom(path string) string {
 	for _, led := range g.led {
 		if _, in := inside(led, path); in {
 			return led
@@ -72,14 +71,14 @@ func (g *guard) leadsFrom(path string) string {
 
 // above reports whether the project, its worktree or one that is led lies in what
 // a path names.
-func (g *guard) above(path string) bool {
+func (g *Places) above(path string) bool {
 	return holds(path, g.root) || holds(path, g.tree) ||
 		slices.ContainsFunc(g.led, func(led string) bool { return holds(path, led) })
 }
 
 // leadsAt judges a place that a supervisor is about to write; ok says that this
 // settles it.
-func (g *guard) leadsAt(name string, s spot, whole bool) (reason string, settled bool) {
+func (g *Places) leadsAt(name string, s spot, whole bool) (reason string, settled bool) {
 	switch {
 	case !g.Leads || g.ordersAt(s.path, true):
 		return "", false
@@ -96,29 +95,9 @@ func (g *guard) leadsAt(name string, s spot, whole bool) (reason string, settled
 	return name + leadsOnly, true
 }
 
-// grantsLedger grants a supervisor a file that is its to write, wherever a
-// program may look for it.
-func (g *guard) grantsLedger(dir, path string) bool {
-	all, ok := g.wheres(dir, path)
-	for _, p := range all {
-		if rel, _ := inside(g.root, p); !g.keeps(p, true) || obeyed(rel) || g.ordersAt(p, true) {
-			return false
-		}
-	}
-	return ok
-}
-
-// notes reports whether the agent leads, and writes what is to be remembered.
-func (g *guard) notes() bool { return g.Leads && g.Role != dag.RoleReview }
-
-// keepsAll reports whether folders are a supervisor's to write in.
-func (v *voucher) keepsAll(folders []string) bool {
-	return v.notes() && !slices.ContainsFunc(folders, func(f string) bool { return !v.grantsLedger(v.dir, path.Join(f, "x")) })
-}
-
 // wheres are the places that a path may mean, resolved: the link itself, and what
 // it leads to.
-func (g *guard) wheres(dir, path string) (all []string, ok bool) {
+func (g *Places) wheres(dir, path string) (all []string, ok bool) {
 	abs := path
 	if !filepath.IsAbs(abs) {
 		if dir == "" {
@@ -144,3 +123,6 @@ func (g *guard) wheres(dir, path string) (all []string, ok bool) {
 	}
 	return all, true
 }
+
+// changesNothing ends the refusals of a review.
+const changesNothing = " is refused: you change nothing in this task. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary"

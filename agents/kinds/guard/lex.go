@@ -240,3 +240,7 @@ func commitMessage(text string) (message, rest string, ok bool) {
 	}
 	return message, rest, true
 }
+
+// maxScript bounds a text of the shell, in bytes. Systems take 128 KB to 1 MB as an
+// argument; a parser's stack is bounded by it.
+const maxScript = 1 << 20

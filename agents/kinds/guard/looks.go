@@ -26,10 +26,10 @@ func (v *voucher) visits(tree string) *voucher {
 	if !v.Leads || !filepath.IsAbs(tree) || filepath.Clean(tree) != tree || v.spotOf(tree).whose != peers || !slices.Contains(v.worktrees(), tree) {
 		return nil
 	}
-	return &voucher{placed: true, dir: tree, guard: newGuard(Policy{
+	return Of(newPlaces(Policy{
 		Role: dag.RoleReview, Root: v.Root, Tree: tree, Private: v.Private, Mine: v.Mine, Beside: v.Beside,
 		Resolve: v.Resolve, Linked: v.Linked, Machine: there{v.Machine, tree},
-	})}
+	})).vouching(tree, true)
 }
 
 // looks vouches for a command of who leads that shows something of the worktrees of its
@@ -81,9 +81,9 @@ func (v *voucher) prints(words []lexeme) bool {
 }
 
 // wholeName is a path from the root, also of one that leads up from where the shell stands.
-func (v *voucher) wholeName(name string) string {
-	if v.placed && strings.HasPrefix(name, "../") && filepath.Clean(name) == name {
-		return filepath.Join(v.dir, name)
+func (s site) wholeName(name string) string {
+	if s.placed && strings.HasPrefix(name, "../") && filepath.Clean(name) == name {
+		return filepath.Join(s.dir, name)
 	}
 	return name
 }

@@ -89,3 +89,6 @@ func replaced(body, name, word string) (text string, ok bool) {
 		body = after
 	}
 }
+
+// maxItems bounds the items of a loop of which each is judged by itself.
+const maxItems = 32

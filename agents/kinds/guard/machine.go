@@ -145,3 +145,30 @@ func (h here) Names(folder string) ([]string, error) {
 	}
 	return names, err
 }
+
+// Machine is what is asked of the machine about the commands of an agent, with
+// the agent's own environment, each time anew: what it says of one call need
+// not hold at the next.
+type Machine interface {
+	// Env is a variable of the agent's environment.
+	Env(name string) string
+	// Program is where PATH finds a program, after the folders that it looks
+	// through before; the last one is the program's.
+	Program(name string) (folders []string, ok bool)
+	// Git runs git in the node's worktree.
+	Git(stdin string, args ...string) (stdout string, err error)
+	// Names are the entries of a folder; none when there is no folder.
+	Names(folder string) ([]string, error)
+	// Text is what a regular file of at most 1 MB holds.
+	Text(path string) (string, error)
+	// Exists reports whether there is anything of that name, be it a link to nothing.
+	Exists(path string) bool
+}
+
+// absolute is a path that a program printed in a folder.
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

@@ -13,10 +13,10 @@ import (
 // write, move or remove where the file tools may write it. No link leads there, no
 // other repository is around it, and no part of the name is hidden, as the names are
 // that programs read of themselves.
-func (v *voucher) plainName(name string) (rel string, ok bool) {
-	at := v.written(v.dir, name)
-	here := filepath.Join(v.tree, filepath.FromSlash(at.rel))
-	if r, err := v.resolve(here); !isPath(name) || at.whose != own || at.rel == "." || err != nil || r != here || !v.grantsFile(v.dir, name) || v.apart(at) {
+func (s site) plainName(name string) (rel string, ok bool) {
+	at := s.written(s.dir, name)
+	here := filepath.Join(s.tree, filepath.FromSlash(at.rel))
+	if r, err := s.resolve(here); !isPath(name) || at.whose != own || at.rel == "." || err != nil || r != here || !s.File(s.dir, name) || s.apart(at) {
 		return "", false
 	}
 	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
@@ -24,13 +24,13 @@ func (v *voucher) plainName(name string) (rel string, ok bool) {
 			return "", false // where it leads depends on links
 		}
 	}
-	for part := range strings.SplitSeq(strings.TrimPrefix(at.rel, map[bool]string{true: ".cmux/"}[v.Leads]), "/") {
+	for part := range strings.SplitSeq(strings.TrimPrefix(at.rel, map[bool]string{true: ".cmux/"}[s.Leads]), "/") {
 		if strings.HasPrefix(part, ".") {
 			return "", false
 		}
 	}
 	for dir := path.Dir(at.rel); dir != "."; dir = path.Dir(dir) {
-		if v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(dir), ".git")) {
+		if s.Machine.Exists(filepath.Join(s.tree, filepath.FromSlash(dir), ".git")) {
 			return "", false
 		}
 	}
@@ -84,7 +84,7 @@ func (v *voucher) movesKept(f *form, m match) bool {
 			return false
 		}
 	}
-	if len(kept) == 0 || !v.provesGit(touched) || !v.keptByGit(kept) || f.program() == "git" && !v.unstaged(touched) {
+	if len(kept) == 0 || !v.provesGit(touched) || !v.git.keptByGit(kept) || f.program() == "git" && !v.git.unstaged(touched) {
 		return false
 	}
 	v.moved, v.gone = append(v.moved, touched...), true
@@ -122,8 +122,8 @@ func (v *voucher) targets(m match, files []string) (targets []string, ok bool) {
 
 // keptByGit reports whether each of these is one file that git tracks, looks at, and
 // finds as it is in the last commit.
-func (v *voucher) keptByGit(files []string) bool {
-	listed, ok := v.ask("", append([]string{"ls-files", "-v", "-z", "--stage", "--"}, files...)...)
+func (g *gitFacts) keptByGit(files []string) bool {
+	listed, ok := g.ask("", append([]string{"ls-files", "-v", "-z", "--stage", "--"}, files...)...)
 	var names []string
 	for entry := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
 		about, name, _ := strings.Cut(entry, "\t")
@@ -137,14 +137,14 @@ func (v *voucher) keptByGit(files []string) bool {
 	if want := slices.Sorted(slices.Values(files)); !ok || !slices.Equal(names, want) {
 		return false
 	}
-	changed, ok := v.ask("", append([]string{"status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all", "--"}, files...)...)
+	changed, ok := g.ask("", append([]string{"status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all", "--"}, files...)...)
 	return ok && changed == ""
 }
 
 // unstaged reports whether the index holds nothing at, above or below these files that
 // the last commit does not have: git drops that to make room.
-func (v *voucher) unstaged(files []string) bool {
-	staged, ok := v.ask("", "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
+func (g *gitFacts) unstaged(files []string) bool {
+	staged, ok := g.ask("", "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
 	for name := range strings.SplitSeq(strings.TrimSuffix(staged, "\x00"), "\x00") {
 		ok = ok && (name == "" || !slices.ContainsFunc(files, func(f string) bool { return sameOrBelow(f, name) || sameOrBelow(name, f) }))
 	}
@@ -250,4 +250,9 @@ func writesAsScript(name string) bool {
 	}
 	parts := strings.SplitN(name[2:], name[1:2], 3)
 	return len(parts) == 3 && strings.ContainsAny(parts[2], "wWe")
+}
+
+// keepsAll reports whether folders are a supervisor's to write in.
+func (s site) keepsAll(folders []string) bool {
+	return s.notes() && !slices.ContainsFunc(folders, func(f string) bool { return !s.ledger(s.dir, path.Join(f, "x")) })
 }

@@ -10,8 +10,8 @@ import (
 	"cmux/dag"
 )
 
-// guard is a Policy with its folders resolved.
-type guard struct {
+// Places is a Policy with its folders resolved.
+type Places struct {
 	Policy
 	home        string // where the node works, as given
 	root, tree  string // resolved; tree is root when the node has none
@@ -25,8 +25,8 @@ type guard struct {
 	hasOwnPlace bool
 }
 
-func newGuard(p Policy) *guard {
-	g := &guard{Policy: p, home: p.Tree, hasOwnPlace: p.Tree != ""}
+func newPlaces(p Policy) *Places {
+	g := &Places{Policy: p, home: p.Tree, hasOwnPlace: p.Tree != ""}
 	if g.home == "" {
 		g.home = p.Root
 	}
@@ -72,7 +72,7 @@ func newGuard(p Policy) *guard {
 	return g
 }
 
-func (g *guard) resolve(path string) (string, error) {
+func (g *Places) resolve(path string) (string, error) {
 	if g.Resolve == nil {
 		return filepath.Clean(path), nil
 	}
@@ -99,7 +99,7 @@ type spot struct {
 }
 
 // spotOf places a resolved absolute path.
-func (g *guard) spotOf(path string) spot {
+func (g *Places) spotOf(path string) spot {
 	s := spot{path: path}
 	try := func(base string, w whose) bool {
 		rel, ok := inside(base, path)
@@ -174,7 +174,7 @@ func matches(pattern, name string) bool {
 // mayWrite judges a file that a write tool is about to write; an empty reason
 // allows it. A tool may clean the path before it follows links, or leave that
 // to the system, which follows a link before a "..": both must be allowed.
-func (g *guard) mayWrite(dir, path string) string {
+func (g *Places) mayWrite(dir, path string) string {
 	abs := path
 	if !filepath.IsAbs(abs) {
 		abs = dir + string(filepath.Separator) + path
@@ -207,7 +207,7 @@ func (g *guard) mayWrite(dir, path string) string {
 // written is the place of a path as it is written, whatever its links lead to: a
 // folder that is a link lends its name to what is in another one, and a program that
 // looks for the name finds that. Only what counts by its name is asked of it.
-func (g *guard) written(dir, path string) spot {
+func (g *Places) written(dir, path string) spot {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -222,7 +222,7 @@ func (g *guard) written(dir, path string) spot {
 
 // lent are the paths by which else a place is found: through links at the top of the
 // worktree of names that programs look for.
-func (g *guard) lent(at string) (paths []string) {
+func (g *Places) lent(at string) (paths []string) {
 	if g.Machine == nil {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (g *guard) lent(at string) (paths []string) {
 	return paths
 }
 
-func (g *guard) mayWriteAt(path string, s spot) string {
+func (g *Places) mayWriteAt(path string, s spot) string {
 	name := path
 	if filepath.IsAbs(path) && filepath.Clean(path) != s.path {
 		name += " (which is " + s.path + ")"
@@ -275,7 +275,7 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 
 // linkedElsewhere refuses to write into a file that has another name: that one may
 // be anybody's.
-func (g *guard) linkedElsewhere(name string, s spot) string {
+func (g *Places) linkedElsewhere(name string, s spot) string {
 	if s.whose != own || g.Linked == nil || !g.Linked(s.path) {
 		return ""
 	}
@@ -332,4 +332,19 @@ func Follow(path string) (string, error) {
 		}
 	}
 	return done, nil
+}
+
+// holds reports whether inner is or lies below what the pattern of a shell,
+// mostly a plain path, names.
+func holds(pattern, inner string) bool {
+	for {
+		if ok, err := filepath.Match(pattern, inner); pattern == inner || err == nil && ok {
+			return true
+		}
+		parent := filepath.Dir(inner)
+		if parent == inner {
+			return false
+		}
+		inner = parent
+	}
 }

@@ -8,7 +8,7 @@ import (
 
 // spots are the places that a path may mean: with its links followed, and the
 // link itself. ok says that all are the node's own and none holds state.
-func (g *guard) spots(dir, path string) (spots []spot, ok bool) {
+func (g *Places) spots(dir, path string) (spots []spot, ok bool) {
 	all, ok := g.wheres(dir, path)
 	for _, p := range all {
 		spots = append(spots, g.spotOf(p))

@@ -8,36 +8,17 @@ import (
 	"strings"
 )
 
-// Machine is what is asked of the machine about the commands of an agent, with
-// the agent's own environment, each time anew: what it says of one call need
-// not hold at the next.
-type Machine interface {
-	// Env is a variable of the agent's environment.
-	Env(name string) string
-	// Program is where PATH finds a program, after the folders that it looks
-	// through before; the last one is the program's.
-	Program(name string) (folders []string, ok bool)
-	// Git runs git in the node's worktree.
-	Git(stdin string, args ...string) (stdout string, err error)
-	// Names are the entries of a folder; none when there is no folder.
-	Names(folder string) ([]string, error)
-	// Text is what a regular file of at most 1 MB holds.
-	Text(path string) (string, error)
-	// Exists reports whether there is anything of that name, be it a link to nothing.
-	Exists(path string) bool
-}
-
 // reaches reports whether a program's name leads to a person's program: no
 // folder of PATH up to it may be one that an agent writes to.
-func (v *voucher) reaches(program string) bool {
+func (g *Giver) reaches(program string) bool {
 	if slices.Contains([]string{"echo", "pwd", "true", "command", "type"}, program) {
 		return true
 	}
-	return v.finds(program)
+	return g.finds(program)
 }
 
 // finds is reaches for a program that no shell has built in.
-func (g *guard) finds(program string) bool {
+func (g *Giver) finds(program string) bool {
 	folders, ok := g.Machine.Program(program)
 	return ok && !slices.ContainsFunc(folders, func(f string) bool { return !g.persons(f) })
 }
@@ -81,7 +62,7 @@ func (v *voucher) places(f *form, m match) bool {
 
 // linkless reports whether all that is in a folder lies there, and holds no state. The
 // file by which git finds the repository of a worktree says only where that is.
-func (g *guard) linkless(at string, seen *int) bool {
+func (g *Giver) linkless(at string, seen *int) bool {
 	r, err := g.resolve(at)
 	if s := g.spotOf(at); err != nil || r != at || s.whose != own || s.state != "" {
 		_, err := g.Machine.Text(at)
@@ -94,14 +75,14 @@ func (g *guard) linkless(at string, seen *int) bool {
 
 // straight reports whether a folder that is to be made lies where its name says: no
 // link is in it, and nothing that would be made on the way and left behind.
-func (v *voucher) straight(folder string, spots []spot) bool {
-	at := v.written(v.dir, folder).path
+func (s site) straight(folder string, spots []spot) bool {
+	at := s.written(s.dir, folder).path
 	return !slices.Contains(strings.Split(filepath.ToSlash(folder), "/"), "..") && !slices.ContainsFunc(spots, func(s spot) bool { return s.path != at })
 }
 
 // apart reports whether a file is not to be changed without a question.
-func (v *voucher) apart(s spot) bool {
-	z, _ := v.zoneAt(s)
+func (g *Giver) apart(s spot) bool {
+	z, _ := g.zoneAt(s)
 	return obeyed(s.rel) || s.rel == "." || z == careful || z == forbidden
 }
 
@@ -158,17 +139,18 @@ var naming = []string{
 // quiet keeps a question to git from starting what it asks about.
 var quiet = []string{"--literal-pathspecs", "-c", "core.fsmonitor=false"}
 
-func (v *voucher) ask(stdin string, args ...string) (string, bool) {
-	out, err := v.Machine.Git(stdin, append(quiet[:len(quiet):len(quiet)], args...)...)
+func (g *gitFacts) ask(stdin string, args ...string) (string, bool) {
+	out, err := g.Machine.Git(stdin, append(quiet[:len(quiet):len(quiet)], args...)...)
 	return out, err == nil
 }
 
 // gitFacts are what git says of the worktree as it is before the text is run. Each
 // is asked for once.
 type gitFacts struct {
-	asked, ok, filtered bool // whether it starts nothing else, filters apart; whether there are any
-	included            bool // its configuration may be in a file that agents write
-	plain, bare, steady *bool
+	*Giver
+	asked, ok, filtered       bool // whether it starts nothing else, filters apart; whether there are any
+	included                  bool // its configuration may be in a file that agents write
+	isPlain, isBare, isSteady *bool
 }
 
 // provesGit reports whether git itself says that it starts nothing but itself in
@@ -186,16 +168,16 @@ func (v *voucher) provesGit(files []string) bool {
 	}
 	g := &v.git
 	if !g.asked {
-		g.asked, g.ok = true, v.configured() && v.hookless() && v.unnested()
+		g.asked, g.ok = true, v.git.configured() && v.git.hookless() && v.git.unnested()
 	}
 	files = slices.Concat(files, v.wrote)
 	if g.included && (v.changed || len(v.moved) > 0) {
 		return false
 	}
-	if !g.ok || g.filtered && (v.checked || v.broughtBack && !once(&g.steady, v.steady) || !once(&g.plain, v.unfiltered) || !v.filterless(files)) {
+	if !g.ok || g.filtered && (v.checked || v.broughtBack && !once(&g.isSteady, v.git.steady) || !once(&g.isPlain, v.git.unfiltered) || !v.git.filterless(files)) {
 		return false
 	}
-	return !v.broughtBack || once(&g.bare, v.bare)
+	return !v.broughtBack || once(&g.isBare, v.git.bare)
 }
 
 func once(known **bool, f func() bool) bool {
@@ -207,31 +189,31 @@ func once(known **bool, f func() bool) bool {
 }
 
 // configured reads the configuration, and reports whether it starts nothing.
-func (v *voucher) configured() (ok bool) {
-	out, err := v.Machine.Git("", "config", "--list", "-z", "--show-scope", "--includes")
+func (g *gitFacts) configured() (ok bool) {
+	out, err := g.Machine.Git("", "config", "--list", "-z", "--show-scope", "--includes")
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, valued := strings.Cut(fields[i+1], "\n")
 		key = strings.ToLower(key)
 		for _, s := range starts {
 			if named(s.key, key) && (!valued || !slices.Contains(s.harmless, strings.ToLower(value))) &&
-				!((s.local || s.person && v.personsFile(value)) && (fields[i] == "global" || fields[i] == "system")) {
+				!((s.local || s.person && g.personsFile(value)) && (fields[i] == "global" || fields[i] == "system")) {
 				return false
 			}
 		}
-		v.git.included = v.git.included || (key == "include.path" || named("includeif.*.path", key)) && !v.personsFile(value)
-		v.git.filtered = v.git.filtered || value != "" && slices.ContainsFunc(filters, func(f string) bool { return named(f, key) })
+		g.included = g.included || (key == "include.path" || named("includeif.*.path", key)) && !g.personsFile(value)
+		g.filtered = g.filtered || value != "" && slices.ContainsFunc(filters, func(f string) bool { return named(f, key) })
 	}
 	return err == nil
 }
 
 // personsFile reports whether a file that git's configuration names is out of the
 // reach of agents' file tools.
-func (v *voucher) personsFile(name string) bool {
+func (g *gitFacts) personsFile(name string) bool {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		name = filepath.Join(v.Machine.Env("HOME"), rest)
+		name = filepath.Join(g.Machine.Env("HOME"), rest)
 	}
-	return v.persons(name)
+	return g.persons(name)
 }
 
 // named reports whether a key is one that a pattern with one "*" names. What
@@ -246,20 +228,20 @@ func named(pattern, key string) bool {
 
 // hookless reports whether there are no hooks, and git works where the node does, in
 // the project's own repository.
-func (v *voucher) hookless() bool {
-	out, ok := v.ask("", "rev-parse", "--show-toplevel", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
+func (g *gitFacts) hookless() bool {
+	out, ok := g.ask("", "rev-parse", "--show-toplevel", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if !ok || len(lines) != 4 {
 		return false
 	}
 	top, hooks, dir, common := lines[0], lines[1], lines[2], lines[3]
-	if r, err := v.resolve(top); err != nil || r != v.tree || !v.linksBack(dir, common) {
+	if r, err := g.resolve(top); err != nil || r != g.tree || !g.linksBack(dir, common) {
 		return false
 	}
 	if !filepath.IsAbs(hooks) {
-		hooks = filepath.Join(v.tree, hooks)
+		hooks = filepath.Join(g.tree, hooks)
 	}
-	names, err := v.Machine.Names(hooks)
+	names, err := g.Machine.Names(hooks)
 	return err == nil && !slices.ContainsFunc(names, func(n string) bool { return path.Ext(n) != ".sample" })
 }
 
@@ -267,44 +249,36 @@ func (v *voucher) hookless() bool {
 // that common folder, is one of the project's repository, which says so too. What an
 // agent puts in the place of .git may show any file by a link, and have git write another
 // index.
-func (v *voucher) linksBack(dir, common string) bool {
-	if v.tree == v.root || v.Shared {
+func (g *gitFacts) linksBack(dir, common string) bool {
+	if g.tree == g.root || g.Shared {
 		return true // a person's folder
 	}
-	of, ok := v.ask("", "-C", v.root, "rev-parse", "--git-common-dir")
-	of, err := v.resolve(absolute(v.root, strings.TrimSuffix(of, "\n")))
-	common, err2 := v.resolve(absolute(v.tree, common))
-	dir, err3 := v.resolve(dir)
+	of, ok := g.ask("", "-C", g.root, "rev-parse", "--git-common-dir")
+	of, err := g.resolve(absolute(g.root, strings.TrimSuffix(of, "\n")))
+	common, err2 := g.resolve(absolute(g.tree, common))
+	dir, err3 := g.resolve(dir)
 	if !ok || err != nil || err2 != nil || err3 != nil || common != of || filepath.Dir(dir) != filepath.Join(of, "worktrees") {
 		return false
 	}
-	back, err := v.Machine.Text(filepath.Join(dir, "gitdir"))
+	back, err := g.Machine.Text(filepath.Join(dir, "gitdir"))
 	back = absolute(dir, strings.TrimSuffix(back, "\n"))
-	r, err2 := v.resolve(filepath.Dir(back))
-	return err == nil && err2 == nil && r == v.tree && filepath.Base(back) == ".git"
-}
-
-// absolute is a path that a program printed in a folder.
-func absolute(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
+	r, err2 := g.resolve(filepath.Dir(back))
+	return err == nil && err2 == nil && r == g.tree && filepath.Base(back) == ".git"
 }
 
 // unnested reports whether no other repository lies in the worktree, tracked or
 // about to be. One around a file that git tracks is not listed, and is one as soon
 // as that file is gone.
-func (v *voucher) unnested() bool {
-	tracked, ok := v.ask("", "ls-files", "-z", "--stage")
-	others, ok2 := v.ask("", "ls-files", "-z", "--others", "--exclude-standard")
+func (g *gitFacts) unnested() bool {
+	tracked, ok := g.ask("", "ls-files", "-z", "--stage")
+	others, ok2 := g.ask("", "ls-files", "-z", "--others", "--exclude-standard")
 	looked := map[string]bool{".": true}
 	for entry := range strings.SplitSeq(tracked, "\x00") {
 		ok = ok && !strings.HasPrefix(entry, "160000 ")
 		_, file, _ := strings.Cut(entry, "\t")
 		for dir := path.Dir(file); ok && !looked[dir]; dir = path.Dir(dir) {
 			looked[dir] = true
-			ok = !v.Machine.Exists(filepath.Join(v.tree, dir, ".git"))
+			ok = !g.Machine.Exists(filepath.Join(g.tree, dir, ".git"))
 		}
 	}
 	for entry := range strings.SplitSeq(others, "\x00") {
@@ -315,12 +289,12 @@ func (v *voucher) unnested() bool {
 
 // bare is unnested of all that lies in the worktree or in HEAD: what is ignored and
 // what the index does not hold may be seen when git has brought files or entries back.
-func (v *voucher) bare() bool {
-	all, ok := v.ask("", "ls-files", "-z", "--others")
+func (g *gitFacts) bare() bool {
+	all, ok := g.ask("", "ls-files", "-z", "--others")
 	for entry := range strings.SplitSeq(all, "\x00") {
 		ok = ok && !strings.HasSuffix(entry, "/")
 	}
-	head, ok2 := v.ask("", "ls-tree", "-r", "-z", "HEAD")
+	head, ok2 := g.ask("", "ls-tree", "-r", "-z", "HEAD")
 	for entry := range strings.SplitSeq(head, "\x00") {
 		ok2 = ok2 && !strings.HasPrefix(entry, "160000 ")
 	}
@@ -329,30 +303,30 @@ func (v *voucher) bare() bool {
 
 // steady reports whether no file that steers git is another one in HEAD than in the
 // index, so that none can come back there.
-func (v *voucher) steady() bool {
-	all, ok := v.ask("", "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
+func (g *gitFacts) steady() bool {
+	all, ok := g.ask("", "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
 	return ok && !slices.ContainsFunc(strings.Split(all, "\x00"), steers)
 }
 
 // unfiltered reports whether the attributes choose a filter for no file.
-func (v *voucher) unfiltered() bool {
-	files, ok := v.ask("", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	return ok && v.unattributed(files)
+func (g *gitFacts) unfiltered() bool {
+	files, ok := g.ask("", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	return ok && g.unattributed(files)
 }
 
 // filterless reports whether that holds for files too that git is to bring back,
 // which need not be there, and whether none of them says otherwise.
-func (v *voucher) filterless(files []string) bool {
+func (g *gitFacts) filterless(files []string) bool {
 	return len(files) == 0 ||
 		!slices.ContainsFunc(files, func(f string) bool { return strings.EqualFold(path.Base(f), ".gitattributes") }) &&
-			v.unattributed(strings.Join(files, "\x00")+"\x00")
+			g.unattributed(strings.Join(files, "\x00")+"\x00")
 }
 
 // unattributed asks for the attributes as they are read when a file is taken in, and
 // when one is given out, for which those of the index count first.
-func (v *voucher) unattributed(files string) bool {
+func (g *gitFacts) unattributed(files string) bool {
 	for _, of := range [][]string{{"check-attr", "-z", "--stdin", "filter"}, {"check-attr", "--cached", "-z", "--stdin", "filter"}} {
-		out, ok := v.ask(files, of...)
+		out, ok := g.ask(files, of...)
 		fields := strings.Split(out, "\x00")
 		for i := 0; ok && i+2 < len(fields); i += 3 {
 			ok = fields[i+2] == "unspecified" || fields[i+2] == "unset"
@@ -383,20 +357,20 @@ func (v *voucher) plainFiles(m match) bool {
 		return true
 	}
 	// With -v a letter says more: H is that git looks whether the file is changed.
-	listed, ok := v.ask("", append([]string{"ls-files", "-v", "-z", "--stage", "--"}, files...)...)
+	listed, ok := v.git.ask("", append([]string{"ls-files", "-v", "-z", "--stage", "--"}, files...)...)
 	if ok = ok && alone(listed, "H 100"); !ok {
 		return false
 	}
 	for _, f := range files {
-		if !v.room(path.Clean(f), strings.Contains(listed, "\t"+path.Clean(f)+"\x00")) {
+		if !v.git.room(path.Clean(f), strings.Contains(listed, "\t"+path.Clean(f)+"\x00")) {
 			return false
 		}
 	}
 	for _, commit := range m["COMMIT"] {
-		if kind, ok := v.ask("", "cat-file", "-t", commit); !ok || strings.TrimSpace(kind) != "commit" {
+		if kind, ok := v.git.ask("", "cat-file", "-t", commit); !ok || strings.TrimSpace(kind) != "commit" {
 			return false
 		}
-		listed, ok := v.ask("", append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, files...)...)
+		listed, ok := v.git.ask("", append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, files...)...)
 		if !ok || !alone(listed, "100") {
 			return false
 		}
@@ -412,21 +386,21 @@ func (v *voucher) brings(m match) bool {
 	if v.changed || v.recorded || len(v.moved) > 0 || v.dir != v.tree {
 		return false
 	}
-	kind, ok := v.ask("", "cat-file", "-t", commit)
-	bases, ok2 := v.ask("", "merge-base", "--all", "HEAD", commit)
+	kind, ok := v.git.ask("", "cat-file", "-t", commit)
+	bases, ok2 := v.git.ask("", "merge-base", "--all", "HEAD", commit)
 	base := strings.TrimSpace(bases)
 	if !ok || !ok2 || strings.TrimSpace(kind) != "commit" || !tip().MatchString(base) {
 		return false
 	}
-	if stashes, ok := v.ask("", "config", "--type=bool", "--get", "merge.autostash"); ok && strings.TrimSpace(stashes) == "true" {
+	if stashes, ok := v.git.ask("", "config", "--type=bool", "--get", "merge.autostash"); ok && strings.TrimSpace(stashes) == "true" {
 		return false // what is not committed might not come back
 	}
-	if _, plain := v.differs(base, "HEAD"); !plain {
+	if _, plain := v.git.differs(base, "HEAD"); !plain {
 		return false
 	}
-	files, plain := v.differs(base, commit)
+	files, plain := v.git.differs(base, commit)
 	for _, f := range files {
-		if steers(f) || !isPath(f) || !v.grantsFile(v.dir, f) {
+		if steers(f) || !isPath(f) || !v.File(v.dir, f) {
 			return false
 		}
 	}
@@ -437,8 +411,8 @@ func (v *voucher) brings(m match) bool {
 // differs returns the files that differ between two commits. plain says that each is a
 // file in both that is no link, or is a new one. Of another repository that
 // .gitmodules has git ignore, it hears too.
-func (v *voucher) differs(from, to string) (files []string, plain bool) {
-	out, ok := v.ask("", "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", from, to)
+func (g *gitFacts) differs(from, to string) (files []string, plain bool) {
+	out, ok := g.ask("", "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", from, to)
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	if out == "" {
 		return nil, ok
@@ -459,19 +433,19 @@ var emptyBlobs = []string{"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3
 
 // room reports whether a file may be written without another one going: only itself
 // is in its place, if git keeps it, and folders are above it.
-func (v *voucher) room(file string, tracked bool) bool {
+func (g *gitFacts) room(file string, tracked bool) bool {
 	if path.IsAbs(file) || file == ".." || strings.HasPrefix(file, "../") {
 		return false
 	}
-	dir := filepath.Join(v.tree, filepath.FromSlash(path.Dir(file)))
-	if r, err := v.resolve(dir); err != nil || r != dir {
+	dir := filepath.Join(g.tree, filepath.FromSlash(path.Dir(file)))
+	if r, err := g.resolve(dir); err != nil || r != dir {
 		return false // a link, which would go
 	}
 	for above := path.Dir(file); above != "."; above = path.Dir(above) {
-		if _, err := v.Machine.Names(filepath.Join(v.tree, above)); err != nil {
+		if _, err := g.Machine.Names(filepath.Join(g.tree, above)); err != nil {
 			return false // a file
 		}
 	}
-	names, err := v.Machine.Names(filepath.Join(v.tree, file))
+	names, err := g.Machine.Names(filepath.Join(g.tree, file))
 	return err != nil && tracked || err == nil && len(names) == 0 // none is there, or an empty folder
 }

@@ -88,24 +88,6 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 // making is what mkdir does, which overwrites nothing.
 const making = "making"
 
-// changesNothing ends the refusals of a review.
-const changesNothing = " is refused: you change nothing in this task. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary"
-
-// holds reports whether inner is or lies below what the pattern of a shell,
-// mostly a plain path, names.
-func holds(pattern, inner string) bool {
-	for {
-		if ok, err := filepath.Match(pattern, inner); pattern == inner || err == nil && ok {
-			return true
-		}
-		parent := filepath.Dir(inner)
-		if parent == inner {
-			return false
-		}
-		inner = parent
-	}
-}
-
 // ownDir reports whether the commands stand in a folder of the project, and
 // whose; what cannot be told is nobody's.
 func (s *shell) ownDir() whose {

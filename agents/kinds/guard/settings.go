@@ -26,7 +26,7 @@ var openCode = []string{"agent", "agents", "mode", "modes", "plugin", "plugins",
 var homes = map[string]string{"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex", "KIMI_SHARE_DIR": ".kimi", "QWEN_HOME": ".qwen"}
 
 // env is a variable of the agent's environment, where that is known.
-func (g *guard) env(name string) string {
+func (g *Places) env(name string) string {
 	if g.Machine == nil {
 		return ""
 	}
@@ -35,7 +35,7 @@ func (g *guard) env(name string) string {
 
 // ordersAt reports whether a resolved path is such a file, or may be one of
 // what a pattern of the shell names. whole says that the folder of one counts.
-func (g *guard) ordersAt(at string, whole bool) bool {
+func (g *Places) ordersAt(at string, whole bool) bool {
 	at = filepath.ToSlash(at)
 	for name, folder := range homes {
 		home := g.env(name)
@@ -72,23 +72,4 @@ func (g *guard) ordersAt(at string, whole bool) bool {
 
 func givesOrders(what string) string {
 	return what + " is refused: it tells an agent's program what it may do, and a person decides that. Continue without it. If the task is to change it, report `blocked` and say what should be in it"
-}
-
-// agentsOwn judges a command by which an agent's program writes those files.
-func (s *shell) agentsOwn(name string, args []word) {
-	words := plain(args, "")
-	if len(words) < 2 || has(args, "h", "help") {
-		return
-	}
-	sub, verb := words[0].text, words[1]
-	if (sub == "mcp" || sub == "config" || sub == "plugin" || sub == "plugins" || sub == "features") && !verb.is("list", "get", "ls", "show") {
-		s.refuse(givesOrders(name + " " + sub + " " + verb.text))
-	}
-}
-
-// installers are programs that write hooks of git's, and the words by which.
-var installers = map[string][]string{
-	"pre-commit": {"install", "uninstall", "init-templatedir"},
-	"lefthook":   {"install", "uninstall", "add"},
-	"husky":      {"", "install", "init", "add", "set", "uninstall"},
 }

@@ -15,13 +15,8 @@ import (
 // maxDepth bounds scripts in scripts, such as sh -c "sh -c ...".
 const maxDepth = 8
 
-// Bounds of what is kept of a variable's value and of a word, in bytes.
-const (
-	maxValue = 4 << 10
-	maxWord  = 4 << 20
-	// Systems take 128 KB to 1 MB as an argument; the parser's stack is bounded by it.
-	maxScript = 1 << 20
-)
+// maxWord bounds what is kept of a word, in bytes.
+const maxWord = 4 << 20
 
 // shell reads a script and judges every command that it can be seen to run.
 // The first refusal stands.
@@ -183,9 +178,6 @@ func (s *shell) visit(n syntax.Node) bool {
 	}
 	return true
 }
-
-// maxItems bounds the items of a loop of which each is judged by itself.
-const maxItems = 32
 
 // loops judges the body of a loop once for each of its items.
 func (s *shell) loops(n *syntax.ForClause, i *syntax.WordIter) {

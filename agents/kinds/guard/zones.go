@@ -27,7 +27,7 @@ const (
 )
 
 // zoneAt is the zone of a place of the agent's own, and the pattern that says so.
-func (g *guard) zoneAt(s spot) (zone, string) {
+func (g *Places) zoneAt(s spot) (zone, string) {
 	if s.whose != own {
 		return noZone, ""
 	}
@@ -47,7 +47,7 @@ func (g *guard) zoneAt(s spot) (zone, string) {
 
 // forbids says why a place is not to be written. whole says that all below it
 // goes with it.
-func (g *guard) forbids(name string, s spot, whole bool) string {
+func (g *Places) forbids(name string, s spot, whole bool) string {
 	if z, p := g.zoneAt(s); z == forbidden {
 		return inForbidden(name, p)
 	}
@@ -75,7 +75,7 @@ func inForbidden(name, pattern string) string {
 
 // care is what an agent is told that is about to write these files; empty: none
 // of them is in a careful zone.
-func (g *guard) care(dir string, paths []string) string {
+func (g *Places) care(dir string, paths []string) string {
 	for _, p := range paths {
 		spots := []spot{g.written(dir, p)}
 		all, _ := g.wheres(dir, p)
