@@ -32,7 +32,7 @@ func TestOneConstructor(t *testing.T) {
 			}
 			found++
 			// The guard asks what an agent's own git would do, in its environment.
-			if filepath.Base(name) != "gitenv.go" && filepath.ToSlash(name) != "../agents/kinds/guard/machine.go" {
+			if filepath.Base(name) != "gitenv.go" && filepath.ToSlash(name) != "../agents/kinds/guard/places/machine.go" {
 				t.Errorf("%s makes a git of its own: %s", name, strings.TrimSpace(l))
 			}
 		}

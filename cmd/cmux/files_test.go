@@ -70,7 +70,7 @@ var elsewhere = map[string]string{
 	"agents/platform/limits/limits.go":          "the user's own folder for state",
 	"agents/platform/seal/sealtest/sealtest.go": "a folder of a test's own",
 	"agents/runs/attempt/doubt.go":              "whether the machine shuts down",
-	"agents/kinds/guard/machine.go":             "the programs in PATH, and the worktree",
+	"agents/kinds/guard/places/machine.go":      "the programs in PATH, and the worktree",
 	"agents/runs/attempt/workspace/tree.go":     "the worktree",
 	"agents/platform/tmux/config.go":            "the user's own folder for tmux",
 	"agents/platform/tmux/panes.go":             "the user's own folder for tmux",

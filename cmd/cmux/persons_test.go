@@ -12,6 +12,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/rights"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
@@ -42,7 +43,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := guard.Decide(guard.Policy{Role: dag.RoleBuild, Root: "/p/shop", Tree: "/p/shop-api", Leads: leads}, guard.Call{Tool: "Bash", Input: input, Dir: "/p/shop-api"})
+			d := guard.Decide(places.Policy{Role: dag.RoleBuild, Root: "/p/shop", Tree: "/p/shop-api", Leads: leads}, guard.Call{Tool: "Bash", Input: input, Dir: "/p/shop-api"})
 			if got := d.Verdict != guard.Deny; got != may && cmd.Runnable() && !cmd.HasSubCommands() {
 				t.Errorf("cmux %s, leads %t: the guard says %t %s", o.Name, leads, got, d.Reason)
 			}

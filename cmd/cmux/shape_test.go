@@ -205,7 +205,6 @@ func isMethod(o types.Object) bool {
 var overgrown = map[string]int{
 	"agents/control.Project methods":        105,
 	"agents/kinds/claude.instance methods":  67,
-	"agents/kinds/guard circle":             21,
 	"agents/org/standing circle":            28,
 	"agents/org/standing.Keeper methods":    88,
 	"agents/platform/tmux circle":           13,

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"cmux/agents/kinds/agent"
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/stdio"
 	"cmux/agents/kinds/transcript"
@@ -28,7 +28,7 @@ const asking = "default"
 type instance struct {
 	*stdio.Agent
 	program program
-	policy  guard.Policy
+	policy  places.Policy
 	can     sdk.AgentCapabilities
 	greeted bool
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/news"
 	"cmux/agents/platform/proc"
 	"cmux/dag"
@@ -81,7 +81,7 @@ type Silent interface{ ToldNothing() bool }
 
 // Guarded is an Agent whose calls of tools are judged by a policy that may
 // change while it runs, as a standing agent's does with each piece of work.
-type Guarded interface{ Guard(guard.Policy) }
+type Guarded interface{ Guard(places.Policy) }
 
 // Carrier is a Hooked of whose hooks some can hold something for the model in
 // their answers (news.Worked.Carries, news.Forgot).

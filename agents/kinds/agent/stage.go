@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/news"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
@@ -42,7 +42,7 @@ type Stage struct {
 	Automatic  bool          // its program decides what is safe, in its own way
 	Review     bool          // it may read alone
 	Verdict    time.Duration // how long the checks of a turn may take at most
-	Policy     guard.Policy
+	Policy     places.Policy
 
 	Binary   string // cmux itself, for hooks and tools
 	Files    Files

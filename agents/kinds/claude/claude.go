@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"cmux/agents/kinds/agent"
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/handover"
 	"cmux/agents/kinds/news"
 	"cmux/agents/platform/proc"
@@ -250,7 +250,7 @@ func (a *instance) HandBack(text string) agent.HookReply {
 func (a *instance) ToldNothing() bool { return a.said == "" }
 
 // Guard implements agent.Guarded.
-func (a *instance) Guard(p guard.Policy) {
+func (a *instance) Guard(p places.Policy) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.listener.policy = p

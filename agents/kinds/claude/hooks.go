@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/handover"
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/question"
@@ -45,7 +46,7 @@ type payload struct {
 // listener is what hooks are understood with. It belongs to the attempt's
 // goroutine.
 type listener struct {
-	policy    guard.Policy
+	policy    places.Policy
 	own       func(prompt string) bool // the prompt is cmux's; it has arrived
 	now       func() time.Time
 	busy      bool            // a turn is under way

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 )
 
 // The screen is looked at soon for a dialog without a hook: after a call that cmux left
 // to the program, and when the program says that it waits.
 func TestPatienceAfterHooks(t *testing.T) {
-	l := listener{policy: guard.Policy{Root: "/p", Tree: "/p-a"}, own: func(string) bool { return false }, now: time.Now, subagents: map[string]bool{}}
+	l := listener{policy: places.Policy{Root: "/p", Tree: "/p-a"}, own: func(string) bool { return false }, now: time.Now, subagents: map[string]bool{}}
 	for _, c := range []struct {
 		hook, tool string
 		input      any

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/kinds/agent"
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/handover"
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/question"
@@ -108,7 +108,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func listening(headless bool) *listener {
 	return &listener{
-		policy: guard.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Scope: []string{"src/"}, Headless: headless},
+		policy: places.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Scope: []string{"src/"}, Headless: headless},
 		own:    func(p string) bool { return sameText(p, "do the task") },
 		now:    func() time.Time { return noon }, subagents: map[string]bool{}, busy: true,
 	}
@@ -604,7 +604,7 @@ func FuzzReadScreen(f *testing.F) {
 
 func BenchmarkHear(b *testing.B) {
 	l := listening(false)
-	l.policy.Resolve = guard.Follow
+	l.policy.Resolve = places.Follow
 	payload := json.RawMessage(`{"session_id":"S","tool_name":"Write","tool_input":{"file_path":"/t/src/x","content":"` + strings.Repeat("x", 10_000) + `"},"cwd":"/t"}`)
 	b.ReportAllocs()
 	for b.Loop() {

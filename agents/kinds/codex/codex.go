@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/agent"
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/handover"
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/stdio"
@@ -62,7 +62,7 @@ type object = map[string]any
 
 type instance struct {
 	*stdio.Agent
-	policy  guard.Policy
+	policy  places.Policy
 	sandbox sandbox
 	hook    string // command that judges each tool call
 	greeted bool

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 )
 
 // TestUnplaced: where nobody said in which folder a command is to run, that is
@@ -29,7 +30,7 @@ func TestUnplaced(t *testing.T) {
 
 // runsWith gives the agent an environment with further variables.
 func (w *world) runsWith(more ...string) {
-	w.policy.Machine = guard.Here(w.policy.Tree, append(append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")), more...))
+	w.policy.Machine = places.Here(w.policy.Tree, append(append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")), more...))
 }
 
 // TestBroughtBack: what commands of a text bring back from the index and from
@@ -195,7 +196,7 @@ func TestLentNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.policy
-	p.Scope, p.Zones = nil, guard.Zones{Forbidden: []string{"conf/"}, Careful: []string{"care/"}}
+	p.Scope, p.Zones = nil, places.Zones{Forbidden: []string{"conf/"}, Careful: []string{"care/"}}
 	for _, name := range []string{".claude", ".opencode", ".vscode", ".husky", "conf", "care", "other"} {
 		w.must(os.Symlink("src", filepath.Join(p.Tree, name)))
 	}

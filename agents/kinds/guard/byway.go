@@ -134,8 +134,8 @@ func (s *shell) tar(args []word) {
 	case has(args, "cruA", "create", "append", "update", "catenate", "concatenate", "delete"):
 		to, _ := values(args, "f", "CbITXgHKLNVT", []string{"file"})
 		s.writeAll("writing", to, false)
-		if s.readsOnly() && has(args, "", "remove-files") {
-			s.refuse("tar --remove-files" + s.changesNothing())
+		if s.ReadsOnly() && has(args, "", "remove-files") {
+			s.refuse("tar --remove-files" + s.ChangesNothing())
 		}
 	}
 }

@@ -3,6 +3,8 @@ package guard
 import (
 	"path/filepath"
 	"strings"
+
+	"cmux/agents/kinds/guard/grant"
 )
 
 // wrapper is a program that runs the command behind its options.
@@ -160,7 +162,7 @@ func (s *shell) wrapped(name string, w wrapper, args []word, stdin string) {
 	case name == "xargs":
 		// What it reads is added: a name that is not known.
 		rest = rest[:len(rest):len(rest)]
-		if words := strings.Fields(stdin); len(words) > 0 && len(words) <= maxItems {
+		if words := strings.Fields(stdin); len(words) > 0 && len(words) <= grant.MaxItems {
 			for _, w := range words {
 				rest = append(rest, literal(w))
 			}

@@ -32,8 +32,8 @@ func (s *shell) copies(name string, args []word) {
 // ledger refuses a supervisor a link among what is its own to write: what is
 // written by that name is another file.
 func (s *shell) ledger(name string, at word) {
-	all, ok := s.wheres(s.dir, at.text)
-	if ok && slices.ContainsFunc(all, func(path string) bool { return s.keeps(path, false) || s.keeps(path+"/x", false) }) {
+	all, ok := s.Wheres(s.dir, at.text)
+	if ok && slices.ContainsFunc(all, func(path string) bool { return s.Keeps(path, false) || s.Keeps(path+"/x", false) }) {
 		s.refuse(name + " " + at.text + " is refused: a supervisor makes no links among its notes, for what is written by one changes another file. Copy the file: cp FILE memory/")
 	}
 }

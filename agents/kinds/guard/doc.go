@@ -7,10 +7,7 @@
 // What it refuses carries a reason that tells the agent what to do instead.
 //
 // What is surely harmless it grants: then nobody need be asked for a permission
-// (docs/permissions.md). That is decided the other way round, and by other
-// means: a text of the shell is read by a lexer that knows nothing but what
-// every shell reads alike, each of its commands must be one of a table, and git
-// is asked whether it would start anything else.
+// (docs/permissions.md). That is decided the other way round, by package grant.
 //
 // Write tools are judged exactly. A shell command is read as far as it can be
 // without running it: quotes, lists, pipes, substitutions, wrappers such as
@@ -19,3 +16,4 @@
 // written, and a review's shell is limited by the sandbox of its kind, where
 // the kind has one.
 package guard
+

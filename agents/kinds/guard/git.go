@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cmux/agents/kinds/guard/places"
 )
 
 // gitWrites are the subcommands that change a working tree, an index or refs.
@@ -84,7 +86,7 @@ func (s *shell) git(args []word) {
 	s.outputs(sub, rest)
 	s.gitFiles(sub, rest)
 	place := s.gitPlace(sub)
-	if place == nobodys {
+	if place == places.Nobodys {
 		return
 	}
 	if sub == "push" && elsewhere {
@@ -117,8 +119,8 @@ var gitTree = []string{
 
 // gitPlace is whose the worst of the places is that options, variables and
 // settings lead git to, in whatever order; every -C is taken in before.
-func (s *shell) gitPlace(sub string) whose {
-	dir, worst, repository, tree := s.dir, nobodys, false, false
+func (s *shell) gitPlace(sub string) places.Whose {
+	dir, worst, repository, tree := s.dir, places.Nobodys, false, false
 	defer func() { s.dir = dir }()
 	for _, t := range s.trees {
 		s.dir = dir
@@ -210,7 +212,7 @@ func (s *shell) config(args []word) bool {
 	return false
 }
 
-func (s *shell) gitSub(sub string, args []word, place whose) string {
+func (s *shell) gitSub(sub string, args []word, place places.Whose) string {
 	if reason := s.gitShared(sub, args); reason != "" {
 		return reason
 	}
@@ -218,24 +220,24 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 		return ""
 	}
 	switch {
-	case s.readsOnly():
-		return "git " + sub + s.changesNothing()
-	case s.Shared && place == own && (sub == "clean" || sub == "rebase" || sub == "reset" && has(args, "", "hard", "merge", "keep")):
-		return fmt.Sprintf("git %s is refused: others work in %s too, and it would undo what they have not committed. Bring single files of your own back: git restore FILE", sub, s.home)
-	case place == peers:
-		return fmt.Sprintf("git %s is refused: it is another agent's worktree. Work in %s only.", sub, s.home)
-	case place == persons:
-		return fmt.Sprintf("git %s is refused: it is the project's own checkout. Work in %s only.", sub, s.home)
+	case s.ReadsOnly():
+		return "git " + sub + s.ChangesNothing()
+	case s.Shared && place == places.Own && (sub == "clean" || sub == "rebase" || sub == "reset" && has(args, "", "hard", "merge", "keep")):
+		return fmt.Sprintf("git %s is refused: others work in %s too, and it would undo what they have not committed. Bring single files of your own back: git restore FILE", sub, s.Home)
+	case place == places.Peers:
+		return fmt.Sprintf("git %s is refused: it is another agent's worktree. Work in %s only.", sub, s.Home)
+	case place == places.Persons:
+		return fmt.Sprintf("git %s is refused: it is the project's own checkout. Work in %s only.", sub, s.Home)
 	case (sub == "rm" || sub == "mv" || sub == "restore" && (!has(args, "S", "staged") || has(args, "W", "worktree") || ofCommit(args))) && len(args) > 0:
 		for _, a := range plain(args, "s", "source", "pathspec-from-file") {
 			if reason := s.zoned("git "+sub, a, sub != "restore" || ofCommit(args)); reason != "" {
 				return reason
 			}
-			if stateOf(filepath.ToSlash(filepath.Clean(a.text))) == ".cmux" {
-				return inState("git "+sub+" "+a.text, ".cmux")
+			if places.StateOf(filepath.ToSlash(filepath.Clean(a.text))) == ".cmux" {
+				return places.InState("git "+sub+" "+a.text, ".cmux")
 			}
-			if s.ordersAt(a.text, true) {
-				return givesOrders("git " + sub + " " + a.text)
+			if s.OrdersAt(a.text, true) {
+				return places.GivesOrders("git " + sub + " " + a.text)
 			}
 		}
 	}
@@ -262,14 +264,14 @@ func (s *shell) zoned(doing string, w word, whole bool) string {
 		}
 		p = filepath.Join(s.dir, p)
 	}
-	if reason := s.forbids(doing+" "+w.text, s.written(s.dir, p), whole); reason != "" {
+	if reason := s.Forbids(doing+" "+w.text, s.Written(s.dir, p), whole); reason != "" {
 		return reason
 	}
-	r, err := s.resolve(p)
+	r, err := s.Resolved(p)
 	if err != nil {
 		return ""
 	}
-	return s.forbids(doing+" "+w.text, s.spotOf(r), whole)
+	return s.Forbids(doing+" "+w.text, s.SpotOf(r), whole)
 }
 
 // writesGit reports whether a subcommand with these arguments changes anything.
@@ -315,7 +317,7 @@ func (s *shell) gitShared(sub string, args []word) string {
 		}
 	case "worktree":
 		if !first.is("list") {
-			return refused("worktree "+first.text, "cmux manages the worktrees of this repository. Stay in "+s.home+"; to read another state: git show REF:PATH")
+			return refused("worktree "+first.text, "cmux manages the worktrees of this repository. Stay in "+s.Home+"; to read another state: git show REF:PATH")
 		}
 	case "gc", "prune", "repack", "maintenance", "filter-branch", "filter-repo", "replace":
 		return refused(sub, keep)
@@ -360,7 +362,7 @@ func (s *shell) gitShared(sub string, args []word) string {
 			return refused("symbolic-ref", "your branch"+s.named()+" must stay checked out.")
 		}
 	case "checkout", "switch":
-		if !s.readsOnly() { // who changes nothing is refused it as a whole
+		if !s.ReadsOnly() { // who changes nothing is refused it as a whole
 			return s.checkout(sub, args)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/rights"
 	"cmux/agents/testkit/agenttest/fuzzing"
 )
@@ -61,7 +62,7 @@ func (c clean) Git(_ string, args ...string) (string, error) {
 }
 
 // checked is the builder with checks.
-func checked() guard.Policy {
+func checked() places.Policy {
 	p := builder()
 	p.Machine = clean{}
 	p.Verify = []string{"go test ./...", "make lint && make test", "cd sub && make", "printf 'a\\n'; ./check"}
@@ -72,7 +73,7 @@ func bash(command string) guard.Call {
 	return guard.Call{Tool: "Bash", Input: object("command", command), Dir: tree}
 }
 
-func granted(p guard.Policy, c guard.Call) bool { return guard.Decide(p, c).Verdict == guard.Grant }
+func granted(p places.Policy, c guard.Call) bool { return guard.Decide(p, c).Verdict == guard.Grant }
 
 func TestGrantedCommands(t *testing.T) {
 	message := func(body string) string { return "git commit -m \"$(cat <<'EOF'\n" + body + "\nEOF\n)\"" }
@@ -199,7 +200,7 @@ func TestGrantedWrites(t *testing.T) {
 	for _, c := range []struct {
 		tool  string
 		input json.RawMessage
-		p     guard.Policy
+		p     places.Policy
 		want  bool
 	}{
 		{"Write", object("file_path", tree+"/src/auth/jwt.go", "content", "x"), builder(), true},
@@ -376,7 +377,7 @@ func TestOrdersInTheEnvironment(t *testing.T) {
 func TestGrantedBelow(t *testing.T) {
 	p := checked()
 	p.Dir = tree + "/packages/web"
-	below := func(p guard.Policy, dir, command string) bool {
+	below := func(p places.Policy, dir, command string) bool {
 		return granted(p, guard.Call{Tool: "Bash", Input: object("command", command), Dir: dir})
 	}
 	for _, command := range []string{
@@ -628,7 +629,7 @@ func TestChecksOfWhoLeads(t *testing.T) {
 		"go test ./...": true, "go test ./... 2>&1 | tail -20": true, "go test -run TestX ./api": true, "go vet ./...": true, "go build ./... && go vet ./...": true, "go build -v ./...": true, "make lint && make test": true,
 		"go test ./... > out": false, "go run ./cmd": false, "go build .": false, "go build ./api": false, "go build -o x ./...": false, "go build": false, "go test -exec ./pwn ./...": false, "go test ./...; git commit -am x": false,
 	} {
-		for name, p := range map[string]guard.Policy{"lead": lead, "sentry": sentry, "lead of another project": other} {
+		for name, p := range map[string]places.Policy{"lead": lead, "sentry": sentry, "lead of another project": other} {
 			c := bash(command)
 			if c.Dir = root; p.Dir != "" {
 				c.Dir = p.Dir

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/kinds/guard/grant"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/question"
 	"cmux/dag"
 )
@@ -46,16 +48,20 @@ type Call struct {
 
 // guard judges the calls of one node.
 type guard struct {
-	*Places
-	give *Giver
+	*places.Places
+	give *grant.Giver
+}
+
+func newGuard(p places.Policy) *guard {
+	at := places.Of(p)
+	return &guard{Places: at, give: grant.Of(at)}
 }
 
 // Decide judges a call. Tools that are not known are allowed.
-func Decide(p Policy, c Call) Decision {
-	places := newPlaces(p)
-	g := &guard{Places: places, give: Of(places)}
+func Decide(p places.Policy, c Call) Decision {
+	g := newGuard(p)
 	if !filepath.IsAbs(c.Dir) {
-		c.Dir = filepath.Join(g.begin, c.Dir)
+		c.Dir = filepath.Join(g.Begin, c.Dir)
 	}
 	in := parseInput(c.Input)
 	d := g.judge(c, in)
@@ -63,7 +69,7 @@ func Decide(p Policy, c Call) Decision {
 		return d
 	}
 	if kindOf(c.Tool) == writes {
-		d.Tell = g.care(c.Dir, in.paths())
+		d.Tell = g.Care(c.Dir, in.paths())
 	}
 	if d.Tell == "" && g.grants(c, in) {
 		d.Verdict = Grant
@@ -93,7 +99,7 @@ func (g *guard) judge(c Call, in input) Decision {
 			return Decision{Verdict: Deny, Reason: c.Tool + refusedToSub}
 		}
 	case moves:
-		return Decision{Verdict: Deny, Reason: fmt.Sprintf("%s is refused: cmux manages the worktrees of this repository. Stay in %s.", c.Tool, g.home)}
+		return Decision{Verdict: Deny, Reason: fmt.Sprintf("%s is refused: cmux manages the worktrees of this repository. Stay in %s.", c.Tool, g.Home)}
 	}
 	return Decision{}
 }
@@ -236,7 +242,7 @@ func (g *guard) writeTool(c Call, in input) Decision {
 		return Decision{Verdict: Deny, Reason: c.Tool + " is refused: you change nothing in this task. Describe the change in your summary"}
 	}
 	for _, p := range in.paths() {
-		if reason := g.mayWrite(c.Dir, p); reason != "" {
+		if reason := g.MayWrite(c.Dir, p); reason != "" {
 			return refusal(reason)
 		}
 	}
@@ -353,7 +359,7 @@ func (g *guard) grantsShell(c Call, in input) bool {
 	if json.Unmarshal(in.fields["command"], &text) != nil {
 		return false
 	}
-	dir, err := g.resolve(c.Dir)
+	dir, err := g.Resolved(c.Dir)
 	return err == nil && g.give.Text(dir, !c.Unplaced, text)
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/grant"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/question"
 	"cmux/dag"
 )
@@ -33,7 +35,7 @@ func TestDocs(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s lacks %q or %q", page, begin, end)
 	}
-	want := before + begin + guard.Grants() + end + after
+	want := before + begin + grant.Grants() + end + after
 	switch {
 	case want == string(b):
 	case *update:
@@ -81,15 +83,15 @@ func follow(path string) (string, error) {
 	return "/" + strings.TrimPrefix(done, "/"), nil
 }
 
-func builder() guard.Policy {
-	return guard.Policy{
+func builder() places.Policy {
+	return places.Policy{
 		Role: dag.RoleBuild, Root: root, Tree: tree, Peers: []string{tree, peer}, Branch: "feature/auth",
 		Scope: []string{"src/auth/", "src/**/*_test.go"}, Context: []string{"src/types/"}, Resolve: follow,
 	}
 }
 
-func reviewer() guard.Policy {
-	return guard.Policy{Role: dag.RoleReview, Root: root, Peers: []string{tree, peer}, Resolve: follow}
+func reviewer() places.Policy {
+	return places.Policy{Role: dag.RoleReview, Root: root, Peers: []string{tree, peer}, Resolve: follow}
 }
 
 func object(kv ...any) json.RawMessage {
@@ -126,7 +128,7 @@ func TestWriteTools(t *testing.T) {
 	for _, c := range []struct {
 		tool   string
 		input  json.RawMessage
-		policy guard.Policy
+		policy places.Policy
 		want   string // part of the reason; empty: allowed
 	}{
 		{"Write", object("file_path", tree+"/src/auth/jwt.go"), builder(), ""},
@@ -191,7 +193,7 @@ func TestWriteTools(t *testing.T) {
 // shellRow is a command; want is a part of the reason, empty: allowed.
 type shellRow struct{ command, want string }
 
-func runShell(t *testing.T, p guard.Policy, rows []shellRow) {
+func runShell(t *testing.T, p places.Policy, rows []shellRow) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.command, func(t *testing.T) {
@@ -427,7 +429,7 @@ func TestInteractiveTools(t *testing.T) {
 	for _, c := range []struct {
 		tool    string
 		input   json.RawMessage
-		p       guard.Policy
+		p       places.Policy
 		verdict guard.Verdict
 		want    string
 	}{
@@ -467,13 +469,13 @@ func TestFollow(t *testing.T) {
 		"a/b": "a/b", "a/./b//c/d": "a/b/c/d", "rel/x": "a/b/x", "rel/../x": "a/x", "dangling": "elsewhere/none",
 		"dangling/x": "elsewhere/none/x", "none/../x": "x", "a/file/x": "a/file/x", "rel": "a/b",
 	} {
-		got, err := guard.Follow(dir + "/" + in)
+		got, err := places.Follow(dir + "/" + in)
 		if err != nil || got != filepath.Join(dir, want) {
 			t.Errorf("Follow(%s) = %s, %v; want %s", in, got, err, want)
 		}
 	}
 	for _, bad := range []string{dir + "/loop/x", "relative"} {
-		if got, err := guard.Follow(bad); err == nil {
+		if got, err := places.Follow(bad); err == nil {
 			t.Errorf("Follow(%s) = %s, want an error", bad, got)
 		}
 	}
@@ -492,7 +494,7 @@ func TestDecideOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := guard.Policy{Role: dag.RoleBuild, Root: dir + "/p/shop", Tree: dir + "/p/auth", Scope: []string{"src/"}, Resolve: guard.Follow}
+	p := places.Policy{Role: dag.RoleBuild, Root: dir + "/p/shop", Tree: dir + "/p/auth", Scope: []string{"src/"}, Resolve: places.Follow}
 	for path, want := range map[string]string{
 		dir + "/p/auth/src/a.go":              "",
 		dir + "/real/auth/src/deep/er/a.go":   "",

@@ -1,5 +1,7 @@
 package guard
 
+import "cmux/agents/kinds/guard/places"
+
 // agentsOwn judges a command by which an agent's program writes those files.
 func (s *shell) agentsOwn(name string, args []word) {
 	words := plain(args, "")
@@ -8,7 +10,7 @@ func (s *shell) agentsOwn(name string, args []word) {
 	}
 	sub, verb := words[0].text, words[1]
 	if (sub == "mcp" || sub == "config" || sub == "plugin" || sub == "plugins" || sub == "features") && !verb.is("list", "get", "ls", "show") {
-		s.refuse(givesOrders(name + " " + sub + " " + verb.text))
+		s.refuse(places.GivesOrders(name + " " + sub + " " + verb.text))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/dag"
 )
 
@@ -35,8 +36,8 @@ func TestLeading(t *testing.T) {
 
 // leader is a supervisor at the project's root, whose workers' worktrees lie
 // beside it.
-func leader() guard.Policy {
-	return guard.Policy{
+func leader() places.Policy {
+	return places.Policy{
 		Role: dag.RoleBuild, Root: root, Leads: true, Beside: "/p/shop-", Resolve: follow,
 		Private: []string{root + "/.cmux/agents", root + "/.cmux/token", "/h/.local/state/cmux"}, Mine: []string{root + "/.cmux/agents/supervisor"},
 		Machine: clean{env: map[string]string{"HOME": "/h"}},
@@ -173,7 +174,7 @@ func TestGitLedElsewhere(t *testing.T) {
 		runShell(t, p, []shellRow{{c, "leads and changes no files"}})
 		runShell(t, builder(), []shellRow{{c, "own checkout"}})
 	}
-	for _, q := range []guard.Policy{p, builder()} {
+	for _, q := range []places.Policy{p, builder()} {
 		runShell(t, q, []shellRow{
 			{"git -C /tmp/x --work-tree=/tmp/x commit -am x", ""}, {"GIT_DIR=/tmp/x/.git git gc", ""}, {"GIT_WORK_TREE=/tmp/x GIT_DIR=/tmp/x/.git git checkout -f", ""}, {"git diff --output=/tmp/a", ""}, {"git archive -o /tmp/a.tar HEAD", ""}, {"git log -- --output=main.go", ""}, {"git grep -o x", ""}, {"GIT_DIR=/p/shop/.git git log", ""},
 		})
@@ -208,7 +209,7 @@ func TestLinkedNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := leader()
-	p.Root, p.Resolve, p.Linked = dir, guard.Follow, guard.Linked
+	p.Root, p.Resolve, p.Linked = dir, places.Follow, places.Linked
 	for name, want := range map[string]guard.Verdict{"memory/m.md": guard.Deny, "memory/n.md": guard.Grant, "memory/new.md": guard.Grant} {
 		if d := guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", name), Dir: dir}); d.Verdict != want {
 			t.Errorf("%s: %s %s, want %s", name, d.Verdict, d.Reason, want)
@@ -230,7 +231,7 @@ func TestHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := builder()
-	p.Tree, p.Dir, p.Scope, p.Resolve, p.Linked = tree, "", nil, guard.Follow, guard.Linked
+	p.Tree, p.Dir, p.Scope, p.Resolve, p.Linked = tree, "", nil, places.Follow, places.Linked
 	writes := func(name string, denied bool) {
 		t.Helper()
 		for _, tool := range []string{"Write", "Edit"} {
@@ -270,7 +271,7 @@ func TestLeaderShellForms(t *testing.T) {
 func TestZones(t *testing.T) {
 	p := builder()
 	p.Scope, p.Context = nil, nil
-	p.Zones = guard.Zones{Forbidden: []string{"deploy/", "**/*.lock", "core/health.go"}, Careful: []string{"core/", "man"}, Safe: []string{"man/", "deploy/notes.md"}}
+	p.Zones = places.Zones{Forbidden: []string{"deploy/", "**/*.lock", "core/health.go"}, Careful: []string{"core/", "man"}, Safe: []string{"man/", "deploy/notes.md"}}
 	const no = "forbidden zone"
 	for path, want := range map[string]string{
 		"deploy/x.sh": no, "DEPLOY/x.sh": no, tree + "/a/b/x.lock": no, "core/health.go": no, "src/../deploy/x": no, "deploy/notes.md": no, "core/other.go": "", "main.go": "", "deployer/x": "",
@@ -303,7 +304,7 @@ func TestZones(t *testing.T) {
 		}
 	}
 	// One that shares a folder is granted what is safe, and nothing by the shell.
-	shares := guard.Policy{Role: dag.RoleBuild, Root: root, Resolve: follow, Zones: guard.Zones{Safe: []string{"man/"}}, Machine: clean{}}
+	shares := places.Policy{Role: dag.RoleBuild, Root: root, Resolve: follow, Zones: places.Zones{Safe: []string{"man/"}}, Machine: clean{}}
 	for path, want := range map[string]guard.Verdict{"man/a.md": guard.Grant, "main.go": guard.Allow, "man/../main.go": guard.Allow, "man/.mcp.json": guard.Deny, "man/.vscode/x": guard.Allow} {
 		if d := guard.Decide(shares, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: root}); d.Verdict != want {
 			t.Errorf("%s: %s %s, want %s", path, d.Verdict, d.Reason, want)
@@ -339,7 +340,7 @@ func TestLeadingElsewhere(t *testing.T) {
 	})
 }
 
-func runIn(t *testing.T, p guard.Policy, dir string, rows []shellRow) {
+func runIn(t *testing.T, p places.Policy, dir string, rows []shellRow) {
 	t.Helper()
 	for _, r := range rows {
 		d := guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", r.command), Dir: dir})
@@ -397,9 +398,9 @@ func TestLeaderIsGrantedNotes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	root := filepath.Join(w.dir, "root")
-	w.policy = guard.Policy{
-		Role: dag.RoleBuild, Root: root, Tree: root, Leads: true, Beside: filepath.Join(w.dir, "tre"), Private: []string{filepath.Join(root, ".cmux/state")}, Resolve: guard.Follow, Linked: guard.Linked,
-		Machine: guard.Here(root, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"))),
+	w.policy = places.Policy{
+		Role: dag.RoleBuild, Root: root, Tree: root, Leads: true, Beside: filepath.Join(w.dir, "tre"), Private: []string{filepath.Join(root, ".cmux/state")}, Resolve: places.Follow, Linked: places.Linked,
+		Machine: places.Here(root, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"))),
 	}
 	w.write("root/MEMORY.md", "kept\n")
 	w.write("root/memory/a.md", "kept\n")

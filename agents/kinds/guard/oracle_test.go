@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/rights"
 	"cmux/dag"
 )
@@ -30,7 +31,7 @@ type world struct {
 	dir     string
 	old     string // a commit in which links were files, and the reverse
 	treeID  string
-	policy  guard.Policy
+	policy  places.Policy
 	before  map[string]state
 	history map[string]bool // path and content of every file of every commit
 	runs    int
@@ -128,9 +129,9 @@ func newWorld(t testing.TB) *world {
 	path := filepath.Join(dir, "cmux") + ":" + os.Getenv("PATH") // the guard's own questions are not told
 	w.must(os.Mkdir(filepath.Join(dir, "cmux"), 0o755))
 	w.must(os.Link(filepath.Join(dir, "bin/cmux"), filepath.Join(dir, "cmux/cmux")))
-	w.policy = guard.Policy{
+	w.policy = places.Policy{
 		Role: dag.RoleBuild, Root: filepath.Join(dir, "root"), Tree: filepath.Join(dir, "tree"), Branch: "w", Scope: []string{"src/"},
-		Verify: []string{"check it"}, Resolve: guard.Follow, Machine: guard.Here(filepath.Join(dir, "tree"), append(w.env("bin"), "PATH="+path)),
+		Verify: []string{"check it"}, Resolve: places.Follow, Machine: places.Here(filepath.Join(dir, "tree"), append(w.env("bin"), "PATH="+path)),
 	}
 	w.before = w.look()
 	return w
@@ -436,7 +437,7 @@ func (w *world) granted(text string) bool {
 // states are files that git does not keep as they are, and some that it keeps, of an
 // agent of the organization.
 func (w *world) states() {
-	w.policy.Holder, w.policy.Linked = rights.Holder{Stays: true}, guard.Linked
+	w.policy.Holder, w.policy.Linked = rights.Holder{Stays: true}, places.Linked
 	for name, content := range map[string]string{"src/c.txt": "c\n", "src/deep/e.txt": "e\n", "src/eyed": "eyed\n", "src/mixed/kept": "k\n", "src/nested/x": "x\n", "src/exec.sh": "#!/bin/sh\npwn\n", "src/with blank": "w\n"} {
 		w.write("tree/"+name, content)
 		w.history[name+"\x00"+content] = true

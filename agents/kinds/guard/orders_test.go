@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/rights"
 )
 
@@ -184,7 +185,7 @@ func TestGrantedOrders(t *testing.T) {
 		{"cmux workers take api", ""},
 		{"cmux mailbox", ""},
 	} {
-		for by, p := range map[string]guard.Policy{"n": node, "w": worker, "f": first, "l": lead, "s": sentry} {
+		for by, p := range map[string]places.Policy{"n": node, "w": worker, "f": first, "l": lead, "s": sentry} {
 			c := bash(test.command)
 			if p.Tree == "" {
 				c.Dir = root

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cmux/agents/kinds/guard/places"
 )
 
 // readPaths are what a tool that reads is about to read; none: where it stands.
@@ -25,7 +27,7 @@ func (in input) readPaths() []string {
 // readTool refuses what nobody but a person's own cmux reads.
 func (g *guard) readTool(c Call, in input) string {
 	for _, p := range in.readPaths() {
-		if reason := g.keepsOut(c.Dir, p, true); reason != "" {
+		if reason := g.KeepsOut(c.Dir, p, true); reason != "" {
 			return reason
 		}
 	}
@@ -38,7 +40,7 @@ var speaking = []string{"cmux", "git", "echo", "printf"}
 // privacy judges the words of a command for what they name, in an option's value
 // and inside of a script for another interpreter too.
 func (s *shell) privacy(args []word) {
-	if len(s.private) == 0 {
+	if len(s.PrivateDirs) == 0 {
 		return
 	}
 	program := filepath.Base(args[0].text)
@@ -51,11 +53,11 @@ func (s *shell) privacy(args []word) {
 		if slices.Contains(speaking, program) {
 			continue
 		}
-		for _, p := range s.private {
-			s.spoken(a.text, p, s.mine)
+		for _, p := range s.PrivateDirs {
+			s.spoken(a.text, p, s.MyDirs)
 			if rel, ok := ofState(p); ok {
-				mine := make([]string, len(s.mine))
-				for i, m := range s.mine {
+				mine := make([]string, len(s.MyDirs))
+				for i, m := range s.MyDirs {
 					mine[i], _ = ofState(m)
 				}
 				s.spoken(a.text, rel, mine)
@@ -87,7 +89,7 @@ func (s *shell) spoken(text, p string, mine []string) {
 			continue
 		}
 		if r, _ := utf8.DecodeRuneInString(after); !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r) {
-			s.refuse(keepsKey(p))
+			s.refuse(places.KeepsKey(p))
 		}
 	}
 }
@@ -119,7 +121,7 @@ func (s *shell) reads(w word, below bool) {
 	if s.looked++; s.looked > maxReads {
 		return
 	}
-	s.refuse(s.keepsOut(s.dir, w.text, below && s.inCmux(w.text)))
+	s.refuse(s.KeepsOut(s.dir, w.text, below && s.inCmux(w.text)))
 }
 
 // inCmux reports whether a word names a folder of cmux's state, or one in it.
@@ -131,13 +133,13 @@ func (s *shell) inCmux(name string) bool {
 		}
 		abs = s.dir + string(filepath.Separator) + name
 	}
-	all, _ := braced(abs)
+	all, _ := places.Braced(abs)
 	return slices.ContainsFunc(all, func(path string) bool {
-		r, err := s.resolve(path)
+		r, err := s.Resolved(path)
 		parts := strings.Split(filepath.Clean(path), string(filepath.Separator))
 		if err == nil {
 			parts = append(parts, strings.Split(r, string(filepath.Separator))...)
 		}
-		return slices.ContainsFunc(parts, func(part string) bool { return matches(part, ".cmux") })
+		return slices.ContainsFunc(parts, func(part string) bool { return places.Matches(part, ".cmux") })
 	})
 }

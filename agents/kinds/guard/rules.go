@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/rights"
 	"cmux/dag"
 )
@@ -29,10 +30,10 @@ func (s *shell) write(doing string, w word, whole bool) {
 	if !filepath.IsAbs(abs) {
 		if s.dir == "" {
 			// Nothing but cmux has a .cmux, wherever the shell may be.
-			if rel := filepath.ToSlash(filepath.Clean(text)); stateOf(rel) == ".cmux" {
-				s.refuse(inState(doing+" "+w.text, ".cmux"))
-			} else if s.ordersAt(rel, doing != making) {
-				s.refuse(givesOrders(doing + " " + w.text))
+			if rel := filepath.ToSlash(filepath.Clean(text)); places.StateOf(rel) == ".cmux" {
+				s.refuse(places.InState(doing+" "+w.text, ".cmux"))
+			} else if s.OrdersAt(rel, doing != making) {
+				s.refuse(places.GivesOrders(doing + " " + w.text))
 			}
 			return
 		}
@@ -40,48 +41,48 @@ func (s *shell) write(doing string, w word, whole bool) {
 	}
 	// A link itself may be meant, or what it leads to.
 	for _, path := range []string{abs, filepath.Clean(abs)} {
-		if r, err := s.resolve(path); err == nil {
+		if r, err := s.Resolved(path); err == nil {
 			s.writeAt(doing, w.text, r, whole)
 		}
 	}
-	if parent, err := s.resolve(filepath.Dir(filepath.Clean(abs))); err == nil {
+	if parent, err := s.Resolved(filepath.Dir(filepath.Clean(abs))); err == nil {
 		s.writeAt(doing, w.text, filepath.Join(parent, filepath.Base(abs)), whole)
 	}
 }
 
 func (s *shell) writeAt(doing, name, path string, whole bool) {
-	at := s.spotOf(path)
+	at := s.SpotOf(path)
 	what := doing + " " + name
-	for _, p := range s.private {
-		if reaches(path, p) || whole && holds(path, p) {
-			s.refuse(keepsKey(what))
+	for _, p := range s.PrivateDirs {
+		if places.Reaches(path, p) || whole && places.Holds(path, p) {
+			s.refuse(places.KeepsKey(what))
 		}
 	}
-	if reason, settled := s.leadsAt(what, at, whole); settled {
+	if reason, settled := s.LeadsAt(what, at, whole); settled {
 		s.refuse(reason)
 		return
 	}
-	if reason := s.forbids(what, at, whole); reason != "" {
+	if reason := s.Forbids(what, at, whole); reason != "" {
 		s.refuse(reason)
 	}
 	if doing == "writing" || doing == "changing" {
-		if reason := s.linkedElsewhere(what, at); reason != "" {
+		if reason := s.LinkedElsewhere(what, at); reason != "" {
 			s.refuse(reason)
 		}
 	}
 	switch {
-	case at.state != "":
-		s.refuse(inState(what, at.state))
-	case s.ordersAt(path, doing != making):
-		s.refuse(givesOrders(what))
-	case whole && s.above(path):
-		s.refuse(fmt.Sprintf("%s is refused: the project or its worktrees lie in it. Name the files in %s that you mean.", what, s.home))
-	case at.whose == peers:
-		s.refuse(fmt.Sprintf("%s is refused: it is another agent's worktree. Work in %s only.", what, s.home))
-	case at.whose == persons:
-		s.refuse(fmt.Sprintf("%s is refused: it is the project's own checkout. Work in %s only.", what, s.home))
-	case at.whose == own && s.readsOnly():
-		s.refuse(what + s.changesNothing())
+	case at.State != "":
+		s.refuse(places.InState(what, at.State))
+	case s.OrdersAt(path, doing != making):
+		s.refuse(places.GivesOrders(what))
+	case whole && s.Above(path):
+		s.refuse(fmt.Sprintf("%s is refused: the project or its worktrees lie in it. Name the files in %s that you mean.", what, s.Home))
+	case at.Whose == places.Peers:
+		s.refuse(fmt.Sprintf("%s is refused: it is another agent's worktree. Work in %s only.", what, s.Home))
+	case at.Whose == places.Persons:
+		s.refuse(fmt.Sprintf("%s is refused: it is the project's own checkout. Work in %s only.", what, s.Home))
+	case at.Whose == places.Own && s.ReadsOnly():
+		s.refuse(what + s.ChangesNothing())
 	}
 }
 
@@ -90,15 +91,15 @@ const making = "making"
 
 // ownDir reports whether the commands stand in a folder of the project, and
 // whose; what cannot be told is nobody's.
-func (s *shell) ownDir() whose {
+func (s *shell) ownDir() places.Whose {
 	if s.dir == "" {
-		return nobodys
+		return places.Nobodys
 	}
-	r, err := s.resolve(s.dir)
+	r, err := s.Resolved(s.dir)
 	if err != nil {
-		return nobodys
+		return places.Nobodys
 	}
-	return s.spotOf(r).whose
+	return s.SpotOf(r).Whose
 }
 
 // program judges a command that is no shell, no wrapper and not git.
@@ -136,7 +137,7 @@ func (s *shell) program(name string, args []word) {
 		s.agentsOwn(name, args)
 	case "pre-commit", "lefthook", "husky":
 		words := append(plain(args, ""), literal(""))
-		if contains(installers[name], words[0].text) && s.ownDir() != nobodys && !has(args, "h", "help", "version") {
+		if contains(installers[name], words[0].text) && s.ownDir() != places.Nobodys && !has(args, "h", "help", "version") {
 			s.refuse(strings.TrimSpace(name+" "+words[0].text) + " is refused: all worktrees of the repository share its hooks. Run what you need of them by itself.")
 		}
 	case "pkill", "killall":
@@ -152,7 +153,7 @@ func (s *shell) program(name string, args []word) {
 			s.refuse("kill of every process is refused: it would end other agents. End what you started by its process id: kill PID")
 		}
 	default:
-		if s.readsOnly() {
+		if s.ReadsOnly() {
 			s.reviewed(name, args)
 		}
 	}
@@ -205,11 +206,11 @@ func (s *shell) patch(args []word, stdin string) {
 		text += "\n" + a.text
 	}
 	if s.Role == dag.RoleReview {
-		s.refuse("apply_patch" + changesNothing)
+		s.refuse("apply_patch" + places.ChangesNothing)
 	}
 	for _, p := range patched(text) {
 		if s.dir != "" || filepath.IsAbs(p) {
-			if reason := s.mayWrite(s.dir, p); reason != "" {
+			if reason := s.MayWrite(s.dir, p); reason != "" {
 				s.refuse(reason)
 			}
 		}
@@ -232,7 +233,7 @@ func (s *shell) tmux(args []word) {
 				i++
 				v, whole = args[i].text, args[i].whole
 			}
-			name, server := filepath.Base(v), cmp.Or(s.env("CMUX_TMUX_SOCKET"), "cmux")
+			name, server := filepath.Base(v), cmp.Or(s.Env("CMUX_TMUX_SOCKET"), "cmux")
 			ours = whole && (name == "cmux" || name == server || flag == "-S" && name == "default")
 			if whole && (name == "cmux" || name == server) {
 				s.refuse("tmux on cmux's own server is refused: other agents work there. Use a server of your own: tmux -L NAME")
@@ -330,7 +331,7 @@ var changing = map[string][]string{
 // reviewed refuses a review the commands that obviously change the project.
 func (s *shell) reviewed(name string, args []word) {
 	subs, known := changing[name]
-	if !known || s.ownDir() == nobodys {
+	if !known || s.ownDir() == places.Nobodys {
 		return
 	}
 	words := plain(args, "")
@@ -360,7 +361,7 @@ func (s *shell) reviewed(name string, args []word) {
 		bad = contains(subs, sub)
 	}
 	if bad {
-		s.refuse(strings.TrimSpace(name+" "+sub) + s.changesNothing())
+		s.refuse(strings.TrimSpace(name+" "+sub) + s.ChangesNothing())
 	}
 }
 

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/dag"
 )
 
 // cmux's own tmux server is what CMUX_TMUX_SOCKET names.
 func TestNamedTmuxServer(t *testing.T) {
-	p := guard.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Machine: guard.Here("/t", []string{"CMUX_TMUX_SOCKET=shop"})}
+	p := places.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Machine: places.Here("/t", []string{"CMUX_TMUX_SOCKET=shop"})}
 	for command, refused := range map[string]bool{
 		"tmux -L shop run-shell x": true, "tmux -S /tmp/tmux-0/shop new-window": true, "tmux -Lshop kill-server": true,
 		"tmux -L cmux send-keys x": true, "tmux -L mine new-window": false, "tmux -S /tmp/mine kill-server": false,

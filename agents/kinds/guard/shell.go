@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"cmux/agents/kinds/guard/grant"
+	"cmux/agents/kinds/guard/places"
 )
 
 // maxDepth bounds scripts in scripts, such as sh -c "sh -c ...".
@@ -68,7 +71,7 @@ func (g *guard) shellTool(c Call, in input) string {
 		"CMUX_ROOT": literal(g.Root), "CMUX_BRANCH": literal(g.Branch),
 	}}
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "KIMI_SHARE_DIR"} {
-		if v := g.env(name); v != "" {
+		if v := g.Env(name); v != "" {
 			s.vars[name] = literal(v)
 		}
 	}
@@ -87,8 +90,8 @@ func (g *guard) shellTool(c Call, in input) string {
 	if script == "" {
 		script = in.whole
 	}
-	if len(script) > maxScript {
-		return fmt.Sprintf("a command of %d bytes is refused: no shell takes it as an argument. Write it to a file in %s and run that.", len(script), g.home)
+	if len(script) > grant.MaxScript {
+		return fmt.Sprintf("a command of %d bytes is refused: no shell takes it as an argument. Write it to a file in %s and run that.", len(script), g.Home)
 	}
 	s.script(script)
 	return s.reason
@@ -184,7 +187,7 @@ func (s *shell) loops(n *syntax.ForClause, i *syntax.WordIter) {
 	name := i.Name.Value
 	body := nodes(n.Do)
 	items := i.Items
-	if s.loop++; s.loop > 2 || len(items) > maxItems || len(items) == 0 {
+	if s.loop++; s.loop > 2 || len(items) > grant.MaxItems || len(items) == 0 {
 		items = nil
 	}
 	defer func() { s.loop-- }()
@@ -223,7 +226,7 @@ func (s *shell) assign(a *syntax.Assign) {
 	}
 	// A name is short; a value that doubles with every line is not kept.
 	v := s.word(a.Value)
-	if len(v.text) > maxValue {
+	if len(v.text) > places.MaxValue {
 		v = word{}
 	}
 	s.vars[a.Name.Value] = v
@@ -306,7 +309,7 @@ func (s *shell) word(w *syntax.Word) word {
 	text := b.String()
 	if strings.HasPrefix(text, "~") && len(w.Parts) > 0 {
 		if l, ok := w.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(l.Value, "~") {
-			home := s.env("HOME")
+			home := s.Env("HOME")
 			if home == "" || text != "~" && !strings.HasPrefix(text, "~/") {
 				return word{}
 			}
@@ -411,7 +414,7 @@ func (s *shell) output(c *syntax.CmdSubst) (string, bool) {
 	for _, w := range call.Args {
 		args = append(args, w.Lit())
 	}
-	at, err := s.resolve(s.dir)
+	at, err := s.Resolved(s.dir)
 	if err != nil {
 		return "", false
 	}
@@ -419,14 +422,14 @@ func (s *shell) output(c *syntax.CmdSubst) (string, bool) {
 	case "pwd":
 		return s.dir, true
 	case "git rev-parse --show-toplevel":
-		switch s.spotOf(at).whose {
-		case own:
-			return s.tree, true
-		case persons:
-			return cmp.Or(s.leadsFrom(at), s.root), true
+		switch s.SpotOf(at).Whose {
+		case places.Own:
+			return s.TreeDir, true
+		case places.Persons:
+			return cmp.Or(s.LeadsFrom(at), s.RootDir), true
 		}
 	case "git branch --show-current", "git rev-parse --abbrev-ref HEAD":
-		if s.spotOf(at).whose == own && s.Branch != "" {
+		if s.SpotOf(at).Whose == places.Own && s.Branch != "" {
 			return s.Branch, true
 		}
 	}

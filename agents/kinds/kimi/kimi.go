@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/stdio"
 	"cmux/agents/records/event"
@@ -57,7 +58,7 @@ type object = map[string]any
 
 type instance struct {
 	*stdio.Agent
-	policy  guard.Policy
+	policy  places.Policy
 	session string // id of the conversation
 	greeted bool   // initialize was answered
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/stdio"
 	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/dag"
@@ -72,7 +73,7 @@ func FuzzParse(f *testing.F) {
 		if p.Usage != nil && p.Usage.usage().Input < 0 {
 			t.Error("fewer than no tokens")
 		}
-		guard.Decide(guard.Policy{Root: "/p", Tree: "/w"}, guard.Call{Tool: p.Hook.Tool, Input: p.Hook.Input, Dir: p.Hook.Dir})
+		guard.Decide(places.Policy{Root: "/p", Tree: "/w"}, guard.Call{Tool: p.Hook.Tool, Input: p.Hook.Input, Dir: p.Hook.Dir})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/question"
 	"cmux/agents/kinds/transcript"
@@ -20,7 +21,7 @@ type Leave struct {
 }
 
 // Permit answers a request for leave, or has a person answer it.
-func (s *Session) Permit(p guard.Policy, l Leave) {
+func (s *Session) Permit(p places.Policy, l Leave) {
 	d := s.Judge(p, l.Call)
 	switch d.Verdict {
 	case guard.Allow:
@@ -41,7 +42,7 @@ func (s *Session) Permit(p guard.Policy, l Leave) {
 // Judge decides about a call that the program asks leave for: what guard
 // refuses never, and what it grants always; the rest is allowed with
 // auto_accept, asked of a person in a pane, and refused where nobody is.
-func (s *Session) Judge(p guard.Policy, call guard.Call) guard.Decision {
+func (s *Session) Judge(p places.Policy, call guard.Call) guard.Decision {
 	d := s.decide(guard.Decide(p, call))
 	if d.Verdict == guard.Deny {
 		s.Stage.Keep(event.Event{Kind: event.Denied, Tool: call.Tool, Input: call.Input, Text: d.Reason})
@@ -71,7 +72,7 @@ type Inquiry struct {
 }
 
 // Inquire has a person answer the agent, where one is there.
-func (s *Session) Inquire(p guard.Policy, q Inquiry) {
+func (s *Session) Inquire(p places.Policy, q Inquiry) {
 	d := guard.Decide(p, q.Call)
 	if d.Verdict != guard.Ask {
 		s.answered(q.Nobody(s.Ctx, d.Reason))

@@ -17,6 +17,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/news"
 	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/dag"
@@ -171,7 +172,7 @@ func TestJudge(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "cmux"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := guard.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Headless: true, Machine: guard.Here("/", []string{"PATH=" + bin})}
+	p := places.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Headless: true, Machine: places.Here("/", []string{"PATH=" + bin})}
 	shell := func(command string) guard.Call {
 		in, err := json.Marshal(map[string]string{"command": command})
 		if err != nil {

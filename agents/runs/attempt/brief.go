@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"cmux/agents/kinds/guard"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/handover"
 	"cmux/agents/kinds/rights"
 	"cmux/agents/platform/endpoint"
@@ -72,11 +72,11 @@ func leads(m *run.Member) bool {
 }
 
 // policy returns what the agent may do.
-func (a *assignment) policy(scopes workspace.Scopes) guard.Policy {
-	p := guard.Policy{
+func (a *assignment) policy(scopes workspace.Scopes) places.Policy {
+	p := places.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
 		Scope: scopes.Write, Context: scopes.Read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
-		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.spec.Place.Dir, a.stage.Env),
+		Headless: a.stage.Terminal == nil, Resolve: places.Follow, Linked: places.Linked, Machine: places.Here(a.spec.Place.Dir, a.stage.Env),
 	}
 	if m := a.spec.Member; m != nil {
 		p.Leads = leads(m)
@@ -91,7 +91,7 @@ func (a *assignment) policy(scopes workspace.Scopes) guard.Policy {
 		p.Beside = a.spec.Beside
 		p.Private = append(p.Private, run.OrganizationDir(p.Root))
 		p.Mine = []string{a.paths.NodeDir(a.node.Name)}
-		p.Zones = guard.Zones(a.spec.Zones)
+		p.Zones = places.Zones(a.spec.Zones)
 		p.Zones.Safe = dag.Literal(p.Zones.Safe, worktree.Exists(cmp.Or(p.Tree, p.Root)))
 	}
 	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs

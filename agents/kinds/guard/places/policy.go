@@ -1,4 +1,4 @@
-package guard
+package places
 
 import (
 	"cmux/agents/kinds/rights"

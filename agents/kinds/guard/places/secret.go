@@ -1,4 +1,4 @@
-package guard
+package places
 
 import (
 	"path/filepath"
@@ -9,12 +9,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// keepsOut judges a path that a call names, to read or to write it. below says
+// KeepsOut judges a path that a call names, to read or to write it. below says
 // that everything below it goes with it.
-func (g *Places) keepsOut(dir, name string, below bool) string {
-	all, ok := braced(name)
+func (g *Places) KeepsOut(dir, name string, below bool) string {
+	all, ok := Braced(name)
 	if !ok && strings.Contains(name, ".cmux") {
-		return keepsKey(name)
+		return KeepsKey(name)
 	}
 	for _, one := range all {
 		if reason := g.keepsOutOne(dir, one, below); reason != "" {
@@ -27,14 +27,14 @@ func (g *Places) keepsOut(dir, name string, below bool) string {
 // maxBraced bounds the names that the braces of one word make.
 const maxBraced = 64
 
-// braced are the names that the braces of a word make, and the word itself: in
+// Braced are the names that the braces of a word make, and the word itself: in
 // quotes braces are a part of the name. ok: these are all.
-func braced(name string) (all []string, ok bool) {
+func Braced(name string) (all []string, ok bool) {
 	all = []string{name}
 	if !strings.Contains(name, "{") {
 		return all, true
 	}
-	if len(name) > maxValue {
+	if len(name) > MaxValue {
 		return all, false
 	}
 	w := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: name}}}
@@ -51,7 +51,7 @@ func braced(name string) (all []string, ok bool) {
 }
 
 func (g *Places) keepsOutOne(dir, name string, below bool) string {
-	if len(g.private) == 0 || name == "" || strings.ContainsRune(name, 0) {
+	if len(g.PrivateDirs) == 0 || name == "" || strings.ContainsRune(name, 0) {
 		return ""
 	}
 	abs := name
@@ -65,17 +65,17 @@ func (g *Places) keepsOutOne(dir, name string, below bool) string {
 	// a path before it follows links.
 	at := []string{filepath.Clean(abs)}
 	for _, path := range []string{abs, filepath.Clean(abs)} {
-		if r, err := g.resolve(path); err == nil {
+		if r, err := g.Resolved(path); err == nil {
 			at = append(at, r)
 		}
 	}
 	for _, path := range at {
-		if slices.ContainsFunc(g.mine, func(m string) bool { return reachesOnly(path, m) }) {
+		if slices.ContainsFunc(g.MyDirs, func(m string) bool { return reachesOnly(path, m) }) {
 			continue
 		}
-		for _, p := range g.private {
-			if reaches(path, p) || below && holds(path, p) && !holds(path, g.home) && !holds(path, g.tree) {
-				return keepsKey(name)
+		for _, p := range g.PrivateDirs {
+			if Reaches(path, p) || below && Holds(path, p) && !Holds(path, g.Home) && !Holds(path, g.TreeDir) {
+				return KeepsKey(name)
 			}
 		}
 	}
@@ -85,17 +85,17 @@ func (g *Places) keepsOutOne(dir, name string, below bool) string {
 // reachesOnly reports whether a path, in which nothing stands for another name,
 // is the folder or lies in it.
 func reachesOnly(path, folder string) bool {
-	_, in := inside(folder, path)
+	_, in := Inside(folder, path)
 	return in && !strings.ContainsAny(path, "*?[{")
 }
 
-func keepsKey(what string) string {
+func KeepsKey(what string) string {
 	return what + " is refused: cmux keeps a person's key there, by which it tells their orders from others'. Continue without it. If that cannot be done, report `blocked` and say what you need from there"
 }
 
-// reaches reports whether a path, or what a pattern of the shell may name, is
+// Reaches reports whether a path, or what a pattern of the shell may name, is
 // the folder or lies in it.
-func reaches(pattern, folder string) bool {
+func Reaches(pattern, folder string) bool {
 	const sep = string(filepath.Separator)
 	want := strings.Split(strings.Trim(folder, sep), sep)
 	have := strings.Split(strings.Trim(pattern, sep), sep)
@@ -110,5 +110,5 @@ func reaches(pattern, folder string) bool {
 	return true
 }
 
-// maxValue bounds what is kept of a variable's value, in bytes.
-const maxValue = 4 << 10
+// MaxValue bounds what is kept of a variable's value, in bytes.
+const MaxValue = 4 << 10

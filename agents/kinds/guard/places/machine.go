@@ -1,4 +1,4 @@
-package guard
+package places
 
 import (
 	"bytes"
@@ -165,8 +165,8 @@ type Machine interface {
 	Exists(path string) bool
 }
 
-// absolute is a path that a program printed in a folder.
-func absolute(dir, path string) string {
+// Absolute is a path that a program printed in a folder.
+func Absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

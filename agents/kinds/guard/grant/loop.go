@@ -1,4 +1,4 @@
-package guard
+package grant
 
 import (
 	"regexp"
@@ -30,7 +30,7 @@ func (l *lexer) loop(after string) (commands []command, ok bool) {
 	rest := l.rest[len(head[0]):]
 	end := loopEnd().FindStringIndex(rest)
 	words := strings.Fields(head[2])
-	if end == nil || len(words) > maxItems || slices.Contains(words, "do") || slices.Contains(words, "done") {
+	if end == nil || len(words) > MaxItems || slices.Contains(words, "do") || slices.Contains(words, "done") {
 		return nil, false
 	}
 	body := rest[:end[0]]
@@ -90,5 +90,5 @@ func replaced(body, name, word string) (text string, ok bool) {
 	}
 }
 
-// maxItems bounds the items of a loop of which each is judged by itself.
-const maxItems = 32
+// MaxItems bounds the items of a loop of which each is judged by itself.
+const MaxItems = 32

@@ -1,4 +1,4 @@
-package guard
+package grant
 
 import (
 	"path"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"cmux/agents/kinds/guard/places"
 )
 
 // plainName is the name in the worktree of a file that a command of the shell may
@@ -14,9 +16,9 @@ import (
 // other repository is around it, and no part of the name is hidden, as the names are
 // that programs read of themselves.
 func (s site) plainName(name string) (rel string, ok bool) {
-	at := s.written(s.dir, name)
-	here := filepath.Join(s.tree, filepath.FromSlash(at.rel))
-	if r, err := s.resolve(here); !isPath(name) || at.whose != own || at.rel == "." || err != nil || r != here || !s.File(s.dir, name) || s.apart(at) {
+	at := s.Written(s.dir, name)
+	here := filepath.Join(s.TreeDir, filepath.FromSlash(at.Rel))
+	if r, err := s.Resolved(here); !isPath(name) || at.Whose != places.Own || at.Rel == "." || err != nil || r != here || !s.File(s.dir, name) || s.apart(at) {
 		return "", false
 	}
 	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
@@ -24,17 +26,17 @@ func (s site) plainName(name string) (rel string, ok bool) {
 			return "", false // where it leads depends on links
 		}
 	}
-	for part := range strings.SplitSeq(strings.TrimPrefix(at.rel, map[bool]string{true: ".cmux/"}[s.Leads]), "/") {
+	for part := range strings.SplitSeq(strings.TrimPrefix(at.Rel, map[bool]string{true: ".cmux/"}[s.Leads]), "/") {
 		if strings.HasPrefix(part, ".") {
 			return "", false
 		}
 	}
-	for dir := path.Dir(at.rel); dir != "."; dir = path.Dir(dir) {
-		if s.Machine.Exists(filepath.Join(s.tree, filepath.FromSlash(dir), ".git")) {
+	for dir := path.Dir(at.Rel); dir != "."; dir = path.Dir(dir) {
+		if s.Machine.Exists(filepath.Join(s.TreeDir, filepath.FromSlash(dir), ".git")) {
 			return "", false
 		}
 	}
-	return at.rel, true
+	return at.Rel, true
 }
 
 // overlaps reports whether commands before have moved, removed or written a file of
@@ -74,7 +76,7 @@ func (v *voucher) movesKept(f *form, m match) bool {
 		}
 		touched = append(touched, targets...)
 		for _, t := range targets {
-			if v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(t))) {
+			if v.Machine.Exists(filepath.Join(v.TreeDir, filepath.FromSlash(t))) {
 				kept = append(kept, t)
 			}
 		}
@@ -99,8 +101,8 @@ func (v *voucher) targets(m match, files []string) (targets []string, ok bool) {
 		return nil, false
 	}
 	to := m["TO"][0]
-	rel := v.written(v.dir, to).rel
-	at := filepath.Join(v.tree, filepath.FromSlash(rel))
+	rel := v.Written(v.dir, to).Rel
+	at := filepath.Join(v.TreeDir, filepath.FromSlash(rel))
 	_, err := v.Machine.Names(at)
 	there := rel == "." || v.Machine.Exists(at) && err == nil
 	if there || slices.ContainsFunc(v.made, func(m string) bool { return strings.EqualFold(m, rel) }) {
@@ -157,8 +159,8 @@ var plainFormat = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // writes reports whether a command puts literal text into a file that is not there
 // yet, or that the text has made, or adds it to one of the node's own.
 func (v *voucher) writes(c command) bool {
-	at := v.spotOf(v.dir)
-	if c.looped || !v.placed || at.whose != own || at.state != "" || !v.builds() && !v.notes() || v.changed || v.recorded {
+	at := v.SpotOf(v.dir)
+	if c.looped || !v.placed || at.Whose != places.Own || at.State != "" || !v.builds() && !v.notes() || v.changed || v.recorded {
 		return false
 	}
 	words := c.words[1:]
@@ -179,7 +181,7 @@ func (v *voucher) writes(c command) bool {
 	if !ok || strings.HasSuffix(c.to, "/") || !slices.Contains(v.wrote, rel) && v.overlaps(rel) {
 		return false
 	}
-	if at := filepath.Join(v.tree, filepath.FromSlash(rel)); !v.Machine.Exists(at) {
+	if at := filepath.Join(v.TreeDir, filepath.FromSlash(rel)); !v.Machine.Exists(at) {
 		v.fresh = append(v.fresh, rel)
 	} else if _, err := v.Machine.Text(at); err != nil || !c.adds {
 		return false
@@ -192,7 +194,7 @@ func (v *voucher) writes(c command) bool {
 func (v *voucher) makesNew(names []string) bool {
 	for _, name := range names {
 		rel, ok := v.plainName(name)
-		if !ok || strings.HasSuffix(name, "/") || v.changed || v.recorded || v.overlaps(rel) || v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(rel))) {
+		if !ok || strings.HasSuffix(name, "/") || v.changed || v.recorded || v.overlaps(rel) || v.Machine.Exists(filepath.Join(v.TreeDir, filepath.FromSlash(rel))) {
 			return false
 		}
 		v.moved, v.wrote, v.fresh = append(v.moved, rel), append(v.wrote, rel), append(v.fresh, rel)
@@ -210,13 +212,13 @@ func (v *voucher) edits(f *form, m match) bool {
 	}
 	if edits := m["EDIT"]; len(edits) > 1 {
 		if !slices.ContainsFunc(f.options, func(o string) bool { return o == "-e EDIT" }) || slices.ContainsFunc(edits, func(e string) bool { return !isSureEdit(e) }) ||
-			slices.ContainsFunc(append(edits[1:len(edits):len(edits)], "-e"), func(name string) bool { return v.Machine.Exists(absolute(v.dir, name)) }) {
+			slices.ContainsFunc(append(edits[1:len(edits):len(edits)], "-e"), func(name string) bool { return v.Machine.Exists(places.Absolute(v.dir, name)) }) {
 			return false // files, to a sed that takes the first -e for the ending
 		}
 	}
 	for _, name := range m["EDITED"] {
 		rel, ok := v.plainName(name)
-		at := filepath.Join(v.tree, filepath.FromSlash(rel))
+		at := filepath.Join(v.TreeDir, filepath.FromSlash(rel))
 		if _, err := v.Machine.Text(at); !ok || err != nil || v.changed || v.recorded || v.overlaps(rel) {
 			return false
 		}

@@ -1,16 +1,17 @@
-package guard
+package grant
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"cmux/agents/kinds/guard/places"
 	"cmux/dag"
 )
 
 // there is the machine as it is in another worktree.
 type there struct {
-	Machine
+	places.Machine
 	tree string
 }
 
@@ -23,10 +24,10 @@ func (t there) Git(stdin string, args ...string) (string, error) {
 // done there it vouches for what it would for one who reviews that work. Nil: the folder
 // is none.
 func (v *voucher) visits(tree string) *voucher {
-	if !v.Leads || !filepath.IsAbs(tree) || filepath.Clean(tree) != tree || v.spotOf(tree).whose != peers || !slices.Contains(v.worktrees(), tree) {
+	if !v.Leads || !filepath.IsAbs(tree) || filepath.Clean(tree) != tree || v.SpotOf(tree).Whose != places.Peers || !slices.Contains(v.worktrees(), tree) {
 		return nil
 	}
-	return Of(newPlaces(Policy{
+	return Of(places.Of(places.Policy{
 		Role: dag.RoleReview, Root: v.Root, Tree: tree, Private: v.Private, Mine: v.Mine, Beside: v.Beside,
 		Resolve: v.Resolve, Linked: v.Linked, Machine: there{v.Machine, tree},
 	})).vouching(tree, true)
@@ -94,7 +95,7 @@ func (v *voucher) visitsAt(name string) *voucher {
 		return nil
 	}
 	for _, tree := range v.worktrees() {
-		if _, in := inside(tree, name); in {
+		if _, in := places.Inside(tree, name); in {
 			return v.visits(tree)
 		}
 	}

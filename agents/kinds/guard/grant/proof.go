@@ -1,4 +1,4 @@
-package guard
+package grant
 
 import (
 	"os"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cmux/agents/kinds/guard/places"
 )
 
 // reaches reports whether a program's name leads to a person's program: no
@@ -38,21 +40,21 @@ func (v *voucher) places(f *form, m match) bool {
 			case "FILE":
 				stale = stale || len(v.moved) > 0
 			case "FOLDER":
-				stale = stale || v.overlaps(v.written(v.dir, path).rel)
+				stale = stale || v.overlaps(v.Written(v.dir, path).Rel)
 			case "PATH":
 				stale = stale && t != "." // it is where the shell stands
 			case "BELOW":
 				seen := 0
-				stale = stale || v.recorded || len(v.moved) > 0 || !v.linkless(filepath.Clean(absolute(v.dir, path)), &seen)
+				stale = stale || v.recorded || len(v.moved) > 0 || !v.linkless(filepath.Clean(places.Absolute(v.dir, path)), &seen)
 			case "KEPT", "TO":
 			default:
 				continue
 			}
-			spots, ok := v.spots(v.dir, path)
+			spots, ok := v.Spots(v.dir, path)
 			if slot == "FOLDER" {
 				ok = ok && v.straight(path, spots)
 			}
-			if !ok || stale || file && slices.ContainsFunc(append(spots, v.written(v.dir, path)), v.apart) {
+			if !ok || stale || file && slices.ContainsFunc(append(spots, v.Written(v.dir, path)), v.apart) {
 				return false
 			}
 		}
@@ -63,10 +65,10 @@ func (v *voucher) places(f *form, m match) bool {
 // linkless reports whether all that is in a folder lies there, and holds no state. The
 // file by which git finds the repository of a worktree says only where that is.
 func (g *Giver) linkless(at string, seen *int) bool {
-	r, err := g.resolve(at)
-	if s := g.spotOf(at); err != nil || r != at || s.whose != own || s.state != "" {
+	r, err := g.Resolved(at)
+	if s := g.SpotOf(at); err != nil || r != at || s.Whose != places.Own || s.State != "" {
 		_, err := g.Machine.Text(at)
-		return err == nil && r == at && s.whose == own && s.rel == ".git"
+		return err == nil && r == at && s.Whose == places.Own && s.Rel == ".git"
 	}
 	names, err := g.Machine.Names(at)
 	*seen += len(names)
@@ -75,15 +77,15 @@ func (g *Giver) linkless(at string, seen *int) bool {
 
 // straight reports whether a folder that is to be made lies where its name says: no
 // link is in it, and nothing that would be made on the way and left behind.
-func (s site) straight(folder string, spots []spot) bool {
-	at := s.written(s.dir, folder).path
-	return !slices.Contains(strings.Split(filepath.ToSlash(folder), "/"), "..") && !slices.ContainsFunc(spots, func(s spot) bool { return s.path != at })
+func (s site) straight(folder string, spots []places.Spot) bool {
+	at := s.Written(s.dir, folder).Path
+	return !slices.Contains(strings.Split(filepath.ToSlash(folder), "/"), "..") && !slices.ContainsFunc(spots, func(s places.Spot) bool { return s.Path != at })
 }
 
 // apart reports whether a file is not to be changed without a question.
-func (g *Giver) apart(s spot) bool {
-	z, _ := g.zoneAt(s)
-	return obeyed(s.rel) || s.rel == "." || z == careful || z == forbidden
+func (g *Giver) apart(s places.Spot) bool {
+	z, _ := g.ZoneAt(s)
+	return places.Obeyed(s.Rel) || s.Rel == "." || z == places.Careful || z == places.Forbidden
 }
 
 // start is a key of git's configuration. "*" stands for any part, harmless are
@@ -235,11 +237,11 @@ func (g *gitFacts) hookless() bool {
 		return false
 	}
 	top, hooks, dir, common := lines[0], lines[1], lines[2], lines[3]
-	if r, err := g.resolve(top); err != nil || r != g.tree || !g.linksBack(dir, common) {
+	if r, err := g.Resolved(top); err != nil || r != g.TreeDir || !g.linksBack(dir, common) {
 		return false
 	}
 	if !filepath.IsAbs(hooks) {
-		hooks = filepath.Join(g.tree, hooks)
+		hooks = filepath.Join(g.TreeDir, hooks)
 	}
 	names, err := g.Machine.Names(hooks)
 	return err == nil && !slices.ContainsFunc(names, func(n string) bool { return path.Ext(n) != ".sample" })
@@ -250,20 +252,20 @@ func (g *gitFacts) hookless() bool {
 // agent puts in the place of .git may show any file by a link, and have git write another
 // index.
 func (g *gitFacts) linksBack(dir, common string) bool {
-	if g.tree == g.root || g.Shared {
+	if g.TreeDir == g.RootDir || g.Shared {
 		return true // a person's folder
 	}
-	of, ok := g.ask("", "-C", g.root, "rev-parse", "--git-common-dir")
-	of, err := g.resolve(absolute(g.root, strings.TrimSuffix(of, "\n")))
-	common, err2 := g.resolve(absolute(g.tree, common))
-	dir, err3 := g.resolve(dir)
+	of, ok := g.ask("", "-C", g.RootDir, "rev-parse", "--git-common-dir")
+	of, err := g.Resolved(places.Absolute(g.RootDir, strings.TrimSuffix(of, "\n")))
+	common, err2 := g.Resolved(places.Absolute(g.TreeDir, common))
+	dir, err3 := g.Resolved(dir)
 	if !ok || err != nil || err2 != nil || err3 != nil || common != of || filepath.Dir(dir) != filepath.Join(of, "worktrees") {
 		return false
 	}
 	back, err := g.Machine.Text(filepath.Join(dir, "gitdir"))
-	back = absolute(dir, strings.TrimSuffix(back, "\n"))
-	r, err2 := g.resolve(filepath.Dir(back))
-	return err == nil && err2 == nil && r == g.tree && filepath.Base(back) == ".git"
+	back = places.Absolute(dir, strings.TrimSuffix(back, "\n"))
+	r, err2 := g.Resolved(filepath.Dir(back))
+	return err == nil && err2 == nil && r == g.TreeDir && filepath.Base(back) == ".git"
 }
 
 // unnested reports whether no other repository lies in the worktree, tracked or
@@ -278,7 +280,7 @@ func (g *gitFacts) unnested() bool {
 		_, file, _ := strings.Cut(entry, "\t")
 		for dir := path.Dir(file); ok && !looked[dir]; dir = path.Dir(dir) {
 			looked[dir] = true
-			ok = !g.Machine.Exists(filepath.Join(g.tree, dir, ".git"))
+			ok = !g.Machine.Exists(filepath.Join(g.TreeDir, dir, ".git"))
 		}
 	}
 	for entry := range strings.SplitSeq(others, "\x00") {
@@ -383,7 +385,7 @@ func (v *voucher) plainFiles(m match) bool {
 // a file of another name; what is written is a plain file that the agent may write.
 func (v *voucher) brings(m match) bool {
 	commit := m["TIP"][0]
-	if v.changed || v.recorded || len(v.moved) > 0 || v.dir != v.tree {
+	if v.changed || v.recorded || len(v.moved) > 0 || v.dir != v.TreeDir {
 		return false
 	}
 	kind, ok := v.git.ask("", "cat-file", "-t", commit)
@@ -437,15 +439,15 @@ func (g *gitFacts) room(file string, tracked bool) bool {
 	if path.IsAbs(file) || file == ".." || strings.HasPrefix(file, "../") {
 		return false
 	}
-	dir := filepath.Join(g.tree, filepath.FromSlash(path.Dir(file)))
-	if r, err := g.resolve(dir); err != nil || r != dir {
+	dir := filepath.Join(g.TreeDir, filepath.FromSlash(path.Dir(file)))
+	if r, err := g.Resolved(dir); err != nil || r != dir {
 		return false // a link, which would go
 	}
 	for above := path.Dir(file); above != "."; above = path.Dir(above) {
-		if _, err := g.Machine.Names(filepath.Join(g.tree, above)); err != nil {
+		if _, err := g.Machine.Names(filepath.Join(g.TreeDir, above)); err != nil {
 			return false // a file
 		}
 	}
-	names, err := g.Machine.Names(filepath.Join(g.tree, file))
+	names, err := g.Machine.Names(filepath.Join(g.TreeDir, file))
 	return err != nil && tracked || err == nil && len(names) == 0 // none is there, or an empty folder
 }

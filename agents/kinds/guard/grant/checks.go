@@ -1,4 +1,4 @@
-package guard
+package grant
 
 import (
 	"path"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"cmux/agents/kinds/guard/places"
 )
 
 // A person wrote the node's checks, and cmux itself runs them. Agents run a check
@@ -288,8 +290,8 @@ func (g *Giver) called(words, part []lexeme) []lexeme {
 	folders, _ := g.Machine.Program(name)
 	others, _ := g.Machine.Program(other)
 	at := folders[len(folders)-1]
-	one, err := g.resolve(filepath.Join(at, name))
-	two, err2 := g.resolve(filepath.Join(at, other))
+	one, err := g.Resolved(filepath.Join(at, name))
+	two, err2 := g.Resolved(filepath.Join(at, other))
 	if at != others[len(others)-1] || err != nil || err2 != nil || one != two || !interpreter().MatchString(filepath.Base(one)) {
 		return words
 	}
@@ -325,7 +327,7 @@ func hasOption(words []lexeme, option string) bool {
 // atChecks reports whether a command is run where the checks are, by one whom the person
 // lets run them: who has a place to work in, or leads the work of the project.
 func (g *Giver) atChecks(dir string, placed bool) bool {
-	return placed && dir == g.work && (g.hasOwnPlace || g.Holder.Leads && g.work == g.root)
+	return placed && dir == g.WorkDir && (g.HasOwnPlace || g.Holder.Leads && g.WorkDir == g.RootDir)
 }
 
 // inPlace reports whether packages and tests lie in the node's own place by their own
@@ -366,8 +368,8 @@ const mostEntries = 4000
 
 // formatsFile reports whether gofmt writes just that file, and a person need not be asked.
 func (s site) formatsFile(name string) bool {
-	spots, ok := s.spots(s.dir, name)
-	return ok && s.ownName(name) && s.File(s.dir, name) && !slices.ContainsFunc(append(spots, s.written(s.dir, name)), s.apart)
+	spots, ok := s.Spots(s.dir, name)
+	return ok && s.ownName(name) && s.File(s.dir, name) && !slices.ContainsFunc(append(spots, s.Written(s.dir, name)), s.apart)
 }
 
 // formats reports whether gofmt writes nothing but such files.
@@ -391,9 +393,9 @@ func (v *voucher) formats(name string) bool {
 // showsGo reports whether gofmt prints only what lies in the node's own place. To show
 // what differs, it once started diff.
 func (v *voucher) showsGo(names []string) bool {
-	own := func(name string) bool { _, ok := v.spots(v.dir, name); return ok }
+	own := func(name string) bool { _, ok := v.Spots(v.dir, name); return ok }
 	return v.finds("diff") && !slices.ContainsFunc(names, func(name string) bool {
-		_, err := v.Machine.Text(absolute(v.dir, name))
+		_, err := v.Machine.Text(places.Absolute(v.dir, name))
 		return err != nil && !v.allBelow(name, own)
 	})
 }
@@ -415,7 +417,7 @@ func (v *voucher) allBelow(name string, asked func(file string) bool) bool {
 		return !slices.ContainsFunc(entries, func(entry string) bool {
 			name, at := path.Join(folder, entry), filepath.Join(v.dir, folder, entry)
 			_, notFolder := v.Machine.Names(at)
-			r, err := v.resolve(at)
+			r, err := v.Resolved(at)
 			switch {
 			case err == nil && r == at && notFolder == nil:
 				return !below(name)
@@ -447,12 +449,12 @@ func (g *Giver) ownCompiler() bool {
 
 // ownName reports whether a file or folder is the node's, and no link on the way to it.
 func (s site) ownName(name string) bool {
-	_, own := s.spots(s.dir, name)
+	_, own := s.Spots(s.dir, name)
 	at := filepath.Clean(name)
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(s.dir, filepath.FromSlash(name))
 	}
-	r, err := s.resolve(at)
+	r, err := s.Resolved(at)
 	return own && err == nil && r == at
 }
 
@@ -465,7 +467,7 @@ func (s site) looksThere(check []string, m match) bool {
 	if s.Machine.Env("PYTEST_ADDOPTS") != "" {
 		return false
 	}
-	for dir := s.work; ; dir = filepath.Dir(dir) {
+	for dir := s.WorkDir; ; dir = filepath.Dir(dir) {
 		for _, name := range pytestFiles {
 			text, err := s.Machine.Text(filepath.Join(dir, name))
 			if err != nil && s.Machine.Exists(filepath.Join(dir, name)) {
@@ -483,7 +485,7 @@ func (s site) looksThere(check []string, m match) bool {
 				return false
 			}
 		}
-		if dir == s.tree || dir == filepath.Dir(dir) {
+		if dir == s.TreeDir || dir == filepath.Dir(dir) {
 			break
 		}
 	}
@@ -538,7 +540,7 @@ func (s site) inModule(folder string) bool {
 		if s.Machine.Exists(filepath.Join(dir, "go.mod")) {
 			return false
 		}
-		if dir == s.tree || dir == filepath.Dir(dir) {
+		if dir == s.TreeDir || dir == filepath.Dir(dir) {
 			return true
 		}
 	}

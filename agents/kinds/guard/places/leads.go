@@ -1,4 +1,4 @@
-package guard
+package places
 
 import (
 	"path/filepath"
@@ -24,30 +24,30 @@ var ledgers = []struct {
 // leadsOnly ends the refusals of a supervisor.
 const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what is to be done\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/graphs, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
 
-// readsOnly reports whether the agent changes nothing of the project.
-func (g *Places) readsOnly() bool { return g.Role == dag.RoleReview || g.Leads }
+// ReadsOnly reports whether the agent changes nothing of the project.
+func (g *Places) ReadsOnly() bool { return g.Role == dag.RoleReview || g.Leads }
 
-// changesNothing ends the refusals of who changes nothing.
-func (g *Places) changesNothing() string {
+// ChangesNothing ends the refusals of who changes nothing.
+func (g *Places) ChangesNothing() string {
 	if g.Leads {
 		return leadsOnly
 	}
-	return changesNothing
+	return ChangesNothing
 }
 
-// keeps reports whether a resolved path is a supervisor's to write. whole says
+// Keeps reports whether a resolved path is a supervisor's to write. whole says
 // that the folder goes with all that is in it, which is more than writing there.
-func (g *Places) keeps(path string, whole bool) bool {
-	rel, ok := inside(g.root, path)
+func (g *Places) Keeps(path string, whole bool) bool {
+	rel, ok := Inside(g.RootDir, path)
 	if !ok {
-		rel, ok = inside(g.tree, path)
+		rel, ok = Inside(g.TreeDir, path)
 	}
 	// Braces make several names of one, of which some may leave the folder.
-	if !ok || odd(rel) || strings.ContainsAny(rel, "{}") {
+	if !ok || Odd(rel) || strings.ContainsAny(rel, "{}") {
 		return false
 	}
 	parts := strings.Split(rel, "/")
-	if slices.Contains(parts[1:], ".cmux") || slices.ContainsFunc(parts, func(p string) bool { return matches(p, ".git") }) {
+	if slices.Contains(parts[1:], ".cmux") || slices.ContainsFunc(parts, func(p string) bool { return Matches(p, ".git") }) {
 		return false
 	}
 	for _, l := range ledgers {
@@ -58,46 +58,46 @@ func (g *Places) keeps(path string, whole bool) bool {
 	return false
 }
 
-// leadsFrom is the project outside of the root that the agent leads and in which
+// LeadsFrom is the project outside of the root that the agent leads and in which
 // a resolved path lies; empty: none.
-func (g *Places) leadsFrom(path string) string {
+func (g *Places) LeadsFrom(path string) string {
 	for _, led := range g.led {
-		if _, in := inside(led, path); in {
+		if _, in := Inside(led, path); in {
 			return led
 		}
 	}
 	return ""
 }
 
-// above reports whether the project, its worktree or one that is led lies in what
+// Above reports whether the project, its worktree or one that is led lies in what
 // a path names.
-func (g *Places) above(path string) bool {
-	return holds(path, g.root) || holds(path, g.tree) ||
-		slices.ContainsFunc(g.led, func(led string) bool { return holds(path, led) })
+func (g *Places) Above(path string) bool {
+	return Holds(path, g.RootDir) || Holds(path, g.TreeDir) ||
+		slices.ContainsFunc(g.led, func(led string) bool { return Holds(path, led) })
 }
 
-// leadsAt judges a place that a supervisor is about to write; ok says that this
+// LeadsAt judges a place that a supervisor is about to write; ok says that this
 // settles it.
-func (g *Places) leadsAt(name string, s spot, whole bool) (reason string, settled bool) {
+func (g *Places) LeadsAt(name string, s Spot, whole bool) (reason string, settled bool) {
 	switch {
-	case !g.Leads || g.ordersAt(s.path, true):
+	case !g.Leads || g.OrdersAt(s.Path, true):
 		return "", false
-	case g.keeps(s.path, whole):
-		if g.Linked != nil && g.Linked(s.path) {
+	case g.Keeps(s.Path, whole):
+		if g.Linked != nil && g.Linked(s.Path) {
 			return name + " is refused: the file has another name too, under which it may be code. Write a new file beside it, or remove this name first: rm FILE", true
 		}
 		return "", true
-	case g.leadsFrom(s.path) != "":
+	case g.LeadsFrom(s.Path) != "":
 		return name + leadsOnly, true
-	case s.whose == nobodys || s.state != "" && s.state != ".cmux":
+	case s.Whose == Nobodys || s.State != "" && s.State != ".cmux":
 		return "", false
 	}
 	return name + leadsOnly, true
 }
 
-// wheres are the places that a path may mean, resolved: the link itself, and what
+// Wheres are the places that a path may mean, resolved: the link itself, and what
 // it leads to.
-func (g *Places) wheres(dir, path string) (all []string, ok bool) {
+func (g *Places) Wheres(dir, path string) (all []string, ok bool) {
 	abs := path
 	if !filepath.IsAbs(abs) {
 		if dir == "" {
@@ -109,13 +109,13 @@ func (g *Places) wheres(dir, path string) (all []string, ok bool) {
 		return nil, false
 	}
 	clean := filepath.Clean(abs)
-	parent, err := g.resolve(filepath.Dir(clean))
+	parent, err := g.Resolved(filepath.Dir(clean))
 	if err != nil {
 		return nil, false
 	}
 	all = append(all, filepath.Join(parent, filepath.Base(clean)))
 	for _, p := range []string{abs, clean} {
-		r, err := g.resolve(p)
+		r, err := g.Resolved(p)
 		if err != nil {
 			return nil, false
 		}
@@ -124,5 +124,5 @@ func (g *Places) wheres(dir, path string) (all []string, ok bool) {
 	return all, true
 }
 
-// changesNothing ends the refusals of a review.
-const changesNothing = " is refused: you change nothing in this task. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary"
+// ChangesNothing ends the refusals of a review.
+const ChangesNothing = " is refused: you change nothing in this task. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary"

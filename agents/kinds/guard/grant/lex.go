@@ -1,4 +1,4 @@
-package guard
+package grant
 
 import (
 	"regexp"
@@ -45,7 +45,7 @@ type lexer struct{ rest string }
 // no reserved word that its reader takes for a name. Nothing is expanded but the
 // variable of a loop over words.
 func lex(text string) (commands []command, ok bool) {
-	if len(text) > maxScript || !plainText(text) {
+	if len(text) > MaxScript || !plainText(text) {
 		return nil, false
 	}
 	return lexAll(text)
@@ -241,6 +241,6 @@ func commitMessage(text string) (message, rest string, ok bool) {
 	return message, rest, true
 }
 
-// maxScript bounds a text of the shell, in bytes. Systems take 128 KB to 1 MB as an
+// MaxScript bounds a text of the shell, in bytes. Systems take 128 KB to 1 MB as an
 // argument; a parser's stack is bounded by it.
-const maxScript = 1 << 20
+const MaxScript = 1 << 20

@@ -1,4 +1,4 @@
-package guard
+package places
 
 import (
 	"fmt"
@@ -21,23 +21,23 @@ type zone uint8
 
 const (
 	noZone zone = iota
-	safe
-	careful
-	forbidden
+	Safe
+	Careful
+	Forbidden
 )
 
-// zoneAt is the zone of a place of the agent's own, and the pattern that says so.
-func (g *Places) zoneAt(s spot) (zone, string) {
-	if s.whose != own {
+// ZoneAt is the zone of a place of the agent's own, and the pattern that says so.
+func (g *Places) ZoneAt(s Spot) (zone, string) {
+	if s.Whose != Own {
 		return noZone, ""
 	}
 	for _, z := range []struct {
 		zone     zone
 		patterns []string
-	}{{forbidden, g.Zones.Forbidden}, {careful, g.Zones.Careful}, {safe, g.Zones.Safe}} {
+	}{{Forbidden, g.Zones.Forbidden}, {Careful, g.Zones.Careful}, {Safe, g.Zones.Safe}} {
 		for _, p := range z.patterns {
 			// A file system that takes another case for the same name is no way in.
-			if dag.InScope([]string{p}, s.rel) || z.zone != safe && dag.InScope([]string{strings.ToLower(p)}, strings.ToLower(s.rel)) {
+			if dag.InScope([]string{p}, s.Rel) || z.zone != Safe && dag.InScope([]string{strings.ToLower(p)}, strings.ToLower(s.Rel)) {
 				return z.zone, p
 			}
 		}
@@ -45,13 +45,13 @@ func (g *Places) zoneAt(s spot) (zone, string) {
 	return noZone, ""
 }
 
-// forbids says why a place is not to be written. whole says that all below it
+// Forbids says why a place is not to be written. whole says that all below it
 // goes with it.
-func (g *Places) forbids(name string, s spot, whole bool) string {
-	if z, p := g.zoneAt(s); z == forbidden {
+func (g *Places) Forbids(name string, s Spot, whole bool) string {
+	if z, p := g.ZoneAt(s); z == Forbidden {
 		return inForbidden(name, p)
 	}
-	if !whole || s.whose != own {
+	if !whole || s.Whose != Own {
 		return ""
 	}
 	for _, p := range g.Zones.Forbidden {
@@ -62,7 +62,7 @@ func (g *Places) forbids(name string, s spot, whole bool) string {
 		if len(fixed) < len(p) {
 			fixed = fixed[:strings.LastIndex(fixed, "/")+1]
 		}
-		if fixed = path.Clean("/" + fixed); s.rel == "." || fixed != "/" && holds("/"+s.rel, fixed) {
+		if fixed = path.Clean("/" + fixed); s.Rel == "." || fixed != "/" && Holds("/"+s.Rel, fixed) {
 			return inForbidden(name, p)
 		}
 	}
@@ -73,17 +73,17 @@ func inForbidden(name, pattern string) string {
 	return fmt.Sprintf("%s is refused: it is in a forbidden zone (%s) of .cmux/config.yml, which only a person changes. Do the task without changing it. If that cannot be done, report `blocked` and say what should change there, and why", name, pattern)
 }
 
-// care is what an agent is told that is about to write these files; empty: none
+// Care is what an agent is told that is about to write these files; empty: none
 // of them is in a careful zone.
-func (g *Places) care(dir string, paths []string) string {
+func (g *Places) Care(dir string, paths []string) string {
 	for _, p := range paths {
-		spots := []spot{g.written(dir, p)}
-		all, _ := g.wheres(dir, p)
+		spots := []Spot{g.Written(dir, p)}
+		all, _ := g.Wheres(dir, p)
 		for _, at := range all {
-			spots = append(spots, g.spotOf(at))
+			spots = append(spots, g.SpotOf(at))
 		}
 		for _, at := range spots {
-			if z, pattern := g.zoneAt(at); z == careful {
+			if z, pattern := g.ZoneAt(at); z == Careful {
 				return fmt.Sprintf("%s is in a careful zone (%s) of .cmux/config.yml: much depends on it. Change no more than the task needs, run the tests, and name the change in your summary.", p, pattern)
 			}
 		}

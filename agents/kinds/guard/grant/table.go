@@ -1,4 +1,4 @@
-package guard
+package grant
 
 import (
 	"regexp"

@@ -1,4 +1,4 @@
-package guard
+package grant
 
 import (
 	"path"
@@ -7,19 +7,20 @@ import (
 	"strings"
 	"unicode"
 
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/rights"
 	"cmux/dag"
 )
 
 // Giver grants one node what is surely harmless.
-type Giver struct{ *Places }
+type Giver struct{ *places.Places }
 
 // Of is what grants within the places of a node.
-func Of(p *Places) *Giver { return &Giver{p} }
+func Of(p *places.Places) *Giver { return &Giver{p} }
 
 // builds reports whether the node has a worktree to change. In a folder that it
 // shares, what git takes in or brings back may be another's.
-func (g *Giver) builds() bool { return g.hasOwnPlace && !g.Shared && !g.readsOnly() }
+func (g *Giver) builds() bool { return g.HasOwnPlace && !g.Shared && !g.ReadsOnly() }
 
 // Shows grants who leads a look at the work in agents' worktrees: those that git
 // lists for this repository, and no other folder whose path begins as theirs do.
@@ -33,15 +34,15 @@ func (g *Giver) Shows(dir string, paths []string) bool {
 		if !filepath.IsAbs(abs) {
 			abs = filepath.Join(dir, p)
 		}
-		clean, err := g.resolve(filepath.Clean(abs))
-		r, err2 := g.resolve(abs)
-		if s := g.spotOf(r); err != nil || err2 != nil || r != clean || s.whose != peers || s.state != "" || odd(s.rel) || strings.ContainsAny(p, "*?[{") {
+		clean, err := g.Resolved(filepath.Clean(abs))
+		r, err2 := g.Resolved(abs)
+		if s := g.SpotOf(r); err != nil || err2 != nil || r != clean || s.Whose != places.Peers || s.State != "" || places.Odd(s.Rel) || strings.ContainsAny(p, "*?[{") {
 			return false
 		}
 		if i == 0 {
 			trees = g.worktrees()
 		}
-		if !slices.ContainsFunc(trees, func(t string) bool { _, in := inside(t, r); return in }) {
+		if !slices.ContainsFunc(trees, func(t string) bool { _, in := places.Inside(t, r); return in }) {
 			return false
 		}
 	}
@@ -61,7 +62,7 @@ func (g *Giver) worktrees() (all []string) {
 		if !ok || i == 0 || strings.Contains("\n"+rest, "\nprunable") {
 			continue // the first one is the person's
 		}
-		if r, err := g.resolve(path); err == nil && r == filepath.Clean(path) {
+		if r, err := g.Resolved(path); err == nil && r == filepath.Clean(path) {
 			all = append(all, r)
 		}
 	}
@@ -73,15 +74,15 @@ func (g *Giver) File(dir, path string) bool {
 	if g.Leads {
 		return g.ledger(dir, path)
 	}
-	spots, ok := g.spots(dir, path)
-	if obeyed(g.written(dir, path).rel) {
+	spots, ok := g.Spots(dir, path)
+	if places.Obeyed(g.Written(dir, path).Rel) {
 		return false
 	}
 	for _, s := range spots {
-		if g.mayWriteAt(path, s) != "" || obeyed(s.rel) || s.rel == "." || len(g.lent(s.path)) > 0 {
+		if g.MayWriteAt(path, s) != "" || places.Obeyed(s.Rel) || s.Rel == "." || len(g.Lent(s.Path)) > 0 {
 			return false
 		}
-		if z, _ := g.zoneAt(s); z != safe && !g.builds() {
+		if z, _ := g.ZoneAt(s); z != places.Safe && !g.builds() {
 			return false
 		}
 	}
@@ -191,12 +192,12 @@ func (g *Giver) persons(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false
 	}
-	r, err := g.resolve(path)
+	r, err := g.Resolved(path)
 	if err != nil {
 		return false
 	}
-	s := g.spotOf(r)
-	return s.state == ".cmux" || s.whose == nobodys || s.whose == persons
+	s := g.SpotOf(r)
+	return s.State == ".cmux" || s.Whose == places.Nobodys || s.Whose == places.Persons
 }
 
 // site is where a command runs, and what lies there.
@@ -242,10 +243,10 @@ func (v *voucher) goesHome(commands []command) (to string, ok bool) {
 		return "", false
 	}
 	switch first.words[1].text {
-	case v.home, v.tree:
-		to = v.tree
-	case v.begin, v.work:
-		to = v.work
+	case v.Home, v.TreeDir:
+		to = v.TreeDir
+	case v.Begin, v.WorkDir:
+		to = v.WorkDir
 	default:
 		return "", false
 	}
@@ -266,9 +267,9 @@ func (v *voucher) goes(commands []command) bool {
 	if strings.Trim(name, "./") == "" {
 		return c.after == "&&" && v.goesBack(strings.TrimSuffix(name, "/"))
 	}
-	at, err := v.resolve(absolute(v.dir, name))
-	if _, own := v.spots(v.dir, name); v.changed || !isPath(name) || !filepath.IsAbs(name) && (!v.placed || !strings.HasPrefix(name, "./") && !v.leadsHere(name)) ||
-		strings.Contains(name, "..") || !own || err != nil || at != v.written(v.dir, name).path {
+	at, err := v.Resolved(places.Absolute(v.dir, name))
+	if _, own := v.Spots(v.dir, name); v.changed || !isPath(name) || !filepath.IsAbs(name) && (!v.placed || !strings.HasPrefix(name, "./") && !v.leadsHere(name)) ||
+		strings.Contains(name, "..") || !own || err != nil || at != v.Written(v.dir, name).Path {
 		return false
 	}
 	v.from = append(v.from, v.dir)
@@ -337,7 +338,7 @@ func (v *voucher) grants(c command) bool {
 			v.changed = v.changed || f.effect == changes
 			v.recorded = v.recorded || f.effect == records || f.effect == changes
 			for _, folder := range m["FOLDER"] {
-				for rel := v.written(v.dir, folder).rel; rel != "."; rel = path.Dir(rel) {
+				for rel := v.Written(v.dir, folder).Rel; rel != "."; rel = path.Dir(rel) {
 					v.made = append(v.made, rel)
 				}
 			}
@@ -422,8 +423,8 @@ func (v *voucher) runs(c command) bool {
 
 // below is the folder, from where the checks are, in which a command is run; empty: none.
 func (v *voucher) below() string {
-	rel, in := inside(v.work, v.dir)
-	if !in || v.dir == v.work || !v.atChecks(v.work, v.placed) {
+	rel, in := places.Inside(v.WorkDir, v.dir)
+	if !in || v.dir == v.WorkDir || !v.atChecks(v.WorkDir, v.placed) {
 		return ""
 	}
 	return rel
@@ -434,7 +435,7 @@ func (v *voucher) below() string {
 // else is.
 func (v *voucher) checksBelow(c command, below string) bool {
 	for dir := below; dir != "."; dir = path.Dir(dir) {
-		if v.Machine.Exists(filepath.Join(v.work, dir, "go.work")) {
+		if v.Machine.Exists(filepath.Join(v.WorkDir, dir, "go.work")) {
 			return false
 		}
 	}
@@ -444,7 +445,7 @@ func (v *voucher) checksBelow(c command, below string) bool {
 	for _, check := range v.Verify {
 		for _, part := range parts(check) {
 			here := v.dir
-			v.dir, v.sub = v.work, below
+			v.dir, v.sub = v.WorkDir, below
 			ok, tests := v.narrows(c, part)
 			v.dir, v.sub = here, ""
 			if ok {
@@ -458,13 +459,13 @@ func (v *voucher) checksBelow(c command, below string) bool {
 
 // vouches looks at what a form does here and now.
 func (v *voucher) vouches(f *form, m match) bool {
-	at := v.spotOf(v.dir)
+	at := v.SpotOf(v.dir)
 	switch {
 	case f.effect == reports:
 		return v.reaches(f.program())
 	case !v.placed:
 		return false
-	case at.whose != own || at.state != "":
+	case at.Whose != places.Own || at.State != "":
 		return false
 	case f.effect >= makes && !v.builds() && !(len(m["FOLDER"]) > 0 && v.keepsAll(m["FOLDER"])) && (f.words != "go build" || !v.manyPackages(m["PACKAGES"])): // what go builds of several it throws away
 		return false
@@ -495,13 +496,13 @@ func (v *voucher) vouches(f *form, m match) bool {
 // finds it only in the node's own folder, as long as nothing there looks like a
 // repository.
 func (v *voucher) seesTree(f *form) bool {
-	if v.dir == v.tree {
+	if v.dir == v.TreeDir {
 		return true
 	}
-	if v.dir != v.work || v.changed || len(v.moved) > 0 || f.effect >= changes {
+	if v.dir != v.WorkDir || v.changed || len(v.moved) > 0 || f.effect >= changes {
 		return false
 	}
-	for dir := v.dir; dir != v.tree; dir = filepath.Dir(dir) {
+	for dir := v.dir; dir != v.TreeDir; dir = filepath.Dir(dir) {
 		if dir == filepath.Dir(dir) || v.Machine.Exists(filepath.Join(dir, ".git")) || v.Machine.Exists(filepath.Join(dir, "HEAD")) {
 			return false
 		}
@@ -511,10 +512,10 @@ func (v *voucher) seesTree(f *form) bool {
 
 // ledger grants a supervisor a file that is its to write, wherever a
 // program may look for it.
-func (g *Places) ledger(dir, path string) bool {
-	all, ok := g.wheres(dir, path)
+func (g *Giver) ledger(dir, path string) bool {
+	all, ok := g.Wheres(dir, path)
 	for _, p := range all {
-		if rel, _ := inside(g.root, p); !g.keeps(p, true) || obeyed(rel) || g.ordersAt(p, true) {
+		if rel, _ := places.Inside(g.RootDir, p); !g.Keeps(p, true) || places.Obeyed(rel) || g.OrdersAt(p, true) {
 			return false
 		}
 	}
@@ -522,4 +523,4 @@ func (g *Places) ledger(dir, path string) bool {
 }
 
 // notes reports whether the agent leads, and writes what is to be remembered.
-func (g *Places) notes() bool { return g.Leads && g.Role != dag.RoleReview }
+func (g *Giver) notes() bool { return g.Leads && g.Role != dag.RoleReview }

@@ -1,4 +1,4 @@
-package guard
+package places
 
 import (
 	"slices"
@@ -6,18 +6,18 @@ import (
 	"unicode"
 )
 
-// spots are the places that a path may mean: with its links followed, and the
+// Spots are the places that a path may mean: with its links followed, and the
 // link itself. ok says that all are the node's own and none holds state.
-func (g *Places) spots(dir, path string) (spots []spot, ok bool) {
-	all, ok := g.wheres(dir, path)
+func (g *Places) Spots(dir, path string) (spots []Spot, ok bool) {
+	all, ok := g.Wheres(dir, path)
 	for _, p := range all {
-		spots = append(spots, g.spotOf(p))
+		spots = append(spots, g.SpotOf(p))
 	}
 	if !ok {
 		return nil, false
 	}
 	for _, s := range spots {
-		if s.whose != own || s.state != "" || odd(s.rel) {
+		if s.Whose != Own || s.State != "" || Odd(s.Rel) {
 			return nil, false
 		}
 	}
@@ -37,7 +37,7 @@ var programs = []string{
 // beginnings of the names of such files, and an ending.
 var beginnings = []string{"lefthook.", "lefthook-local.", ".lefthookrc", ".huskyrc", ".simple-git-hooks.", "simple-git-hooks.", ".lintstagedrc", "lint-staged.config."}
 
-func obeyed(rel string) bool {
+func Obeyed(rel string) bool {
 	if strings.EqualFold(rel, ".cmux-agents.yml") || strings.Contains("/"+strings.ToLower(rel)+"/", "/.config/mise/") {
 		return true
 	}
@@ -49,9 +49,9 @@ func obeyed(rel string) bool {
 	})
 }
 
-// odd reports whether some file system takes a name for another one: by
+// Odd reports whether some file system takes a name for another one: by
 // characters that it does not count, or by a short form of it.
-func odd(rel string) bool {
+func Odd(rel string) bool {
 	if strings.HasPrefix(rel, "~") {
 		return true // a home, to a program that looks for one
 	}
