@@ -16,4 +16,3 @@
 // written, and a review's shell is limited by the sandbox of its kind, where
 // the kind has one.
 package guard
-
