@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 bounds='
 agents/control 75
-agents/kinds/guard 2
+agents/kinds/guard 4
 agents/runs/prompt 5
 agents/runs/wrapper 6
 worktree 21
