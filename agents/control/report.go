@@ -55,7 +55,7 @@ type ReportedAgent struct {
 	State       string         `json:"state"`
 	Detail      string         `json:"detail,omitempty"`
 	Tasks       int            `json:"tasks"`             // attempts that ended
-	Busy        float64        `json:"busy"`              // share of the time since it was made that it had a task, 0 to 1
+	Busy        float64        `json:"busy"`              // share of the time since it was made that it ran and had a task, 0 to 1
 	Tokens      int64          `json:"tokens"`            // that it used in the time
 	Context     *ContextReport `json:"context,omitempty"` // now; null: its program does not say
 	Restarts    int            `json:"restarts"`          // after its program, or what carries it, was lost
@@ -155,32 +155,16 @@ func (r *Away) tasks(list *task.List) {
 
 // agents adds what each agent did, as the attempts at tasks have it.
 func (r *Away) agents(org *OrgReport, list *task.List) {
-	span := r.Until.Sub(r.Since)
 	for i := range org.Agents {
 		a := &org.Agents[i]
 		out := ReportedAgent{Name: a.Name, Permanent: a.Permanent, State: a.State, Detail: a.Detail, Context: a.Context}
-		var busy time.Duration
 		for _, t := range list.All() {
 			for _, at := range t.Attempts {
-				if at.Agent != a.Name {
-					continue
-				}
-				end := r.Until
-				if at.Ended != nil {
-					end = *at.Ended
-				}
-				if end.Before(r.Since) {
-					continue
-				}
-				busy += max(0, end.Sub(later(at.Began, r.Since)))
-				if at.Ended != nil && at.End != nil {
+				if at.Agent == a.Name && at.Ended != nil && at.End != nil && !at.Ended.Before(r.Since) {
 					out.Tasks++
 					out.Tokens += at.End.Used.Counted()
 				}
 			}
-		}
-		if span > 0 {
-			out.Busy = min(1, float64(busy)/float64(span))
 		}
 		r.Agents = append(r.Agents, out)
 		if way := a.Way(); way != "" {
@@ -201,10 +185,6 @@ func (r *Away) lives(root string) error {
 	}
 	for i := range r.Agents {
 		a := &r.Agents[i]
-		// One that was made since has had less time.
-		if was := org.Agents[a.Name]; was != nil && was.Born.After(r.Since) && was.Born.Before(r.Until) {
-			a.Busy = min(1, a.Busy*float64(r.Until.Sub(r.Since))/float64(r.Until.Sub(was.Born)))
-		}
 		use := used{since: r.Since}
 		if _, err := org.Run.EachAgentRecord(a.Name, 0, func(rec *run.Record) {
 			use.take(rec)
@@ -220,7 +200,7 @@ func (r *Away) lives(root string) error {
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		a.Tokens = max(a.Tokens, use.tokens)
+		a.Tokens, a.Busy = max(a.Tokens, use.tokens), use.share(r.Until)
 		r.Tokens += a.Tokens
 		if a.Permanent {
 			a.Use, a.Try = a.used()
@@ -229,17 +209,42 @@ func (r *Away) lives(root string) error {
 	return nil
 }
 
-// used sums up the tokens that an agent used since a moment, from its records.
+// used sums up the tokens that an agent used since a moment, and the time that it had
+// a task, from its records.
 type used struct {
 	since  time.Time
 	tokens int64
+	busy   time.Duration
+
+	agent standing.State // as the records so far say
+	at    time.Time      // of the newest record
 
 	life   int
 	before int64 // in that life
 }
 
+// passes counts the time up to a moment, in which the agent stayed as it is.
+func (u *used) passes(to time.Time) {
+	if u.agent.Work != nil && u.agent.Life.On() {
+		u.busy += max(0, to.Sub(later(u.at, u.since)))
+	}
+	u.at = later(u.at, to)
+}
+
+// share is the part of the time from its making to a moment that the agent had a task
+// and ran, 0 to 1.
+func (u *used) share(until time.Time) float64 {
+	u.passes(until)
+	if span := until.Sub(later(u.agent.Born, u.since)); span > 0 {
+		return min(1, float64(u.busy)/float64(span))
+	}
+	return 0
+}
+
 // take takes in the next record. Those of use count from the start of a life.
 func (u *used) take(rec *run.Record) {
+	u.passes(rec.At)
+	u.agent.Apply(rec)
 	if rec.Type != run.Used {
 		return
 	}

@@ -241,6 +241,7 @@ func (c *Change) apply(t *Task) *Task {
 	case OpVerdict:
 		t.judged(c)
 	case OpOverride:
+		t.ends(c.At)
 		t.State, t.Reason, t.Until, t.Override, t.Backlog = Done, c.Reason, time.Time{}, true, false
 	case OpMerge:
 		t.Merged = c.Merged
@@ -251,12 +252,10 @@ func (c *Change) apply(t *Task) *Task {
 
 // enter takes a task to the state of a move.
 func (t *Task) enter(c *Change) {
-	last := t.Last()
-	ends := last != nil && last.Ended == nil && (c.To.Over() || c.To == Open || c.To == Assigned || c.To == Blocked)
-	if ends {
-		at := c.At
-		last.Ended = &at
+	if c.To.Over() || c.To == Open || c.To == Assigned || c.To == Blocked {
+		t.ends(c.At)
 	}
+	last := t.Last()
 	if c.To == Working && (last == nil || last.Ended != nil) {
 		t.Attempts = append(t.Attempts, Attempt{N: len(t.Attempts) + 1, Agent: t.Agent, Began: c.At})
 	}
@@ -266,6 +265,13 @@ func (t *Task) enter(c *Change) {
 		t.Agent, t.Override = c.Agent, false
 	case Open:
 		t.Agent, t.Override = "", false
+	}
+}
+
+// ends ends the attempt that has not.
+func (t *Task) ends(at time.Time) {
+	if last := t.Last(); last != nil && last.Ended == nil {
+		last.Ended = &at
 	}
 }
 

@@ -539,3 +539,25 @@ func TestVerdictTold(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Whatever takes a task from its agent ends the attempt; one that is put back goes on.
+func TestAttemptEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		c    Change
+		ends bool
+	}{
+		"override":   {Change{Task: "t1", Op: OpOverride}, true},
+		"cancelled":  {move("t1", Cancelled), true},
+		"blocked":    {move("t1", Blocked), true},
+		"failed":     {move("t1", Failed), true},
+		"to another": {move("t1", Assigned), true},
+		"judged":     {verdict("t1", 1, run.End{Outcome: dag.Done}), true},
+		"paused":     {move("t1", Paused), false},
+		"checking":   {move("t1", Checking), false},
+	} {
+		l := change(t, newBook(t, t.TempDir()), add("t1", "x"), move("t1", Assigned), move("t1", Working), c.c)
+		if last := l.Get("t1").Last(); last == nil || (last.Ended != nil) != c.ends {
+			t.Errorf("%s: %+v, ends %v", name, last, c.ends)
+		}
+	}
+}

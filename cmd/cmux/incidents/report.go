@@ -33,7 +33,8 @@ print where. With --json the shape is
     "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
     "detail", "tasks", "busy", "tokens", "context", "restarts", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
 where an incident is as cmux incidents show has it, tokens are those that agents used
-since, context is as in cmux status --json, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
+since, context is as in cmux status --json, and busy is the share of the time, since it was
+made, that an agent ran and had a task; use says how well a permanent worker
 is used, and try what would use it better; restarts are those after its program was lost.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,
