@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -255,6 +256,53 @@ func TestMergeTasksOnABrokenBranch(t *testing.T) {
 	s.gitIn(s.Root, "commit", "-q", "-m", "mended")
 	if got, want := s.merged(tasks.MergeTasks{}), "t1 waits   t2 api; t3 merged"; got != want {
 		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// What a person called done is merged from its branch, and without commits there is
+// nothing to merge, which is written down.
+func TestMergeTasksCalledDone(t *testing.T) {
+	s := organized(t, standing.Settings{}, "api")
+	base := s.gitIn(s.Root, "rev-parse", "main")
+	by := func(title, branch string, end run.End) string {
+		v, err := s.AddTask(t.Context(), task.Fields{Title: &title})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end.Outcome != dag.NoOutcome {
+			s.attempts("api", v.ID, end)
+		}
+		if branch != "" {
+			s.gitIn(s.Root, "branch", v.WorkBranch(), branch)
+		}
+		if v, err = s.OverrideTask(t.Context(), v.ID, "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		return v.Label
+	}
+	failed := run.End{Outcome: dag.Failed}
+	had := run.End{Outcome: dag.Failed, Commits: 2, Tip: base}
+	commit := s.gitIn(s.Root, "commit-tree", "-p", "main", "-m", "by hand", "main^{tree}")
+	for i, c := range []struct {
+		branch      string
+		end         run.End
+		label, then string
+	}{
+		{"", run.End{}, "done (override), nothing to merge", "done (override), nothing to merge"}, // nobody began
+		{"", failed, "done (override), nothing to merge", "done (override), nothing to merge"},
+		{base, failed, "done (override)", "done (override), nothing to merge"},
+		{base, had, "done (override)", "done (override), merged"}, // a person brought it in
+		{"", had, "done (override)", "done (override)"},
+		{commit, run.End{}, "done (override)", "done (override), merged"},
+	} {
+		if got := by("x", c.branch, c.end); got != c.label {
+			t.Errorf("%d: %s, want %s", i, got, c.label)
+		}
+		s.merged(MergeTasks{DryRun: true})
+		s.merged(MergeTasks{})
+		if v, err := s.Task(fmt.Sprintf("t%d", i+1)); err != nil || v.Label != c.then {
+			t.Errorf("%d: after a merge %s, %v; want %s", i, v.Label, err, c.then)
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.OrgReport]():      {"state": words(control.OrgNone, control.OrgRunning, control.OrgStopped, control.OrgNoMonitor), "permissions": permits},
 		reflect.TypeFor[control.RunBrief]():       {"state": enums()[reflect.TypeFor[dag.RunState]()]},
 		reflect.TypeFor[control.Need]():           {"kind": words(control.NeedNode, control.NeedFailure, control.NeedConflict, control.NeedLimit, control.NeedReview, control.NeedRun, control.NeedAgent, control.NeedTask, control.NeedMessage)},
-		reflect.TypeFor[tasks.MergedTask]():       {"outcome": words(tasks.TaskMerged, tasks.TaskContained, tasks.TaskConflict, tasks.TaskCheck, tasks.TaskWaits, tasks.TaskGone)},
+		reflect.TypeFor[tasks.MergedTask]():       {"outcome": words(tasks.TaskMerged, tasks.TaskContained, tasks.TaskConflict, tasks.TaskCheck, tasks.TaskWaits, tasks.TaskGone, tasks.TaskNothing)},
 		reflect.TypeFor[files.FileEntry]():        {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[files.FileText]():         {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[merging.QueuedBranch]():   {"outcome": words(merging.QueuedMerged, merging.QueuedContained, merging.QueuedConflict, merging.QueuedLeftOut)},

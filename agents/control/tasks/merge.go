@@ -36,7 +36,8 @@ const (
 	TaskConflict  = "conflict"  // with what is there: another task is to bring it in
 	TaskCheck     = "check"     // likewise: a check failed after it
 	TaskWaits     = "waits"     // for the task that is to bring it in, or for its agent, a clone, to be merged
-	TaskGone      = "gone"      // it has neither a commit nor a branch
+	TaskGone      = "gone"      // its branch is not there any more
+	TaskNothing   = "nothing"   // a person called it done, and it has no commits
 )
 
 // MergedTask is what became of a task's work.
@@ -44,7 +45,7 @@ type MergedTask struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
 	Branch   string   `json:"branch"`
-	Outcome  string   `json:"outcome"` // merged, contained, conflict, check, waits, gone
+	Outcome  string   `json:"outcome"` // merged, contained, conflict, check, waits, gone, nothing
 	Commit   string   `json:"commit"`  // of the integration branch with it
 	Conflict []string `json:"conflict"`
 	Notes    []string `json:"notes"` // what the merge leaves out of it, and the like
@@ -54,8 +55,10 @@ type MergedTask struct {
 	Try      string   `json:"try"`         // where nothing more happens to it by itself
 }
 
-// In reports whether the work is in the integration branch.
-func (m *MergedTask) In() bool { return m.Outcome == TaskMerged || m.Outcome == TaskContained }
+// In reports whether the work is in the integration branch, or there is none.
+func (m *MergedTask) In() bool {
+	return m.Outcome == TaskMerged || m.Outcome == TaskContained || m.Outcome == TaskNothing
+}
 
 // MergedTasks is what became of a MergeTasks.
 type MergedTasks struct {
@@ -213,11 +216,27 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 	}
 	tip := merge.Tip{Name: out.Branch, Commit: t.Tip()}
 	if tip.Commit == "" {
-		if tip.Commit, err = m.repo.Tip(ctx, out.Branch); errors.Is(err, git.ErrBadRef) {
+		tip.Commit, err = m.repo.Tip(ctx, out.Branch)
+		gone := errors.Is(err, git.ErrBadRef)
+		if err != nil && !gone {
+			return nil, err
+		}
+		empty := t.Empty()
+		if empty && !gone {
+			empty, err = m.repo.Holds(ctx, m.good, tip.Commit)
+			if err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case empty:
+			if out.Outcome = TaskNothing; m.o.DryRun {
+				return out, nil
+			}
+			return out, m.record(ctx, t.ID, task.Merged{Conflict: []string{}, Nothing: true}, nil, nil)
+		case gone:
 			out.Outcome = TaskGone
 			return out, nil
-		} else if err != nil {
-			return nil, err
 		}
 	}
 	if m.o.Begun != nil {

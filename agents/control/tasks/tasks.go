@@ -13,8 +13,11 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
+	"cmux/worktree"
+	"cmux/worktree/git"
 )
 
 // Tasks are the tasks of a project.
@@ -26,6 +29,8 @@ type TaskView struct {
 	Label    string      `json:"label"`
 	OnBranch string      `json:"work_branch"` // that the work is on; empty: its agent shares a folder
 	Result   *TaskResult `json:"result"`      // of the newest verdict; null: there is none
+
+	Dirty string `json:"-"` // what its agent has not committed, of a task that was just taken from it
 }
 
 // TaskResult is what came of a task.
@@ -36,6 +41,7 @@ type TaskResult struct {
 	DiffStat string      `json:"diffstat"`
 	Checks   []run.Check `json:"checks"`
 	Tokens   int64       `json:"tokens"`
+	Snapshot string      `json:"snapshot"` // of what was not committed; empty: all was
 }
 
 // crew is the organization whose agents have the tasks; it is empty where there is none.
@@ -60,7 +66,7 @@ func ViewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 		v.Label += fmt.Sprintf(", %s is %s", t.Agent, w)
 	}
 	if end := t.Result(); end != nil {
-		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted()}
+		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted(), Snapshot: end.Snapshot}
 	}
 	return v
 }
@@ -203,7 +209,7 @@ func (p *Tasks) Prioritize(ctx context.Context, id string, to task.Priority) (Ta
 
 // Move cancels or pauses a task, for a reason, which may be empty.
 func (p *Tasks) Move(ctx context.Context, id string, to task.State, reason string) (TaskView, error) {
-	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+	return p.takeBack(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if err := p.WithinTeam(t.Agent); err != nil {
 			return task.Change{}, err
 		}
@@ -223,9 +229,39 @@ func (p *Tasks) Take(ctx context.Context, id string) (TaskView, error) {
 
 // Override calls a task done, whatever its own result is.
 func (p *Tasks) Override(ctx context.Context, id, reason string) (TaskView, error) {
-	return p.changeTask(ctx, id, func(*task.List, *task.Task) (task.Change, error) {
+	return p.takeBack(ctx, id, func(*task.List, *task.Task) (task.Change, error) {
 		return task.Change{Op: task.OpOverride, Reason: reason}, nil
 	})
+}
+
+// takeBack makes a change that ends a task. It says what its agent has not committed, and
+// writes down that a task called done has nothing to merge.
+func (p *Tasks) takeBack(ctx context.Context, id string, decide func(*task.List, *task.Task) (task.Change, error)) (TaskView, error) {
+	worker := ""
+	v, err := p.changeTask(ctx, id, func(l *task.List, t *task.Task) (task.Change, error) {
+		if worker = ""; t.State.Active() {
+			worker = t.Agent
+		}
+		return decide(l, t)
+	})
+	if err != nil || !v.State.Over() {
+		return v, err
+	}
+	repo, err := worktree.Open(ctx, p.Root)
+	if err != nil {
+		return v, nil // the change counts all the same
+	}
+	if a := p.crew().Agents[worker]; a != nil && a.Member.Tree != "" {
+		if dirt, err := repo.Uncommitted(ctx, a.Member.Tree); err == nil && !dirt.Clean() {
+			v.Dirty = fmt.Sprintf("%s has changes that are not committed (%s: %s)", worker, dirt, say.List(dirt.Paths, 5))
+		}
+	}
+	if _, err := repo.Tip(ctx, v.WorkBranch()); worker == "" && v.Empty() && v.Merged == nil && errors.Is(err, git.ErrBadRef) {
+		return p.changeTask(ctx, id, func(*task.List, *task.Task) (task.Change, error) {
+			return task.Change{Op: task.OpMerge, Merged: &task.Merged{Conflict: []string{}, Nothing: true}}, nil
+		})
+	}
+	return v, nil
 }
 
 // changeTask makes one change of a task as it is now, or of a new one with an

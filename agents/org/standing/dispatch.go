@@ -142,19 +142,35 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 		return nil // the verdict is known already, or tasks.jsonl was started afresh and t is another task
 	}
 	end := a.Last.End
-	if end.Outcome == dag.Cancelled {
-		return nil // whoever took it back has said what becomes of it
+	back := end.Outcome == dag.Cancelled
+	if back && (at.Ended == nil || a.Work != nil && a.Work.ID == t.ID) {
+		return nil // it is given again, and the attempt goes on
 	}
 	// Told before it is entered: a keeper that is killed in between tells it again
 	// by the same id, and nobody gets it twice.
-	if at.Ended == nil && !t.State.Over() && t.Agent == a.Name { // else somebody has decided meanwhile
+	switch {
+	case at.Ended == nil && !t.State.Over() && t.Agent == a.Name: // else somebody has decided meanwhile
 		if err := k.report(ctx, a, t, &end); err != nil {
+			return err
+		}
+	case end.Snapshot != "":
+		to := t.ChangedBy
+		if !t.State.Over() || to == task.Cmux {
+			to = t.CreatedBy
+		}
+		body := fmt.Sprintf("%s was at work on %s when %s. Its changes that were not committed are saved as %s.\n\nTo get them back: %s%[4]s", a.Name, t.ID, taken(t), end.Snapshot, restoreCommand)
+		id := fmt.Sprintf("%s-%d-%x-saved", t.ID, a.Last.Attempt, a.Last.At.UnixNano())
+		if err := k.write(ctx, a, to, id, fmt.Sprintf("%s: uncommitted changes are saved: %s", t.ID, t.Title), body); err != nil {
 			return err
 		}
 	}
 	_, err := k.change(ctx, func(l *task.List) ([]task.Change, error) {
 		now := l.Get(t.ID)
-		return []task.Change{{Task: t.ID, Saw: now.Version, Op: task.OpVerdict, By: task.Cmux, Attempt: a.Last.Attempt, End: &end}}, nil
+		all := []task.Change{{Task: t.ID, Saw: now.Version, Op: task.OpVerdict, By: task.Cmux, Attempt: a.Last.Attempt, End: &end}}
+		if back && now.Override && now.Merged == nil && end.Tip != "" && end.Commits == 0 && end.DiffStat == "" {
+			all = append(all, task.Change{Task: t.ID, Saw: now.Version + 1, Op: task.OpMerge, By: task.Cmux, Merged: &task.Merged{Conflict: []string{}, Nothing: true}})
+		}
+		return all, nil
 	})
 	if errors.Is(err, task.ErrKnown) {
 		return nil
@@ -208,6 +224,21 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 	return k.write(ctx, a, t.CreatedBy, id, fmt.Sprintf("%s %s: %s", prefix, t.ID, t.Title), body)
 }
 
+// taken says why a task is no longer its agent's.
+func taken(t *task.Task) string {
+	why := "it was " + string(t.State)
+	switch {
+	case t.Override:
+		why = t.ChangedBy + " marked it done"
+	case !t.State.Over() && t.Agent != "":
+		return "it was given to " + t.Agent
+	}
+	if t.Reason != "" {
+		why += ": " + t.Reason
+	}
+	return why
+}
+
 // write sends a message of an agent's to who gave it a task, once.
 func (k *Keeper) write(ctx context.Context, a *Agent, to, id, subject, body string) error {
 	if _, err := mailbox.ParseAddress(to); err != nil || to == task.Cmux || to == a.Name {
@@ -251,7 +282,7 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 		begin, put := list.Next(a.Name)
 		switch {
 		case !t.State.Active() || t.Agent != a.Name:
-			return k.withdraw(ctx, a, t, "it was "+string(t.State))
+			return k.withdraw(ctx, a, t, taken(t))
 		case begin != nil && put != nil && put.ID == t.ID:
 			var err error
 			if t, err = k.move(ctx, t.ID, task.Change{To: task.Paused, Reason: begin.ID + " comes first"}); err != nil {

@@ -147,12 +147,19 @@ func TestTasks(t *testing.T) {
 // change moves a task as a person does.
 func (w *world) change(id string, to task.State, agent string) {
 	w.t.Helper()
+	w.decide(id, task.Change{Op: task.OpMove, To: to, Agent: agent})
+}
+
+// decide makes a change of a task as a person does.
+func (w *world) decide(id string, c task.Change) {
+	w.t.Helper()
 	book, err := task.OpenBook(w.root, time.Now, true)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	if _, _, err := book.Change(w.t.Context(), func(l *task.List) ([]task.Change, error) {
-		return []task.Change{{Task: id, Saw: l.Get(id).Version, Op: task.OpMove, By: "user", To: to, Agent: agent}}, nil
+		c.Task, c.Saw, c.By = id, l.Get(id).Version, "user"
+		return []task.Change{c}, nil
 	}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -182,7 +189,22 @@ func TestTasksTakenBack(t *testing.T) {
 	w.until("it is given again", func(*Org) bool { return count(w.gives("api"), id) == 2 })
 	w.change(id, task.Cancelled, "")
 	w.until("it is taken back for good", func(*Org) bool { return count(w.takes("api"), id) == 2 })
-	w.ends("api", id, run.End{Outcome: dag.Cancelled})
+	w.ends("api", id, run.End{Outcome: dag.Cancelled, Snapshot: "s1"})
+	w.until("its end is kept", func(*Org) bool { return w.task(id).Result() != nil })
+	if got := w.mailFor("user"); count(got, id+": uncommitted changes are saved: Write it") != 1 {
+		t.Errorf("the person is told %q", got)
+	}
+	for commits, label := range []string{"done (override), nothing to merge", "done (override)"} {
+		done := w.add("By hand", "api", task.Normal)
+		w.until("it is given", func(*Org) bool { return count(w.gives("api"), done) == 1 })
+		w.decide(done, task.Change{Op: task.OpOverride})
+		w.until("it is taken back", func(*Org) bool { return count(w.takes("api"), done) == 1 })
+		w.ends("api", done, run.End{Outcome: dag.Cancelled, Tip: "abc", Commits: commits})
+		w.until("its end is kept", func(*Org) bool { return w.task(done).Result() != nil })
+		if got := w.task(done); got.Label() != label {
+			t.Errorf("with %d commits: %s, want %s", commits, got.Label(), label)
+		}
+	}
 
 	lost := w.add("For nobody", "nobody", task.Normal)
 	w.until("it is blocked", func(*Org) bool {

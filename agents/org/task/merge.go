@@ -16,10 +16,11 @@ type Merged struct {
 	Conflict []string `json:"conflict"` // files that kept it out
 	Check    string   `json:"check"`    // command that failed after it, and so kept it out
 	Task     string   `json:"task"`     // id of the task that is to bring it in, or that it comes in with
+	Nothing  bool     `json:"nothing"`  // a person called it done, and it has no commits
 }
 
-// In reports whether the work is in the integration branch.
-func (m *Merged) In() bool { return m != nil && m.Commit != "" }
+// In reports whether the work is in the integration branch, or there is none.
+func (m *Merged) In() bool { return m != nil && (m.Commit != "" || m.Nothing) }
 
 // With reports whether the work is a part of another task's, and comes in with it.
 func (m *Merged) With() bool { return !m.In() && m.Check == "" && len(m.Conflict) == 0 }
@@ -29,6 +30,8 @@ func (m *Merged) String() string {
 	switch {
 	case m == nil:
 		return ""
+	case m.Nothing:
+		return "nothing to merge"
 	case m.In():
 		return "merged at " + m.Commit
 	}
@@ -82,7 +85,13 @@ func (t *Task) Tip() string {
 // has commits, or a person called it done, who may know of some.
 func (t *Task) Delivers() bool {
 	end := t.Result()
-	return t.State == Done && (t.Override || end != nil && end.Commits > 0 && end.Tip != "")
+	return t.State == Done && (t.Override && t.Kind != ForAnswer || end != nil && end.Commits > 0 && end.Tip != "")
+}
+
+// Empty reports whether a person called the task done, and no verdict knows of commits.
+func (t *Task) Empty() bool {
+	end := t.Result()
+	return t.Override && (end == nil || end.Commits == 0)
 }
 
 // Mergeable is how many of the Unmerged a merge would try: not those that a task which

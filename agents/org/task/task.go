@@ -135,7 +135,7 @@ type Task struct {
 	Key      string   `json:"key,omitempty"` // what cmux made it for, once; empty: somebody added it
 
 	State    State     `json:"state"`
-	Reason   string    `json:"reason"` // of failed, blocked, cancelled, paused, needs input
+	Reason   string    `json:"reason"` // of failed, blocked, cancelled, paused, needs input, override
 	Until    time.Time `json:"until,omitzero"`
 	Override bool      `json:"override"` // a person called it done
 	Agent    string    `json:"assigned_to"`
@@ -209,6 +209,8 @@ func (t *Task) doneLabel() string {
 		label = "done (override)"
 	}
 	switch {
+	case t.Merged != nil && t.Merged.Nothing:
+		label += ", nothing to merge"
 	case t.Merged.In():
 		label += ", merged"
 	case t.Merged != nil && t.Merged.Check != "":

@@ -41,7 +41,7 @@ the branch as it is now. merge repeats a call that was cut off.
 when a task stays out. With --json the shape is
   {"target", "commit", "dry_run", "tasks": [{"id", "title", "branch", "outcome", "commit",
    "conflict", "notes", "check", "task", "assigned_to", "try"}]}
-where outcome is merged, contained, conflict, check, waits or gone, and task is the one
+where outcome is merged, contained, conflict, check, waits, gone or nothing, and task is the one
 that is to bring the work in.`,
 		Example: "  cmux tasks merge --dry-run\n  cmux tasks merge t1 t2",
 		ValidArgsFunction: completeTask(d, func(t *task.Task) bool {
@@ -110,6 +110,8 @@ func tellMerged(s *cli.IO, res *tasks.MergedTasks) error {
 			}
 		case tasks.TaskGone:
 			text = "its branch " + t.Branch + " is gone"
+		case tasks.TaskNothing:
+			text = "done without commits, nothing to merge"
 		}
 		if t.Task != "" {
 			text += ": " + t.Task + " is to bring it in"

@@ -21,9 +21,10 @@ import (
 const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verify", "branch", "project",
    "parent", "part_of", "backlog", "after", "start": {"commit", "tasks"}, "state", "reason",
    "until", "override", "assigned_to", "attempts": [{"n",
-   "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task"},
+   "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task",
+   "nothing"},
    "created_by", "created_at", "changed_by", "changed_at", "version", "label", "work_branch",
-   "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens"}}
+   "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens", "snapshot"}}
 where kind is change or answer, start, merged and result may be null, and until is there at
 a limit alone. start is the work of other tasks that the branch began at.`
 
@@ -276,7 +277,11 @@ func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
 	if err != nil {
 		return err
 	}
-	return tellTask(o.IO, t, o.JSON)
+	if err := tellTask(o.IO, t, o.JSON); err != nil || t.Dirty == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Err, "cmux: %s: when the agent stops, cmux saves them as a snapshot and sends you its name: cmux mailbox inbox\n", say.Line(t.Dirty))
+	return err
 }
 
 func newTaskShowCmd(d *cli.Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
@@ -305,6 +310,9 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 	}
 	line("Task", t.ID+"  "+t.Title)
 	line("State", t.Label)
+	if !strings.Contains(t.Label, t.Reason) {
+		line("Reason", t.Reason)
+	}
 	line("Next", t.Next())
 	line("Priority", string(t.Priority))
 	line("Kind", map[task.Kind]string{task.ForAnswer: "answer: it ends with a report, and nothing is changed"}[t.Kind])
@@ -326,6 +334,9 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 		line("Failed", run.FailedCheck(r.Checks))
 		line("Commits", fmt.Sprint(r.Commits))
 		line("Changed", r.DiffStat)
+		if r.Snapshot != "" {
+			line("Saved", "what was not committed: cmux snapshots restore "+r.Snapshot)
+		}
 	}
 	line("Merged", strings.TrimPrefix(t.Merged.String(), "merged at "))
 	if t.Body != "" {

@@ -38,7 +38,11 @@ func (v *Verdict) Survey(ctx context.Context, end *run.End) {
 	ctx = v.tree.Config(ctx)
 	var err error
 	if end.Outcome != dag.Done && !end.Retry {
-		end.Snapshot, err = v.tree.Snapshot(ctx, fmt.Sprintf("attempt %d of %s did not pass", v.Spec.Attempt, v.node.Name))
+		reason := fmt.Sprintf("attempt %d of %s did not pass", v.Spec.Attempt, v.node.Name)
+		if end.Outcome == dag.Cancelled {
+			reason = strings.TrimSuffix(v.node.Name+" was taken off its task: "+end.Detail, ": ")
+		}
+		end.Snapshot, err = v.tree.Snapshot(ctx, reason)
 		note(err)
 	}
 	if v.node.HasBranch() {
