@@ -3320,7 +3320,7 @@ export interface components {
             id: string;
             notes: string[];
             /** @enum {string} */
-            outcome: "merged" | "contained" | "conflict" | "check" | "waits" | "gone";
+            outcome: "merged" | "contained" | "conflict" | "check" | "waits" | "gone" | "nothing";
             task: string;
             title: string;
             try: string;
@@ -4218,6 +4218,7 @@ export interface components {
             check: string;
             commit: string;
             conflict: string[];
+            nothing: boolean;
             task: string;
         };
         /** @enum {string} */
@@ -4229,6 +4230,7 @@ export interface components {
             /** Format: int64 */
             commits: number;
             diffstat: string;
+            snapshot: string;
             summary: string;
             tip: string;
             /** Format: int64 */
