@@ -22,9 +22,10 @@ import (
 // StoppedOrg is what a stop of the organization came to.
 type StoppedOrg struct {
 	Session string   `json:"session"`
-	Agents  []string `json:"agents"` // that were at work
-	Runs    []string `json:"runs"`   // sessions of runs that were stopped as well
-	GoOn    []string `json:"go_on"`  // sessions of runs that go on
+	Agents  []string `json:"agents"`            // that were at work
+	Runs    []string `json:"runs"`              // sessions of runs that were stopped as well
+	Already bool     `json:"already,omitempty"` // it was stopped before, and nothing was done
+	GoOn    []string `json:"go_on"`             // sessions of runs that go on
 }
 
 // stopBound bounds the wait for the monitor to end all agents.
@@ -44,7 +45,8 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 		}
 	}
 	if org.Stopped && len(s.Agents) == 0 && !org.Run.RunnerLives() && !runs {
-		return nil, &project.Hint{Err: errors.New("the organization is not running (stopped)"), Try: "cmux start"}
+		s.Already = true
+		return s, nil
 	}
 	if err := p.endOrg(ctx, org); err != nil {
 		return nil, err

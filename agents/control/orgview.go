@@ -420,7 +420,11 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 		return nil, err
 	}
 	if !ok {
-		return nil, &project.Hint{Err: fmt.Errorf("the session %s of the organization is gone", session), Try: "cmux start"}
+		err := fmt.Errorf("the session %s of the organization is gone", session)
+		if org.Stopped {
+			err = errors.New("the organization is stopped")
+		}
+		return nil, &project.Hint{Err: err, Try: "cmux start"}
 	}
 	if err := toFront(ctx, server, org, name); err != nil {
 		return nil, err

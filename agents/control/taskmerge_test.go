@@ -265,7 +265,7 @@ func TestMergeTasksCalledDone(t *testing.T) {
 	s := organized(t, standing.Settings{}, "api")
 	base := s.gitIn(s.Root, "rev-parse", "main")
 	by := func(title, branch string, end run.End) string {
-		v, err := s.AddTask(t.Context(), task.Fields{Title: &title})
+		v, err := s.Tasks().Add(t.Context(), task.Fields{Title: &title})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestMergeTasksCalledDone(t *testing.T) {
 		if branch != "" {
 			s.gitIn(s.Root, "branch", v.WorkBranch(), branch)
 		}
-		if v, err = s.OverrideTask(t.Context(), v.ID, "by hand"); err != nil {
+		if v, err = s.Tasks().Override(t.Context(), v.ID, "by hand"); err != nil {
 			t.Fatal(err)
 		}
 		return v.Label

@@ -226,6 +226,10 @@ func (o *orgStopOptions) stop(ctx context.Context, p *control.Project) error {
 	if err != nil {
 		return err
 	}
+	if s.Already {
+		_, err := fmt.Fprintln(o.Out, "The organization is already stopped. To continue: cmux start")
+		return err
+	}
 	ended := "no agent was at work"
 	if len(s.Agents) > 0 {
 		ended = "ended: " + say.List(s.Agents, 10)
