@@ -191,10 +191,7 @@ func (a *instance) Start(context.Context) error {
 
 // Hook implements agent.Listener.
 func (a *instance) Hook(hook string, raw json.RawMessage) ([]news.Event, agent.HookReply, error) {
-	var p struct {
-		Transcript string `json:"transcript_path"`
-		ToolID     string `json:"tool_use_id"`
-	}
+	var p payload
 	if json.Unmarshal(raw, &p) == nil {
 		a.follow.at(p.Transcript)
 	}
@@ -204,7 +201,7 @@ func (a *instance) Hook(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		close(a.greeted)
 	}
 	a.heard = time.Now()
-	a.silence.hook(hook, p.ToolID, a.heard)
+	a.silence.hook(p.event(hook), p.ToolID, a.heard)
 	if hook == "UserPromptSubmit" || hook == "Stop" {
 		a.breaking = false // the turn that it was for has ended by itself
 	}

@@ -95,7 +95,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 	one := func(e ...news.Event) ([]news.Event, agent.HookReply, error) {
 		return e, agent.HookReply{}, nil
 	}
-	switch hook {
+	switch p.event(hook) {
 	case "SessionStart":
 		if p.Session == "" {
 			break
@@ -164,6 +164,15 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		}
 	}
 	return nil, agent.HookReply{}, nil
+}
+
+// event is what the hook tells of the agent: that the model failed a sub-agent ends the
+// sub-agent only, of which no SubagentStop tells then.
+func (p *payload) event(hook string) string {
+	if hook == "StopFailure" && p.AgentID != "" {
+		return "SubagentStop"
+	}
+	return hook
 }
 
 // before judges a call of a tool before it happens.

@@ -183,6 +183,8 @@ func TestHear(t *testing.T) {
 			[]news.Event{news.LimitMet{Text: "You've hit your 5-hour limit · resets 3pm (UTC)", Until: noon.Add(3 * time.Hour)}}, ""},
 		{"overloaded", "StopFailure", `{"error":"server_error","last_assistant_message":"API Error: 529 Overloaded"}`, false,
 			[]news.Event{news.Faltered{Text: "API Error: 529 Overloaded"}}, ""},
+		{"overloaded for a sub-agent", "StopFailure", `{"agent_id":"s","error":"server_error","last_assistant_message":"API Error: 529 Overloaded"}`, false,
+			[]news.Event{news.Delegated{}}, ""},
 		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, nil, ""},
 		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, []news.Event{news.TurnEnded{}}, ""},
 		{"of a later version", "Unheard", `{"new":[1]}`, false, nil, ""},
@@ -209,6 +211,7 @@ func TestSubagentsAreCounted(t *testing.T) {
 	}{
 		{"SubagentStart", `{"agent_id":"a"}`, news.Delegated{Subagents: 1}}, {"SubagentStart", `{"agent_id":"b"}`, news.Delegated{Subagents: 2}},
 		{"SubagentStop", `{"agent_id":"compaction","agent_type":""}`, news.Delegated{Subagents: 2}}, {"SubagentStop", `{"agent_id":"a"}`, news.Delegated{Subagents: 1}},
+		{"SubagentStart", `{"agent_id":"d"}`, news.Delegated{Subagents: 2}}, {"StopFailure", `{"agent_id":"d","error":"server_error"}`, news.Delegated{Subagents: 1}},
 		{"Stop", `{"background_tasks":[]}`, news.TurnEnded{Hold: true}}, {"SubagentStart", `{"agent_id":"c"}`, news.Delegated{Subagents: 1}},
 	} {
 		events, _, err := l.hear(c.event, json.RawMessage(c.payload))

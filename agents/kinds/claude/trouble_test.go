@@ -61,6 +61,12 @@ var troubles = []scenario{
 	{name: "has a sub-agent that reports for it", anywhere: true,
 		turns: []mt.Turn{{delegated("eager")}, {mt.Shell("until test -e tried; do sleep 0.1; done; rm tried; echo made > a.txt; " + commit)}, {mt.Text("so far")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"a.txt"}},
+	{name: "has a sub-agent whose model fails", before: func(f *fixture) {
+		f.Write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"hooks":{"StopFailure":[{"hooks":[{"type":"command","command":"touch \"$HOME/failed\""}]}]}}`)
+	},
+		turns: []mt.Turn{{delegated("failing")}, {mt.Shell("until test -e \"$HOME/failed\"; do sleep 0.1; done; echo made > a.txt; " + commit)}, {mt.Report("made it")}, {mt.Text("end")}, {mt.Text("end")}},
+		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1},
+		more:  func(f *fixture) { f.unsaid("the model failed") }},
 	{name: "reviews by a sub-agent", anywhere: true, change: reviewing,
 		turns: []mt.Turn{{delegated("writer")}, {mt.Shell("until test -e ../tried; do sleep 0.1; done; echo x >> README; cp README new.txt")}, {mt.Text("waiting")}, {mt.Report("looks good")}, {mt.Text("end")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "looks good"},
@@ -131,6 +137,7 @@ var helpers = []mt.Script{
 	spender,
 	sub, late("late1"), late("late2"),
 	{Name: "eager", Turns: []mt.Turn{{mt.Report("nothing was needed, says a sub-agent")}, {mt.Shell("touch tried")}, {mt.Text("tried")}}},
+	{Name: "failing", Turns: []mt.Turn{{mt.ServerError}}},
 	{Name: "writer", Turns: []mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/new.txt", "content": "no\n"}}}, {mt.Shell("echo x >> README")}, {mt.Shell("touch ../tried")}, {mt.Text("tried")}}},
 }
 
