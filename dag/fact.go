@@ -76,6 +76,7 @@ type Fact struct {
 	Losses    int       // times the attempt vanished since the last reset
 	NotBefore time.Time // backoff: earliest start
 	Lost      bool      // Idle because the attempt vanished
+	Broken    bool      // Lost while the run was stopped: a person ended the attempt
 	Held      bool      // Lost and waiting for a person: on_lost: ask, or too many losses
 
 	Outputs Outputs // published since the last reset

@@ -91,7 +91,7 @@ func (s *State) over(f *Fact, c *Change) folded {
 	case c.Kind == AttemptEnded && (f.counted() || f.Phase == Idle && c.endsUnstarted(f)):
 		s.endAttempt(f, c)
 	case c.Kind == Vanished && f.counted():
-		f.Phase, f.Lost, f.Trial, f.Detail = Idle, true, false, c.Detail
+		f.Phase, f.Lost, f.Broken, f.Trial, f.Detail = Idle, true, s.stopped, false, c.Detail
 		f.Activity, f.Until, f.EndedAt = Working, time.Time{}, c.At
 		if !s.stopped {
 			f.Losses++
@@ -148,7 +148,7 @@ func (s *State) endAttempt(f *Fact, c *Change) {
 func (f *Fact) end(o Outcome, c *Change) {
 	f.Phase, f.Outcome = Ended, o
 	f.Exit, f.Reason, f.Detail, f.EndedAt = 0, ReasonExit, c.Detail, c.At
-	f.Lost, f.Held, f.Trial, f.Doomed, f.NotBefore = false, false, false, false, time.Time{}
+	f.Lost, f.Broken, f.Held, f.Trial, f.Doomed, f.NotBefore = false, false, false, false, false, time.Time{}
 	f.Activity, f.Until = Working, time.Time{}
 	switch o {
 	case Failed:

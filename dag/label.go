@@ -20,7 +20,7 @@ const (
 	NodeTakenOver  NodeState = "taken over"  // a person types in its pane
 	NodeNeedsInput NodeState = "needs input" // from a person
 	NodeLimited    NodeState = "limited"     // until its account's limit is over
-	NodeLost       NodeState = "lost"        // its attempt vanished without a record
+	NodeLost       NodeState = "lost"        // its attempt vanished without a record, or the run was stopped
 	NodeDone       NodeState = "done"
 	NodeFailed     NodeState = "failed"
 	NodeSkipped    NodeState = "skipped" // its if: is false, or its dependencies were skipped
@@ -32,13 +32,14 @@ const (
 	ReasonCancelled Reason = "cancelled" // failed: by stop NAME; blocked: its cause was cancelled
 	ReasonFailed    Reason = "failed"    // blocked: its cause failed
 	ReasonBlocked   Reason = "blocked"   // blocked: its cause is blocked
+	ReasonStopped   Reason = "stopped"   // lost: a person stopped the run
 )
 
 // Label is the state of a node as people see it, in parts. Only String turns it into words;
 // code decides by the parts.
 type Label struct {
 	State  NodeState
-	Reason Reason    // of done, failed and blocked
+	Reason Reason    // of done, failed, blocked and lost
 	Code   int       // exit code, if it is why the node failed
 	Until  time.Time // of limited: when the node continues, in the caller's location; zero: unknown
 	By     string    // of blocked: the dependency; of limited: the account; empty: none
@@ -68,6 +69,10 @@ func (l Label) String() string {
 	case NodeBlocked:
 		if l.By != "" {
 			return "blocked (" + l.By + " " + string(l.Reason) + ")"
+		}
+	case NodeLost:
+		if l.Reason != "" {
+			return string(l.Reason)
 		}
 	case NodeLimited:
 		if !l.Until.IsZero() {
@@ -160,6 +165,10 @@ func (l *Label) UnmarshalJSON(b []byte) error {
 // parseLabel parses a label in words. A time in it has no date, so Until stays zero.
 func parseLabel(words string) (l Label) {
 	words, l.Open = strings.CutSuffix(words, ", still open")
+	if words == string(ReasonStopped) {
+		l.State, l.Reason = NodeLost, ReasonStopped
+		return l
+	}
 	state, _, until := strings.Cut(words, " until ")
 	if until {
 		return Label{State: NodeState(state)}

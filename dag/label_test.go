@@ -17,6 +17,8 @@ func anyLabel(t *rapid.T) Label {
 	switch l.State {
 	case NodeDone:
 		l.Reason = rapid.SampledFrom([]Reason{"", ReasonOverride}).Draw(t, "reason")
+	case NodeLost:
+		l.Reason = rapid.SampledFrom([]Reason{"", ReasonStopped}).Draw(t, "reason")
 	case NodeBlocked:
 		l.By = rapid.StringMatching(`[a-z][a-z.-]{0,8}`).Draw(t, "by")
 		l.Reason = rapid.SampledFrom([]Reason{ReasonFailed, ReasonCancelled, ReasonBlocked}).Draw(t, "reason")

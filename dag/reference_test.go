@@ -25,12 +25,20 @@ type refNode struct {
 	losses   int
 	retryAt  time.Time
 	lost     bool
+	stopped  bool // lost by a person's stop
 	held     bool
 	open     bool // an attempt goes on beside the slots
 	trial    bool // running, to see whether its account works again
 	failure  string
 	doomed   bool   // to be cancelled
 	outputs  string // as they were published, key by key
+}
+
+func (n *refNode) vanished() string {
+	if n.stopped {
+		return "stopped"
+	}
+	return "lost"
 }
 
 type refRun struct {
@@ -374,7 +382,7 @@ func (r *refRun) apply(c Change) {
 		case alive:
 			doomed := n.doomed
 			finish("idle", "")
-			n.lost, n.doomed = true, doomed
+			n.lost, n.stopped, n.doomed = true, r.stopped, doomed
 			if !r.stopped {
 				n.losses++
 				n.held = r.g.Nodes[c.Node].OnLost == Ask || n.losses > 3
@@ -475,7 +483,7 @@ func (r *refRun) label(i int, v []string) string {
 		return "skipped"
 	case "":
 		if n.lost {
-			return "lost"
+			return n.vanished()
 		}
 		return "waiting"
 	}
@@ -483,7 +491,7 @@ func (r *refRun) label(i int, v []string) string {
 	case r.g.Nodes[i].Role == RoleGate:
 		return "needs input"
 	case n.lost:
-		return "lost"
+		return n.vanished()
 	}
 	if lasts, _ := r.limited(i); lasts && r.eligible(i, v) {
 		return until(r.limits[r.g.Nodes[i].Account])

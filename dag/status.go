@@ -37,7 +37,7 @@ func (s *State) Status(i int, now time.Time) Status {
 		return s.skippedStatus(i, now)
 	case waiting:
 		if f.Lost {
-			st.Label.State, st.Reason = NodeLost, also(f.Detail, s.waitsFor(i))
+			st.Label, st.Reason = f.lost(), also(f.Detail, s.waitsFor(i))
 		} else {
 			st.Label.State, st.Source, st.Age, st.Reason = NodeWaiting, SourceDerived, 0, s.waitsFor(i)
 		}
@@ -150,7 +150,7 @@ func (s *State) startableStatus(i int, now time.Time, st *Status) {
 		st.Source = SourceDerived
 	}
 	if f.Lost {
-		st.Label.State = NodeLost
+		st.Label = f.lost()
 	}
 	l := s.limitOf(i)
 	barred := false
@@ -227,6 +227,15 @@ func limitedLabel(account string, until, now time.Time) Label {
 
 // label returns the label of a node that only waits for the limit's end.
 func (l *limit) label(now time.Time) Label { return limitedLabel(l.name, l.until, now) }
+
+// lost returns the label of a node whose attempt vanished.
+func (f *Fact) lost() Label {
+	l := Label{State: NodeLost}
+	if f.Broken {
+		l.Reason = ReasonStopped
+	}
+	return l
+}
 
 // why returns how the last attempt of an Idle node ended.
 func why(f *Fact) string {

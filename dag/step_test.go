@@ -157,11 +157,11 @@ func TestStep(t *testing.T) {
 		steps       []step
 		run         RunState
 	}{
-		{"a lost node waits for a dependency that is done again", "a b<a/all_done", []step{
+		{"a stopped node waits for a dependency that is done again", "a b<a/all_done", []step{
 			{"exit a 1", "a:failed (exit 1); b:running", "start b"},
-			{"stop, vanish b", "a:failed (exit 1); b:lost", ""},
-			{"reset a, resume", "a:running; b:lost", "start a#2"},
-			{"rebuild", "a:running; b:lost", ""},
+			{"stop, vanish b", "a:failed (exit 1); b:stopped", ""},
+			{"reset a, resume", "a:running; b:stopped", "start a#2"},
+			{"rebuild", "a:running; b:stopped", ""},
 			{"exit a 1", "a:failed (exit 1); b:running", "start b#2"},
 		}, RunRunning},
 		{"so does a node that will be retried", "a b<a/retries=1@10s", []step{
@@ -277,7 +277,7 @@ func TestStep(t *testing.T) {
 			{"reset a", "a:running", "start a#2"},
 		}, RunRunning},
 		{"a loss under stop is a person's doing", "a/ask", []step{
-			{"stop, vanish a", "a:lost", ""},
+			{"stop, vanish a", "a:stopped", ""},
 			{"resume", "a:running", "start a#2"},
 		}, RunRunning},
 		{"stop starts nothing", "a b<a", []step{
@@ -366,7 +366,7 @@ func TestStep(t *testing.T) {
 		}, RunRunning},
 		{"an attempt of an earlier runner is taken in", "stop a b<a", []step{
 			{"stop, exit stop 0", "stop:done; a:running; b:waiting", ""},
-			{"vanish a", "stop:done; a:lost; b:waiting", ""},
+			{"vanish a", "stop:done; a:stopped; b:waiting", ""},
 			{"began a 2", "stop:done; a:running; b:waiting", ""},
 			{"exit a 0, began b 1", "stop:done; a:done; b:running", ""},
 		}, RunStopped},

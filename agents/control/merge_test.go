@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
+	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
@@ -95,6 +96,20 @@ func TestMergeLeavesOut(t *testing.T) {
 	_, err := s.Merging().Merge(t.Context(), q)
 	refused(t, err, "no node of the run is done and has a branch", "cmux agents status")
 	if len(told) != 1 || told[0] != "left out: a (ready)" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// What a person stopped is said so, and not called lost.
+func TestMergeLeavesOutWhatWasStopped(t *testing.T) {
+	s := begun(t, "  - {name: a, task: 'true', role: build}\n")
+	s.record(run.Record{Type: run.RunnerUp}, started("a"), run.Record{Type: run.Stopped}, run.Record{Type: run.Vanished, Node: "a", Attempt: 1, How: run.HowStopped})
+	var told []string
+	q := quiet(merging.Merge{})
+	q.Tell = func(line string) { told = append(told, line) }
+	_, err := s.Merging().Merge(t.Context(), q)
+	refused(t, err, "no node of the run is done and has a branch", "cmux agents status")
+	if len(told) != 1 || told[0] != "left out: a (stopped)" {
 		t.Errorf("told %q", told)
 	}
 }

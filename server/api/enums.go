@@ -40,7 +40,7 @@ func enums() map[reflect.Type][]any {
 			dag.NodeNeedsInput, dag.NodeLimited, dag.NodeLost, dag.NodeDone, dag.NodeFailed, dag.NodeSkipped),
 		reflect.TypeFor[dag.Reason](): words(dag.ReasonExit, dag.ReasonTimeout, dag.ReasonChecks, dag.ReasonScope, dag.ReasonConflict, dag.ReasonSetup,
 			dag.ReasonBudget, dag.ReasonIdle, dag.ReasonLost, dag.ReasonOnComplete, dag.ReasonReported, dag.ReasonNoReport, dag.ReasonBadMarker,
-			dag.ReasonByHand, dag.ReasonOverride, dag.ReasonCancelled, dag.ReasonFailed, dag.ReasonBlocked),
+			dag.ReasonByHand, dag.ReasonOverride, dag.ReasonCancelled, dag.ReasonFailed, dag.ReasonBlocked, dag.ReasonStopped),
 		reflect.TypeFor[dag.RunState]():  words(dag.RunRunning, dag.RunWaiting, dag.RunLimited, dag.RunStopped, dag.RunNoRunner, dag.RunDone, dag.RunFailed),
 		reflect.TypeFor[dag.Role]():      words(dag.RoleBuild, dag.RoleReview, dag.RoleMerge, dag.RoleGate),
 		reflect.TypeFor[dag.Join]():      words(dag.AllSuccess, dag.AllDone, dag.OneSuccess, dag.Always),

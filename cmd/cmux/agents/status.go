@@ -58,10 +58,11 @@ Status is the label in its parts:
   {"state", "reason", "code", "until", "by", "detail", "open"}
 State is waiting, blocked, ready, running, checking, taken over, needs input,
 limited, lost, skipped, done or failed. Reason is why it is done (override), failed
-(checks, timeout, ...; empty: by code, the program's exit code) or blocked (how
-the node in by ended). Until is when a limit of the account in by ends, where it
-is known; code is null where it is not the reason. Detail is what was recorded
-with it, and open says that an attempt which counts no more still runs.
+(checks, timeout, ...; empty: by code, the program's exit code), blocked (how
+the node in by ended) or lost (stopped: by a person). Until is when a limit of the
+account in by ends, where it is known; code is null where it is not the reason. Detail
+is what was recorded with it, and open says that an attempt which counts no more still
+runs.
 Question is what the agent asks a person, left out if it asks nothing:
   {"id", "parts": [{"text", "options"}], "in_pane", "permission"}
 An answer to several parts has a line for each, and a number stands for the

@@ -2594,7 +2594,7 @@ export interface components {
         /** @enum {string} */
         DagOutcome: "" | "done" | "override" | "failed" | "cancelled";
         /** @enum {string} */
-        DagReason: "" | "timeout" | "checks" | "scope" | "conflict" | "setup" | "budget" | "idle" | "lost" | "on_complete" | "reported" | "no report" | "bad marker" | "by hand" | "override" | "cancelled" | "failed" | "blocked";
+        DagReason: "" | "timeout" | "checks" | "scope" | "conflict" | "setup" | "budget" | "idle" | "lost" | "on_complete" | "reported" | "no report" | "bad marker" | "by hand" | "override" | "cancelled" | "failed" | "blocked" | "stopped";
         /** @enum {string} */
         DagRole: "build" | "review" | "merge" | "gate";
         /** @enum {string} */
