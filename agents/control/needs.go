@@ -45,7 +45,8 @@ type Need struct {
 	Try      string             `json:"try,omitempty"`    // the command that a person would call
 }
 
-// NeedList is what waits for a person, the longest first.
+// NeedList is what waits for a person: what keeps work from going on first, then
+// reviews and messages, each the longest first.
 type NeedList struct {
 	Items []Need
 	Total int // of all that waits, also of messages that are not among the items
@@ -71,10 +72,20 @@ func (p *Project) Needs(ctx context.Context) (NeedList, error) {
 		}
 	}
 	l.Total = len(l.Items) + unlisted
-	slices.SortStableFunc(l.Items, func(a, b Need) int {
-		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
-	})
+	slices.SortStableFunc(l.Items, byRank)
 	return l, nil
+}
+
+func byRank(a, b Need) int {
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
+}
+
+// rank is greater for what keeps no work from going on.
+func (n *Need) rank() int {
+	if n.Kind == NeedReview || n.Kind == NeedMessage {
+		return 1
+	}
+	return 0
 }
 
 // runNeeds is what waits in the newest run of each session.
@@ -84,6 +95,9 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 		return nil, err
 	}
 	for _, o := range owners {
+		if o.Free {
+			continue // it was cleaned up
+		}
 		r, err := run.Open(p.Root, o.ID)
 		if err != nil {
 			if ids, err := run.List(p.Root); err == nil && !slices.Contains(ids, o.ID) {

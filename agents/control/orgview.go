@@ -114,6 +114,8 @@ type RunBrief struct {
 	State   string `json:"state"`
 	Done    int    `json:"done"`
 	Nodes   int    `json:"nodes"`
+
+	NeedYou []string `json:"need_you,omitempty"` // nodes that go on only when a person does something
 }
 
 // Organization says how the organization of the project stands. A project
@@ -219,7 +221,11 @@ func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
 			return err
 		}
 		if !runview.Over(v) {
-			report.Runs = append(report.Runs, RunBrief{o.ID, o.Session, string(v.RunState), runs.Count(v).Done, len(v.Nodes)})
+			b := RunBrief{ID: o.ID, Session: o.Session, State: string(v.RunState), Done: runs.Count(v).Done, Nodes: len(v.Nodes)}
+			for _, i := range runs.NeedPerson(v) {
+				b.NeedYou = append(b.NeedYou, v.Nodes[i].Spec.Name)
+			}
+			report.Runs = append(report.Runs, b)
 		}
 	}
 	return nil

@@ -3,10 +3,12 @@ package control
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -92,5 +94,52 @@ func TestReviewWithoutABranch(t *testing.T) {
 	}
 	if got := s.gitIn(s.Root, "show", "main:a"); got != "1" {
 		t.Errorf("main holds %q", got)
+	}
+}
+
+// What was merged, and a run that was cleaned up, wait for nobody.
+func TestNothingWaitsAfterTheMerge(t *testing.T) {
+	s := worked(t)
+	waits := func() (names []string) {
+		t.Helper()
+		l, err := s.Needs(t.Context())
+		if err != nil || l.Total != len(l.Items) {
+			t.Fatalf("%+v, %v", l, err)
+		}
+		for _, n := range l.Items {
+			names = append(names, n.Kind+" "+n.Name)
+		}
+		return names
+	}
+	if got := waits(); !slices.Equal(got, []string{"review a", "review b"}) {
+		t.Fatalf("before the merge: %q", got)
+	}
+	if _, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{})); err != nil {
+		t.Fatal(err)
+	}
+	if got := waits(); got != nil {
+		t.Errorf("after the merge: %q", got)
+	}
+	if w, err := s.Runs().Delivery(t.Context(), "a"); err != nil || w.State != runs.ReviewMerged || len(w.Commits) != 1 {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+func TestNothingWaitsAfterTheCleanup(t *testing.T) {
+	s := newScratch(t, "session: scratch\nagents:\n  - {name: a, agent: command, task: 'exit 3'}\n")
+	s.begin(runner.StartOptions{Headless: true})
+	s.carry(dag.RunFailed)
+	if l, err := s.Needs(t.Context()); err != nil || len(l.Items) != 1 || l.Items[0].Kind != NeedFailure {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	c, err := s.Remains().PlanCleanup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Remains().Cleanup(t.Context(), c, func(remains.Removal) {}); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := s.Needs(t.Context()); err != nil || len(l.Items) > 0 {
+		t.Errorf("%+v, %v", l, err)
 	}
 }

@@ -298,9 +298,9 @@ func TestMergeTasksCalledDone(t *testing.T) {
 		if got := by("x", c.branch, c.end); got != c.label {
 			t.Errorf("%d: %s, want %s", i, got, c.label)
 		}
-		s.merged(MergeTasks{DryRun: true})
-		s.merged(MergeTasks{})
-		if v, err := s.Task(fmt.Sprintf("t%d", i+1)); err != nil || v.Label != c.then {
+		s.merged(tasks.MergeTasks{DryRun: true})
+		s.merged(tasks.MergeTasks{})
+		if v, err := s.Tasks().Task(fmt.Sprintf("t%d", i+1)); err != nil || v.Label != c.then {
 			t.Errorf("%d: after a merge %s, %v; want %s", i, v.Label, err, c.then)
 		}
 	}

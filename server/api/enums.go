@@ -51,7 +51,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge),
 		reflect.TypeFor[run.Verdict]():   words(run.VerdictApproved, run.VerdictDropped, run.VerdictSentBack),
 		reflect.TypeFor[runs.ReviewState](): words(runs.ReviewOpen, runs.ReviewApproved, runs.ReviewMoved, runs.ReviewDropped,
-			runs.ReviewSentBack, runs.ReviewNothing),
+			runs.ReviewSentBack, runs.ReviewMerged, runs.ReviewNothing),
 		reflect.TypeFor[standing.Word](): words(standing.Starting, standing.Idle, standing.Working, standing.Checking, standing.NeedsInput,
 			standing.TakenOver, standing.Limited, standing.Down, standing.Stopped, standing.Going),
 		reflect.TypeFor[mailbox.State](): words(mailbox.Queued, mailbox.Handed, mailbox.Confirmed, mailbox.Failed, mailbox.Expired),

@@ -22,6 +22,7 @@ const (
 	ReviewMoved    ReviewState = "changed since it was approved"
 	ReviewDropped  ReviewState = "dropped"
 	ReviewSentBack ReviewState = "sent back"         // and waits for a runner
+	ReviewMerged   ReviewState = "merged"            // into the branch that the run started from
 	ReviewNothing  ReviewState = "nothing to review" // it changed nothing
 )
 
@@ -37,7 +38,7 @@ type BranchStanding struct {
 
 // Standings are how the nodes of v stand, by node.
 func (p *Runs) Standings(ctx context.Context, repo *worktree.Repo, v *run.View) []BranchStanding {
-	return stand(v, func(i int) (start, tip string) {
+	return stand(v, func(i int) (start, tip string, merged bool) {
 		n := &v.Nodes[i]
 		tip, err := repo.TipNow(ctx, n.Spec.Branch)
 		if err != nil {
@@ -49,13 +50,17 @@ func (p *Runs) Standings(ctx context.Context, repo *worktree.Repo, v *run.View) 
 		if start = p.StartCommit(ctx, v.Run.Plan.Root, n.Attempts, tip); start == "" {
 			start = v.Run.Plan.Base
 		}
-		return start, tip
+		if into := v.Run.Plan.BaseBranch; into != "" && into != n.Spec.Branch && tip != "" && tip != start {
+			merged, err = repo.Holds(ctx, "refs/heads/"+into, tip)
+			merged = merged && err == nil // a branch that is gone holds nothing
+		}
+		return start, tip, merged
 	})
 }
 
 // stand works out how the nodes of v stand. at says of a node with a branch where
-// its work began and what the branch holds now.
-func stand(v *run.View, at func(i int) (start, tip string)) []BranchStanding {
+// its work began, what the branch holds now, and whether that was merged.
+func stand(v *run.View, at func(i int) (start, tip string, merged bool)) []BranchStanding {
 	g := v.Run.Plan.Graph
 	all := make([]BranchStanding, g.Len())
 	for _, i := range g.Order() {
@@ -81,8 +86,12 @@ func stand(v *run.View, at func(i int) (start, tip string)) []BranchStanding {
 		slices.Sort(s.HeldBy)
 		s.builtOn, s.HeldBy = slices.Compact(s.builtOn), slices.Compact(s.HeldBy)
 		if n.Spec.HasBranch() {
-			s.start, s.Tip = at(i)
+			var merged bool
+			s.start, s.Tip, merged = at(i)
 			s.State = reviewState(v, i, s.start, s.Tip)
+			if merged && (s.State == ReviewOpen || s.State == ReviewMoved) {
+				s.State = ReviewMerged
+			}
 			s.Why = s.why(g, n)
 		}
 	}

@@ -57,6 +57,8 @@ agents:
 		{"run again without a comment", append([]run.Record{approve("c")}, again("c", "")...), nil, nil, "to review, to review, to review", "", "a b c", 3},
 		{"sent back while no runner is there", []run.Record{approve("a"), approve("b"), approve("c")}, nil, []run.Request{{Op: run.OpRetry, Node: "a", Text: "more"}},
 			"sent back, approved, approved", "c", "c", 0},
+		{"merged, with what was committed later", []run.Record{approve("b")}, map[string]string{"a": "merged a", "b": "merged b", "c": "merged c"}, nil, "merged, merged, merged", "a b c", "a b c", 2},
+		{"merged, and dropped", []run.Record{drop("c")}, map[string]string{"c": "merged c"}, nil, "to review, to review, dropped", "", "a b", 2},
 		{"it changed nothing", []run.Record{approve("b")}, map[string]string{"a": "start of a"}, nil, "nothing to review, approved, to review", "a b", "a b c", 2},
 	} {
 		for _, required := range []bool{true, false} {
@@ -74,12 +76,12 @@ agents:
 			}
 			v := runtest.View(t, config, append(recs, c.recs...)...)
 			v.Pending = c.pending
-			all := stand(v, func(i int) (string, string) {
+			all := stand(v, func(i int) (string, string, bool) {
 				n := &v.Nodes[i]
 				if moved := c.tips[n.Spec.Name]; moved != "" {
-					return "start of " + n.Spec.Name, moved
+					return "start of " + n.Spec.Name, moved, strings.HasPrefix(moved, "merged")
 				}
-				return "start of " + n.Spec.Name, n.Tip
+				return "start of " + n.Spec.Name, n.Tip, false
 			})
 			var states, taken []string
 			for i := range all {

@@ -57,7 +57,7 @@ With --json the shape is
     "checks": [{"command", "passed", "took"}],
     "files": [{"path", "added", "deleted", "binary"}], "built_on", "reads"}]
 or one of these where a NAME is given. State is to review, approved, changed
-since it was approved, dropped, sent back or nothing to review; why says why a
+since it was approved, dropped, sent back, merged or nothing to review; why says why a
 merge leaves it out and is empty where it takes it; took is in nanoseconds.`,
 		Example: "  cmux agents review\n  cmux agents review api --send-back \"use the existing helper\"",
 		Args:    cobra.MaximumNArgs(1),
@@ -112,7 +112,9 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		if err := w.Write(o.Out); err != nil {
 			return err
 		}
-		fmt.Fprintf(o.Err, "Decide with: cmux agents review %s --approve, --send-back TEXT or --drop\n", o.Name)
+		if w.State != runs.ReviewMerged {
+			fmt.Fprintf(o.Err, "Decide with: cmux agents review %s --approve, --send-back TEXT or --drop\n", o.Name)
+		}
 		return nil
 	}
 	all, err := p.Runs().Deliveries(ctx)
@@ -227,7 +229,7 @@ func passed(checks []runs.DeliveredCheck) string {
 
 func reviewStyle(s runs.ReviewState) string {
 	switch s {
-	case runs.ReviewApproved:
+	case runs.ReviewApproved, runs.ReviewMerged:
 		return "32"
 	case runs.ReviewDropped, runs.ReviewSentBack:
 		return "33"

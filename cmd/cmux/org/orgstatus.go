@@ -45,12 +45,13 @@ With --json the shape is
                "waiting", "hinders",
                "lives", "tasks_since_reset", "reset_count", "last_reset_at", "role_context", "warning",
                "tokens", "context": {"tokens", "window", "share"}, "compactions"}],
-   "runs": [{"id", "session", "state", "done", "nodes"}],
+   "runs": [{"id", "session", "state", "done", "nodes", "need_you"}],
    "blocked": [{"id", "title"}], "unmerged", "unread", "undelivered", "incidents",
    "locks": [{"name", "holder": {"who", "pid"}, "note", "since", "waiting": [{"who", "pid"}]}],
-   "server": {"up", "url", "since", "why"}}
+   "server": {"up", "url", "since", "why"},
+   "needs": [as the page lists what waits for you], "wait"}
 where blocked are tasks that wait for a decision, unmerged is how many finished tasks
-cmux tasks merge would bring in, unread are messages for you, undelivered those that agents have not read, incidents
+cmux tasks merge would bring in, wait is how much waits for you, unread are messages for you, undelivered those that agents have not read, incidents
 the newest that you have not acked, as cmux incidents show has them, state is none,
 running, stopped or no monitor, and that of an agent is starting,
 idle, working, checking, needs input, taken over, limited, down (the monitor starts it
@@ -68,6 +69,57 @@ left out.`,
 	return cmd
 }
 
+// orgStatus is the organization, with all that waits for a person.
+type orgStatus struct {
+	*control.OrgReport
+	Needs []control.Need `json:"needs"`
+	Wait  int            `json:"wait"` // of all that waits, also of messages that are not among the needs
+}
+
+func orgStatusOf(ctx context.Context, p *control.Project) (*orgStatus, error) {
+	report, err := p.Organization(ctx)
+	if err != nil {
+		return nil, err
+	}
+	needs, err := p.Needs(ctx)
+	return &orgStatus{report, needs.Items, needs.Total}, err
+}
+
+// render is what status prints. It is pure.
+func (s *orgStatus) render(now time.Time, as cli.Look) string {
+	return renderOrg(s.OrgReport, now, as) + renderWait(s.Needs, s.Wait)
+}
+
+// maxWaits bounds how many of the needs of runs are listed.
+const maxWaits = 8
+
+// renderWait says how much waits for a person, and what of it nothing above it names.
+func renderWait(needs []control.Need, total int) string {
+	if total == 0 {
+		return ""
+	}
+	text := "\nwaits for you: " + say.Count(total, "thing") + "\n"
+	shown := 0
+	for _, n := range needs {
+		switch n.Kind {
+		case control.NeedNode, control.NeedAgent, control.NeedTask, control.NeedMessage:
+			continue
+		}
+		if shown++; shown > maxWaits {
+			continue
+		}
+		text += n.Name + ": " + n.Label
+		if n.Try != "" {
+			text += " (" + n.Try + ")"
+		}
+		text += "\n"
+	}
+	if shown > maxWaits {
+		text += fmt.Sprintf("and %d more\n", shown-maxWaits)
+	}
+	return text
+}
+
 func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
 	if o.Watch {
 		p, err := o.Project(ctx)
@@ -76,11 +128,11 @@ func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
 		}
 		return o.watch(ctx, p)
 	}
-	p, report, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OrgReport, error) { return p.Organization(ctx) })
+	p, status, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*orgStatus, error) { return orgStatusOf(ctx, p) })
 	if done {
 		return err
 	}
-	_, err = fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.Look()))
+	_, err = fmt.Fprint(o.Out, status.render(p.Now(), o.Look()))
 	return err
 }
 
@@ -90,13 +142,13 @@ func (o *orgStatusOptions) watch(ctx context.Context, p *control.Project) error 
 	defer tick.Stop()
 	began := p.Now()
 	for last := ""; ; {
-		report, err := p.Organization(ctx)
+		status, err := orgStatusOf(ctx, p)
 		if err != nil {
 			return err
 		}
-		if text := renderOrg(report, began, o.Look()); text != last { // that time goes by is no change
+		if text := status.render(began, o.Look()); text != last { // that time goes by is no change
 			last = text
-			if _, err := fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.Look())+"\n"); err != nil {
+			if _, err := fmt.Fprint(o.Out, status.render(p.Now(), o.Look())+"\n"); err != nil {
 				return err
 			}
 		}
@@ -240,6 +292,13 @@ func renderRuns(r *control.OrgReport) string {
 		switch dag.RunState(run.State) {
 		case dag.RunNoRunner, dag.RunStopped:
 			fmt.Fprintf(&b, " (cmux agents resume --session %s)", run.Session)
+		}
+		if n := len(run.NeedYou); n > 0 {
+			verb := "need"
+			if n == 1 {
+				verb = "needs"
+			}
+			fmt.Fprintf(&b, "\n%s %s you: cmux agents status --session %s", say.List(run.NeedYou, 5), verb, run.Session)
 		}
 	}
 	if b.Len() > 0 {

@@ -23,9 +23,10 @@ func TestRenderOrg(t *testing.T) {
 	api.Branch, api.Task, api.TaskSince, api.Supervisor = "cmux-shop/api", "t-12", &since, "supervisor"
 	web := agent("web", "worker", "idle", "")
 	web.Waiting, web.Hinders = []string{"m1", "m2"}, "its input line holds a draft"
-	r := &control.OrgReport{State: control.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []control.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1}},
+	r := &control.OrgReport{State: control.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []control.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5, NeedYou: []string{"reader", "writer"}}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1, NeedYou: []string{"look"}}},
 		Agents: []control.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?")}}
-	text := renderOrg(r, noon, cli.Look{})
+	needs := []control.Need{{Kind: control.NeedAgent, Name: "perm-x"}, {Kind: control.NeedFailure, Name: "b", Label: "failed (exit 3)", Try: "cmux agents retry b"}, {Kind: control.NeedReview, Name: "a", Label: "to review", Try: "cmux agents review a"}}
+	text := (&orgStatus{r, needs, 4}).render(noon, cli.Look{})
 	r.State = control.OrgNoMonitor
 	text += "\n---\n" + renderOrg(r, noon, cli.Look{Width: 50})
 	text += "\n---\n" + renderOrg(&control.OrgReport{State: control.OrgNone}, noon, cli.Look{})

@@ -3820,11 +3820,12 @@ export interface components {
             why?: string;
         };
         /** @enum {string} */
-        ReviewState: "to review" | "approved" | "changed since it was approved" | "dropped" | "sent back" | "nothing to review";
+        ReviewState: "to review" | "approved" | "changed since it was approved" | "dropped" | "sent back" | "merged" | "nothing to review";
         RunBrief: {
             /** Format: int64 */
             done: number;
             id: string;
+            need_you?: string[];
             /** Format: int64 */
             nodes: number;
             session: string;

@@ -10,6 +10,12 @@ test("what waits longest is first, and what waits since nobody knows when is las
   expect(sorted.map((n) => n.id)).toEqual(["old", "new", "never"]);
 });
 
+test("what holds nothing up is behind what does", () => {
+  const since = (hour: number) => ({ since: `2026-01-01T0${hour}:00:00Z` });
+  const sorted = byWait([need({ id: "mail", kind: "message", ...since(1) }), need({ id: "work", kind: "review", ...since(2) }), need({ id: "asks", ...since(3) })]);
+  expect(sorted.map((n) => n.id)).toEqual(["asks", "mail", "work"]);
+});
+
 test("a need has another place when one before it goes or it has other buttons, and not for one behind it", () => {
   const place = (needs: Api<"Need">[], id: string) => placed(needs).find(({ need: n }) => n.id === id)?.place;
   const [a, b, c] = [need({ id: "a" }), need({ id: "b", orders: ["approve"] }), need({ id: "c" })];

@@ -5,10 +5,11 @@ import type { Api } from "@/api/client";
 
 type Need = Api<"Need">;
 
-/** The needs with the one first that waits longest; those without a time are last. */
+/** The needs in order: reviews and messages, which hold nothing up, behind the others; the longest wait first; without a time last. */
 export function byWait(needs: readonly Need[]): Need[] {
   const at = (n: Need) => (n.since === undefined ? Number.POSITIVE_INFINITY : Date.parse(n.since));
-  return needs.map((n, i) => ({ n, i })).sort((a, b) => at(a.n) - at(b.n) || a.i - b.i).map(({ n }) => n);
+  const rank = (n: Need) => (n.kind === "review" || n.kind === "message" ? 1 : 0);
+  return needs.map((n, i) => ({ n, i })).sort((a, b) => rank(a.n) - rank(b.n) || at(a.n) - at(b.n) || a.i - b.i).map(({ n }) => n);
 }
 
 /**

@@ -22,7 +22,7 @@ export function Decision({ run, work }: { run: string; work: Api<"Delivery"> }) 
     },
   );
   const at = work.commit === "" ? {} : { commit: work.commit };
-  if (work.state === "nothing to review") {
+  if (work.state === "nothing to review" || work.state === "merged") {
     return null;
   }
   return (

@@ -10,7 +10,7 @@ import { Label } from "@/ui/label";
 import { Markdown } from "@/ui/markdown";
 import { Ago } from "@/ui/time";
 
-const tones = { "to review": "warn", approved: "ok", "changed since it was approved": "warn", dropped: "bad", "sent back": "info", "nothing to review": "muted" } as const;
+const tones = { "to review": "warn", approved: "ok", "changed since it was approved": "warn", dropped: "bad", "sent back": "info", merged: "ok", "nothing to review": "muted" } as const;
 
 /** The work of a node, as it is decided about. */
 export function DeliveryView({ run, work: w }: { run: string; work: Api<"Delivery"> }) {
