@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
@@ -158,8 +159,11 @@ func flat(s standing.Settings) (map[string]string, error) {
 					all[prefix+key] = "true"
 				}
 			default:
-				if b, err := json.Marshal(v); err == nil {
-					all[prefix+key] = string(b)
+				var b strings.Builder
+				e := json.NewEncoder(&b)
+				e.SetEscapeHTML(false) // people read it in a terminal
+				if e.Encode(v) == nil {
+					all[prefix+key] = strings.TrimSuffix(b.String(), "\n")
 				}
 			}
 		}
