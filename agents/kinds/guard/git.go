@@ -380,7 +380,7 @@ func (s *shell) named() string {
 // pushOnly says what may be pushed.
 func (s *shell) pushOnly() string {
 	if s.Branch == "" {
-		return "this node has no branch to push."
+		return "you have no branch to push."
 	}
 	return "only your own branch" + s.named() + " may be pushed, to a remote of the repository: git push origin " + s.Branch
 }
