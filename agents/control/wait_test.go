@@ -26,7 +26,7 @@ func TestWait(t *testing.T) {
 	}
 	err = s.Runs().Wait(t.Context(), runs.Wait{Node: "web", Timeout: time.Millisecond})
 	refused(t, err, "not ended after 1ms", "cmux agents status")
-	if want := []string{"api needs input: Which one? (cmux agents answer api)"}; !reflect.DeepEqual(told, want) {
+	if want := []string{"api needs input: Which one? (cmux agents answer api TEXT)"}; !reflect.DeepEqual(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 	s.record(ended("api", dag.Done, ""))

@@ -45,11 +45,11 @@ func WayOut(v *run.View, i int) string {
 	case Left(n):
 		return "cmux agents override " + name + "; cmux agents retry " + name + "; cmux agents attach " + name
 	case Asks(n) && v.Run.Plan.Headless:
-		return "cmux agents answer " + name
+		return "cmux agents answer " + name + " TEXT"
 	case Asks(n) && inPane(n):
 		return "cmux agents attach " + name
 	case Asks(n):
-		return "cmux agents attach " + name + "; cmux agents answer " + name
+		return "cmux agents attach " + name + "; cmux agents answer " + name + " TEXT"
 	case TakenOver(n):
 		return "cmux agents release " + name
 	}

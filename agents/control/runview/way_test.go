@@ -15,7 +15,7 @@ func TestWayToAnswer(t *testing.T) {
 		asks question.Question
 		want string
 	}{
-		{question.New("which?", "a", "b"), "cmux agents attach api; cmux agents answer api"},
+		{question.New("which?", "a", "b"), "cmux agents attach api; cmux agents answer api TEXT"},
 		{question.InPane("a dialog"), "cmux agents attach api"},
 	} {
 		n := run.NodeView{Node: &run.Node{Attempts: []run.Attempt{{Asks: &c.asks}}}, Spec: &dag.Node{Name: "api"}, Status: dag.Status{Label: dag.Label{State: dag.NodeNeedsInput}}}
