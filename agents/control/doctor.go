@@ -270,7 +270,7 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []finding.Finding 
 	if lines, err := v.Passed(true); err != nil {
 		all = append(all, finding.Wrong("records", err))
 	} else if len(lines) > 0 {
-		all = append(all, finding.Finding{What: "records", Detail: "lines that count for nothing: " + say.List(lines, 10),
+		all = append(all, finding.Finding{What: "records", Detail: "lines that cmux ignores: " + say.List(lines, 10),
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
 	}
 	for _, f := range notice.Failures(r.Dir) {

@@ -45,9 +45,9 @@ func typeCode(ctx context.Context, g *commands.Opening) error {
 		case code:
 			return nil
 		case "":
-			return &project.Hint{Err: fmt.Errorf("no code was typed: %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
+			return &project.Hint{Err: fmt.Errorf("no code was typed: gate %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
 		}
-		return &project.Hint{Err: fmt.Errorf("that is not the code: %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
+		return &project.Hint{Err: fmt.Errorf("wrong code: gate %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
 	case <-ctx.Done():
 		fmt.Fprintln(tty)
 		return ctx.Err()

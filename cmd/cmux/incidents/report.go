@@ -25,17 +25,17 @@ func newReportCmd(d *cli.Deps, runF func(context.Context, *reportOptions) error)
 		Use:     "report",
 		GroupID: "main",
 		Short:   "Show what happened while you were away",
-		Long: `Show what happened in the organization since a moment: the tasks that ended with their
-commits, the incidents, what each agent did and used, and what waits for you. With
---markdown print it as a page, with --journal write that page into today's journal and
-print where. With --json the shape is
+		Long: `Show what happened in the organization since a given time: the tasks that ended with
+their commits, the incidents, what each agent did and used, and what waits for you.
+--markdown prints it as a page. --journal writes that page into today's journal and prints
+where. With --json the shape is
   {"since", "until", "tasks": [{"id", "title", "label", "agent", "summary", "commits", "tip",
     "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
     "detail", "tasks", "busy", "tokens", "context", "restarts", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
-where an incident is as cmux incidents show has it, tokens are those that agents used
-since, context is as in cmux status --json, and busy is the share of the time, since it was
-made, that an agent ran and had a task; use says how well a permanent worker
-is used, and try what would use it better; restarts are those after its program was lost.`,
+An incident has the shape of cmux incidents show, and context that of cmux status --json.
+tokens counts what agents used since the given time. busy is the share of the time since
+an agent was made in which it ran and had a task. For a permanent worker, use says how well it is
+used, and try how to use it better. restarts counts the starts after its program was lost.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runReport)(cmd.Context(), o) },

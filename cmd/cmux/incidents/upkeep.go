@@ -23,19 +23,23 @@ func newUpkeepCmd(d *cli.Deps, runF func(context.Context, *upkeepOptions) error)
 		Use:     "maintenance",
 		GroupID: "main",
 		Short:   "Remove what the organization no longer needs",
-		Long: `Show what the organization no longer needs, why, and what would be done; ask; and do it:
-workers that have had nothing to do for stale_after; windows of tmux, and with the
-last of them their sessions, that cmux made for an agent or a run which is gone, and in
-which nothing has changed for as long; worktrees older than an hour whose worker is gone;
-branches of tasks and of removed workers whose work is all in the integration branch and
-that nobody has checked out. What is not committed and what windows show is saved first.
-Supervisors, permanent workers and clones stay, and old archives are only told of.
+		Long: `Show what the organization no longer needs, ask, and remove it:
+- workers that had no task and no message for watch.stale_after
+- windows of tmux, of an agent or a run that is gone, in which nothing changed for
+  watch.stale_after; a tmux session ends with its last window
+- worktrees older than an hour whose worker is gone
+- branches of tasks and of removed workers, if all their work is in the integration
+  branch and nobody has checked them out
+- archives that are old: cmux lists them and does not remove them
 
-The server does so by itself, every 5 minutes, for what maintenance in .cmux/config.yml
-names; by default that is nothing. With --dry-run --json the shape is
+cmux first saves uncommitted work and the text of the windows. It keeps supervisors,
+permanent workers and clones.
+
+The server does the same every 5 minutes, without asking, for the kinds that maintenance
+in .cmux/config.yml lists; by default it lists none. With --dry-run --json the shape is
   {"items": [{"kind", "name", "why", "do", "at", "since"}], "allowed"}
-else it is a list of items, each with "done", "restore" and "failed" beside it. A kind is
-workers, windows, worktrees, branches or archives.`,
+Without --dry-run, --json prints the list of items alone, each with "done", "restore" and
+"failed" too.`,
 		Example: "  cmux maintenance --dry-run",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runUpkeep)(cmd.Context(), o) },

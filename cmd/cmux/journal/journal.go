@@ -22,7 +22,7 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "journal",
 		GroupID: "main",
-		Short:   "What is remembered in words, by day",
+		Short:   "Read and write the project's journal, one page per day",
 		Example: "  cmux journal show",
 	}
 	cmd.AddCommand(newJournalAddCmd(d, nil), newJournalShowCmd(d, nil), newJournalSearchCmd(d, nil), newJournalNoteCmd(d, nil), newJournalReflectionCmd(d, nil))

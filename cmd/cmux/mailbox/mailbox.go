@@ -379,7 +379,7 @@ func newMailRetryCmd(d *cli.Deps, runF func(context.Context, *mailOptions) error
 	o := &mailOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
 		Use:               "retry ID",
-		Short:             "Have a message that was given up tried again",
+		Short:             "Retry a message that was not delivered",
 		Example:           "  cmux mailbox retry 3xk9",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeMail(d, true),

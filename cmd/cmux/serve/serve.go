@@ -210,7 +210,7 @@ for a phone, as cmux open --lan does. To log every browser out: cmux open --logo
 	}
 	o.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("print", "lan")
-	cmd.Flags().DurationVar(&o.Idle, "idle", time.Minute, "how long a server that is started stays without a page and a run")
+	cmd.Flags().DurationVar(&o.Idle, "idle", time.Minute, "how long a started server stays when no page is open and no run is under way")
 	return cmd
 }
 
@@ -234,7 +234,7 @@ func runAgentsOpen(ctx context.Context, o *agentsOpenOptions) error {
 		return err
 	}
 	if opened.Started {
-		fmt.Fprintf(o.Err, "A server was started. It ends after %s without a page and a run.\n", say.Span(o.Idle))
+		fmt.Fprintf(o.Err, "Started a server. It ends when no page is open and no run is under way for %s.\n", say.Span(o.Idle))
 	}
 	if !opened.Runs {
 		fmt.Fprintln(o.Err, "note: the project has no run yet. Start one in the page, or with cmux agents start")
