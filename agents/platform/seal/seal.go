@@ -74,7 +74,7 @@ var ErrForeign = errors.New("not written by cmux of this user on this machine, o
 func (k *Key) Seal(place string, object []byte) ([]byte, error) {
 	object = bytes.TrimRight(object, " \t\r\n")
 	if len(object) < 4 || object[len(object)-1] != '}' {
-		return nil, fmt.Errorf("seal: not an object with members: %.40q", object)
+		return nil, fmt.Errorf("seal: want a JSON object with at least one member, got %.40q", object)
 	}
 	body := bytes.TrimRight(object[:len(object)-1], " \t\r\n")
 	out := make([]byte, 0, len(body)+tail)

@@ -307,7 +307,7 @@ func (c *Client) send(ctx context.Context, lines [][][]string) ([]result, error)
 			// The server also answers for the command that if-shell runs; without this
 			// check, that answer would be taken for the next command's.
 			if len(args) != conditionArgs || len(commands) > 1 {
-				return nil, fmt.Errorf("tmux if-shell: %d arguments among %d commands; made by condition it has %d, and stands alone", len(args), len(commands), conditionArgs)
+				return nil, fmt.Errorf("tmux if-shell: got %d arguments in a line of %d commands, want %d arguments and a line of its own", len(args), len(commands), conditionArgs)
 			}
 			r.names = append(r.names, "if-shell")
 		}

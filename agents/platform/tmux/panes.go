@@ -146,7 +146,8 @@ type Marks struct {
 	Session, Pane map[string]string
 }
 
-// commands returns the commands that set the marks on the newest object, at target.
+// commands returns the tmux commands that set m.Session on the session of target and m.Pane
+// on its pane.
 func (m Marks) commands(target string) (all [][]string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Session)) {
 		all = append(all, []string{"set-option", "-t", target, "--", name, m.Session[name]})

@@ -58,7 +58,7 @@ func (j *Journal) Reflect(ctx context.Context, section, by, text string) (day st
 	if text = strings.TrimSpace(text); text == "" {
 		return "", errors.New("the note is empty")
 	} else if len(text) > MaxNote {
-		return "", fmt.Errorf("the note has %d bytes; at most %d are allowed: keep it as an entry", len(text), MaxNote)
+		return "", fmt.Errorf("the note has %d bytes; at most %d are allowed: shorten it, or use cmux journal add", len(text), MaxNote)
 	}
 	now := j.Now()
 	day = Day(now)

@@ -162,7 +162,7 @@ func (a *attempt) compact(order string) error {
 			defer cancel()
 			err := a.agent.Agent.(agent.Compacter).Compact(ctx, c.done)
 			if errors.Is(err, context.DeadlineExceeded) {
-				return fmt.Errorf("the program did not confirm it within %s", a.limits.Compact)
+				return fmt.Errorf("the program did not confirm the compaction within %s", a.limits.Compact)
 			}
 			return err
 		}, &a.giveUp)

@@ -295,8 +295,8 @@ func (a *attempt) revive() error {
 	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: withWords(exit.String(), words)})
 }
 
-// revival says that the program starts again for one that was lost, or cut off in the
-// middle of a turn; empty: for none.
+// revival returns the notice that the agent's program starts again, after the last one was
+// lost or was stopped in the middle of a turn. After any other end it returns "".
 func revival(lost string, l conversation.Launch) string {
 	switch {
 	case l.Cut && lost == "" && !l.Again:

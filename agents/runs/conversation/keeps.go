@@ -89,7 +89,8 @@ func (m *move) passed(e Passed) {
 	m.Question = &e.Question
 }
 
-// begins takes in that the agent was told something: a turn of its own begins.
+// begins records that the agent received a text and begins a turn: it sets the turn's
+// start and clears its counts.
 func (m *move) begins() { m.Began, m.Calls, m.Kept, m.Midway = m.at, 0, false, true }
 
 // Unkept reports whether its turn did what is to be kept, as far as is known.

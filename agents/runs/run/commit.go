@@ -217,6 +217,5 @@ func (b *Book) Mark(ctx context.Context, recs ...Record) (published []Record, er
 	return published, nil
 }
 
-// ErrMarker says that what happened is recorded but that its marker is not in
-// place.
-var ErrMarker = errors.New("a marker could not be written")
+// ErrMarker means that the records are written, but not the marker of one of them.
+var ErrMarker = errors.New("cannot write the marker file of a node's result")

@@ -71,7 +71,7 @@ func readBounded(path string) ([]byte, error) {
 		return nil, syscall.EISDIR
 	}
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		return nil, fmt.Errorf("%s is no file of at most 1 MB", path)
+		return nil, fmt.Errorf("%s is not a regular file, or is larger than 1 MB", path)
 	}
 	return io.ReadAll(io.LimitReader(f, 1<<20))
 }
