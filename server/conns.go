@@ -100,7 +100,8 @@ func (o *conn) leave() {
 	o.at = nil
 }
 
-// know records how a connection was authenticated. It reports whether there is room.
+// know records how a connection was authenticated. It returns false if the server has
+// shut down or already has as many authenticated connections as it allows.
 func (c *conns) know(o *conn, by string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -154,7 +154,8 @@ func (r *routes) agents() {
 	})
 }
 
-// heartbeat is the status of the organization, and budget the tokens of its agents.
+// heartbeat adds the routes for the status of the organization and for the tokens that
+// its agents used.
 func (r *routes) heartbeat() {
 	get(r, "heartbeat", "/api/heartbeat", "Show the status of the organization", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
 		return r.organizations.ask(ctx, r.Project.Organization)

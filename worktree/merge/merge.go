@@ -61,7 +61,8 @@ func (e *ConflictError) CallBase(name string) {
 	}
 }
 
-// Options are those that git merge needs to begin the merge, with a blank behind.
+// Options returns the extra options that git merge needs for this merge, with a space
+// after them, or "".
 func (e *ConflictError) Options() string {
 	if e.Unrelated {
 		return "--allow-unrelated-histories "

@@ -213,10 +213,11 @@ func (a *instance) setUp(ctx context.Context, answer *sdk.NewSessionResponse) er
 
 type object = map[string]any
 
-// Steer implements stdio.Driver: the protocol knows nothing of the kind.
+// Steer implements stdio.Driver. It never takes a text: the protocol cannot add one to a
+// turn that runs.
 func (a *instance) Steer(context.Context, string) (taken bool, err error) { return false, nil }
 
-// Steers implements stdio.Driver: the protocol knows no such thing.
+// Steers implements stdio.Driver. It is false, since Steer never takes a text.
 func (a *instance) Steers() bool { return false }
 
 // Prompt implements stdio.Driver.

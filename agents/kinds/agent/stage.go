@@ -99,5 +99,6 @@ func (s *Stage) Show(e event.Event) {
 	}
 }
 
-// Keep is Show of what the log and the pane tell in another way.
+// Keep appends e to the agent's events, but not to the log and the pane. It is for events
+// that those two show in another way.
 func (s *Stage) Keep(e event.Event) { s.Events.Append(e) }

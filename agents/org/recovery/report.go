@@ -80,7 +80,8 @@ func (d *Driver) open(ctx context.Context, s *State, f Fact) error {
 	return err
 }
 
-// did writes a deed down, once.
+// did records in the incident what cmux did and the result, unless that is recorded
+// already. Without the incident it does nothing.
 func (d *Driver) did(ctx context.Context, id string, at time.Time, what, result string) error {
 	l, err := d.Incidents.List()
 	if err != nil {

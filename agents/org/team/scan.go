@@ -199,7 +199,7 @@ func owners(log string) (all []Owner) {
 	return all
 }
 
-// line is a text of the project's as one line of a role.
+// line joins s into one line and replaces its backquotes, for a list in a role's text.
 func line(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " ")
 }
