@@ -437,6 +437,9 @@ func (v *voucher) below() string {
 // the same module and workspace, the names of packages are others from there, and nothing
 // else is.
 func (v *voucher) checksBelow(c command, below string) bool {
+	if slices.ContainsFunc(v.moved, saysModule) {
+		return false
+	}
 	for dir := below; dir != "."; dir = path.Dir(dir) {
 		if v.Machine.Exists(filepath.Join(v.WorkDir, dir, "go.work")) {
 			return false
@@ -458,6 +461,12 @@ func (v *voucher) checksBelow(c command, below string) bool {
 		}
 	}
 	return false
+}
+
+// saysModule reports whether a file says of which module or workspace packages are.
+func saysModule(rel string) bool {
+	name := strings.ToLower(path.Base(rel))
+	return name == "go.mod" || name == "go.work"
 }
 
 // vouches looks at what a form does here and now.
