@@ -109,6 +109,27 @@ func TestBuildsNoProgram(t *testing.T) {
 	}
 }
 
+// Packages that the text itself takes away are none of those that go build finds.
+func TestBuildsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy.Verify, w.policy.Scope = []string{"go test ./..."}, []string{"lib/", "lib2/", "lib3/"}
+	for name, text := range map[string]string{"lib/l.go": "package lib\n", "lib2/l.go": "package lib2\n", "lib3/l.go": "package lib3\n", "prog/p.go": "package main\n"} {
+		w.write("tree/"+name, text)
+	}
+	w.git("tree", "add", "lib", "lib2", "lib3", "prog")
+	w.git("tree", "commit", "-q", "-m", "module")
+	for text, want := range map[string]bool{
+		"go build ./lib/... ./prog/...": true, "sed -i s/a/b/ lib/l.go && go build ./...": true, "rm lib/l.go && go build ./...": true, "go test ./... && go build ./...": true, "git restore lib/l.go && go build ./...": true,
+		"rm lib/l.go && go build ./lib/... ./prog/...": false, "mv lib/l.go lib/l.txt && go build ./lib/... ./prog/...": false, "sed -i 's|^|//|' lib/l.go && go build ./lib/... ./prog/...": false, "echo x > lib/go.mod && go build ./lib/... ./prog/...": false, "touch lib/x.go; go build ./lib/... ./prog/...": false,
+		"git rm -q lib/l.go && go build ./lib/... ./prog/...": false, "git restore --source=HEAD lib/l.go && go build ./lib/... ./prog/...": false, "rm lib/l.go lib2/l.go lib3/l.go && go build ./...": false,
+	} {
+		if got := w.granted(text); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
+}
+
 // The shells themselves go where the guard says, and nowhere else.
 func TestGoesOnInShells(t *testing.T) {
 	t.Parallel()

@@ -558,15 +558,15 @@ func (v *voucher) compiles(files []string) bool {
 
 // manyPackages reports whether go build finds at least two packages: it writes what it
 // makes of a single one into the worktree.
-func (s site) manyPackages(patterns []string) bool {
-	out, err := s.Machine.Git("", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.go")
+func (v *voucher) manyPackages(patterns []string) bool {
+	out, err := v.Machine.Git("", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.go")
 	folders := map[string]bool{}
 	for file := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		dir, name := path.Dir(file), path.Base(file)
-		if err != nil || folders[dir] || strings.ContainsAny(name, "_") || name[0] == '.' || !coversPackages(patterns, []string{"./" + dir}) || !s.inModule(dir) {
+		if err != nil || folders[dir] || v.touches(dir) || strings.ContainsAny(name, "_") || name[0] == '.' || !coversPackages(patterns, []string{"./" + dir}) || !v.inModule(dir) {
 			continue // a name with "_" may be for another system
 		}
-		if text, err := s.Machine.Text(filepath.Join(s.dir, filepath.FromSlash(file))); err == nil && !conditional().MatchString(text) {
+		if text, err := v.Machine.Text(filepath.Join(v.dir, filepath.FromSlash(file))); err == nil && !conditional().MatchString(text) {
 			folders[dir] = true
 		}
 		if len(folders) > 1 {
@@ -574,6 +574,14 @@ func (s site) manyPackages(patterns []string) bool {
 		}
 	}
 	return false
+}
+
+// touches reports whether commands before may have taken the package of a folder away:
+// a file in it, or its module, is another one by now.
+func (v *voucher) touches(dir string) bool {
+	return slices.ContainsFunc(slices.Concat(v.moved, v.brought), func(rel string) bool {
+		return strings.EqualFold(path.Dir(rel), dir) || saysModule(rel) && sameOrBelow(path.Dir(rel), dir)
+	})
 }
 
 // noProgram reports whether go build, which writes none but a program, finds none there.

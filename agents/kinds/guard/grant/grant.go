@@ -220,6 +220,7 @@ type voucher struct {
 	// write, those of them that they write, and folders that they make. None of them is
 	// or becomes a link.
 	moved, wrote, made []string
+	brought            []string // files that git brings back, takes away or merges
 	fresh              []string // files that the text makes where none is
 	gone               bool     // some of them are moved or removed, perhaps with their folder
 
@@ -337,6 +338,11 @@ func (v *voucher) grants(c command) bool {
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
 			v.changed = v.changed || f.effect == changes
 			v.recorded = v.recorded || f.effect == records || f.effect == changes
+			if f.effect == changes {
+				for _, file := range m["FILE"] {
+					v.brought = append(v.brought, v.Written(v.dir, file).Rel)
+				}
+			}
 			if f.words == "sleep" { // others, and the agent itself, may do anything in between
 				v.checked, v.changed, v.recorded = true, true, true
 			}
