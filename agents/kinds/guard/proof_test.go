@@ -244,6 +244,14 @@ func TestFormatsOwnFiles(t *testing.T) {
 		}
 		w.must(os.RemoveAll(at))
 	}
+	for _, name := range []string{"SRC", "src/Deep"} {
+		at := filepath.Join(w.dir, "tree", name)
+		w.must(os.Symlink("../outside", at))
+		if w.granted("gofmt -w src/deep/*.go") {
+			t.Errorf("a shell may take src/deep for %s", name)
+		}
+		w.must(os.Remove(at))
+	}
 	w.must(os.Symlink("../a.go", filepath.Join(w.dir, "tree/src/deep/link.go")))
 	if w.granted("gofmt -w src/deep") {
 		t.Error("gofmt writes through a link to a file")

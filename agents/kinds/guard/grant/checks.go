@@ -377,7 +377,7 @@ func (v *voucher) formats(name string) bool {
 	if folder, ok := strings.CutSuffix(name, "/*.go"); ok { // options of shells let it mean hidden files, or others' case
 		names, err := v.Machine.Names(filepath.Join(v.dir, folder))
 		names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasSuffix(strings.ToLower(n), ".go") })
-		return err == nil && len(names) > 0 && !v.changed && !v.recorded && len(v.moved) == 0 && !slices.ContainsFunc(names, func(n string) bool {
+		return err == nil && len(names) > 0 && v.onlyCase(folder) && !v.changed && !v.recorded && len(v.moved) == 0 && !slices.ContainsFunc(names, func(n string) bool {
 			_, err := v.Machine.Text(filepath.Join(v.dir, folder, n)) // of a folder, more is formatted
 			return err != nil || strings.HasPrefix(n, ".") || !strings.HasSuffix(n, ".go") || !v.formatsFile(path.Join(folder, n))
 		})
@@ -388,6 +388,18 @@ func (v *voucher) formats(name string) bool {
 		}
 	}
 	return v.allBelow(name, v.formatsFile)
+}
+
+// onlyCase reports whether nothing else is called as a folder, or one above it, but for
+// the case: with an option, zsh takes a name before a pattern for both.
+func (v *voucher) onlyCase(folder string) bool {
+	for at := path.Clean(folder); at != "."; at = path.Dir(at) {
+		names, err := v.Machine.Names(filepath.Join(v.dir, path.Dir(at)))
+		if err != nil || slices.ContainsFunc(names, func(n string) bool { return n != path.Base(at) && strings.EqualFold(n, path.Base(at)) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // showsGo reports whether gofmt prints only what lies in the node's own place. To show
