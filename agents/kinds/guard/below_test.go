@@ -87,6 +87,17 @@ func TestTimedChecks(t *testing.T) {
 	w.write("home/.config/go/env", "GOFLAGS=-short\n")
 	w.runsWith()
 	are("flags for good", false, true, true)
+	w.runsWith("CDPATH=")
+	if w.granted("cd ./sub && go test .") {
+		t.Error("flags for good may name files from where go stands")
+	}
+	w.must(os.RemoveAll(filepath.Join(w.dir, "home/.config")))
+	w.write("goroot/go.env", "GOFLAGS=-short\n")
+	if !w.granted("cd ./sub && go test .") {
+		t.Error("no flags are set")
+	}
+	w.runsWith("CDPATH=", "GOROOT="+filepath.Join(w.dir, "goroot"))
+	are("flags of the installation", false, true, true)
 }
 
 // go build writes no program where it finds none.

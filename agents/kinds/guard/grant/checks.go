@@ -694,13 +694,28 @@ func (g *Giver) untimed(c command) []lexeme {
 var bound = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,4}[sm]?$`) })
 
 // noFlags reports whether a person sets no flags of go, in the environment or for good.
-func (g *Giver) noFlags() bool {
+func (g *Giver) noFlags() bool { return g.Machine.Env("GOFLAGS") == "" && !g.flagsForGood() }
+
+// flagsForGood reports whether a file of go's own may set flags: a person's, or the
+// installation's.
+func (g *Giver) flagsForGood() bool {
 	home := g.Machine.Env("HOME")
-	for _, folder := range []string{g.Machine.Env("XDG_CONFIG_HOME"), filepath.Join(home, ".config"), filepath.Join(home, "Library/Application Support")} {
-		file := filepath.Join(folder, "go/env")
-		if text, err := g.Machine.Text(file); filepath.IsAbs(file) && (err != nil && g.Machine.Exists(file) || strings.Contains(text, "GOFLAGS")) {
-			return false
+	var files []string
+	if root := g.Machine.Env("GOROOT"); root != "" {
+		files = append(files, filepath.Join(root, "go.env"))
+	}
+	if folders, ok := g.Machine.Program("go"); ok {
+		if at, err := g.Resolve(filepath.Join(folders[len(folders)-1], "go")); err == nil {
+			files = append(files, filepath.Join(filepath.Dir(filepath.Dir(at)), "go.env"))
 		}
 	}
-	return g.Machine.Env("GOFLAGS") == "" && g.Machine.Env("GOENV") == ""
+	for _, folder := range []string{g.Machine.Env("XDG_CONFIG_HOME"), filepath.Join(home, ".config"), filepath.Join(home, "Library/Application Support")} {
+		files = append(files, filepath.Join(folder, "go/env"))
+	}
+	for _, file := range files {
+		if text, err := g.Machine.Text(file); filepath.IsAbs(file) && (err != nil && g.Machine.Exists(file) || strings.Contains(text, "GOFLAGS")) {
+			return true
+		}
+	}
+	return g.Machine.Env("GOENV") != ""
 }

@@ -451,7 +451,7 @@ func (v *voucher) checksBelow(c command, below string) bool {
 			return false
 		}
 	}
-	if flags := v.Machine.Env("GOFLAGS"); strings.Contains(flags, "/") || strings.Contains(flags, "overlay") || strings.Contains(flags, "modfile") {
+	if flags := v.Machine.Env("GOFLAGS"); strings.Contains(flags, "/") || strings.Contains(flags, "overlay") || strings.Contains(flags, "modfile") || v.flagsForGood() {
 		return false // of files from where it stands
 	}
 	for _, check := range v.Verify {
