@@ -33,6 +33,28 @@ func (w *world) runsWith(more ...string) {
 	w.policy.Machine = places.Here(w.policy.Tree, append(append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")), more...))
 }
 
+// A number that cmux did not set may be a pattern, which a shell replaces by files.
+func TestNumbersOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for env, want := range map[string]bool{"A=1": true, "CMUX_PORT_BASE=20000": true, "CMUX_PORT_BASE=/*": false, "CMUX_PORT_BASE=a b": false} {
+		w.runsWith(env)
+		for _, text := range []string{"echo $CMUX_PORT_BASE", "echo ${CMUX_PORT_BASE}"} {
+			if got := w.granted(text); got != want {
+				t.Errorf("%s: %q is granted: %v", env, text, got)
+			}
+		}
+		if !w.granted(`echo "$CMUX_PORT_BASE"`) {
+			t.Errorf("%s: in quotes nothing is replaced", env)
+		}
+	}
+	w.write("tree/.env", "export CMUX_PORT_BASE='/*'\n")
+	w.runsWith()
+	if w.granted("echo $CMUX_PORT_BASE") {
+		t.Error("a .env says what is shown")
+	}
+}
+
 // TestBroughtBack: what commands of a text bring back from the index and from
 // commits is not known when the text is judged, and nothing that git does not keep
 // goes to make room for it.

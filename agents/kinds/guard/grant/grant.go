@@ -469,6 +469,13 @@ func (v *voucher) checksBelow(c command, below string) bool {
 	return false
 }
 
+// spreads reports whether a shell may put names of files in the place of a variable: cmux
+// itself sets numbers, and a .env of the worktree anything.
+func (v *voucher) spreads(word string) bool {
+	value := v.Machine.Env(strings.Trim(word, "${}"))
+	return !strings.HasPrefix(word, `"`) && value != "" && !number().MatchString(value)
+}
+
 // saysModule reports whether a file says of which module or workspace packages are.
 func saysModule(rel string) bool {
 	name := strings.ToLower(path.Base(rel))
@@ -490,6 +497,8 @@ func (v *voucher) vouches(f *form, m match) bool {
 	case len(m["TIP"]) > 0 && !v.brings(m):
 		return false
 	case !v.places(f, m):
+		return false
+	case slices.ContainsFunc(m["VARIABLE"], v.spreads):
 		return false
 	case f.builtin():
 		return true

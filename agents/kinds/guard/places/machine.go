@@ -34,7 +34,7 @@ var (
 	dotenvs   = []string{".env", ".qwen/.env", ".gemini/.env"}
 	assigning = sync.OnceValue(func() *regexp.Regexp {
 		// Wherever it stands: what ends a line, and what is blank, readers see differently.
-		return regexp.MustCompile(`\b(GIT_\w+|GOFLAGS|GOENV|BASH_ENV|ENV|ZDOTDIR|CDPATH|XDG_CONFIG_HOME|(?:LD|DYLD|PYTHON|PERL|RUBY|NODE)_?\w+|PROMPT_COMMAND)\s*[=:]\s*([^\r\n]*)`)
+		return regexp.MustCompile(`\b(GIT_\w+|GOFLAGS|GOENV|BASH_ENV|ENV|ZDOTDIR|CDPATH|XDG_CONFIG_HOME|(?:LD|DYLD|PYTHON|PERL|RUBY|NODE)_?\w+|PROMPT_COMMAND|CMUX_PORT_BASE|CMUX_SLOT)\s*[=:]\s*([^\r\n]*)`)
 	})
 )
 
