@@ -66,6 +66,12 @@ func TestGoesOn(t *testing.T) {
 func TestTimedChecks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.policy.Verify = []string{"GOFLAGS=-v go test ./..."}
+	for text, want := range map[string]bool{"GOFLAGS=-v go test ./...": true, "time GOFLAGS=-v go test ./...": false, "timeout 60 GOFLAGS=-v go test ./...": false} {
+		if got := w.granted(text); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
 	w.policy.Verify = []string{"go test ./..."}
 	texts := []string{"GOFLAGS=-count=1 go test ./...", "time go test ./...", "timeout 60 go test ./..."}
 	are := func(why string, want ...bool) {
