@@ -215,7 +215,7 @@ var overgrown = map[string]int{
 	"agents/runs/runner circle":             29,
 	"agents/runs/runner.Runner methods":     125,
 	"dag circle":                            21,
-	"dag lines":                             7389,
+	"dag lines":                             7380,
 	"server/api circle":                     20,
 	"worktree circle":                       16,
 	"worktree.Repo methods":                 86,

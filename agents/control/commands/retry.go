@@ -156,7 +156,7 @@ func (p *Commands) own(v *run.View, node string) (own, error) {
 	if j < 0 {
 		return own{absent: true, way: runview.ApplyWay(v, g)}, nil
 	}
-	with, err := old.WithOwn(g, node)
+	with, err := run.WithOwn(old, g, node)
 	if err != nil {
 		return own{}, err
 	}

@@ -166,8 +166,8 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 	return nil, agent.HookReply{}, nil
 }
 
-// event is what the hook tells of the agent: that the model failed a sub-agent ends the
-// sub-agent only, of which no SubagentStop tells then.
+// event is the hook's name, as it counts for the agent: a failed call of a sub-agent's
+// model ends the sub-agent, and no SubagentStop follows.
 func (p *payload) event(hook string) string {
 	if hook == "StopFailure" && p.AgentID != "" {
 		return "SubagentStop"

@@ -99,7 +99,7 @@ func (r *Runner) own(q run.Request) (g *dag.Graph, src []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w (%s)", err, way)
 	}
-	if g, err = r.g.WithOwn(now, q.Node); err != nil {
+	if g, err = run.WithOwn(r.g, now, q.Node); err != nil {
 		return nil, nil, err
 	}
 	if !g.Same(now) {

@@ -1,14 +1,16 @@
-package dag
+package run
+
+import "cmux/dag"
 
 // WithOwn returns g with the named nodes taken from from. Each keeps what ties it into the
 // graph: name, dependencies, join, condition, role, branch, kind of agent, outputs, and
 // position in the configuration. It skips a name that one of the graphs does not have.
-func (g *Graph) WithOwn(from *Graph, names ...string) (*Graph, error) {
+func WithOwn(g, from *dag.Graph, names ...string) (*dag.Graph, error) {
 	b, err := g.Encode()
 	if err != nil {
 		return nil, err
 	}
-	c, err := Decode(b)
+	c, err := dag.Decode(b)
 	if err != nil {
 		return nil, err
 	}
