@@ -123,6 +123,7 @@ function mergeable(branches: readonly Api<"QueuedBranch">[]): string {
 const words = {
   merged: ["would be merged", "ok"],
   contained: ["already merged", "muted"],
+  nothing: ["nothing to merge", "muted"],
   conflict: ["conflict", "bad"],
   "left out": ["left out", "warn"],
   check: ["a check fails", "bad"],
