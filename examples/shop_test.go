@@ -560,7 +560,7 @@ func (s *shop) kill(pid int) {
 func TestShopAsks(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()
-	s := newShop(t, nil, modeltest.Shell("touch src/auth/made"), modeltest.Shell("git add -A && git commit -q -m 'Add src/auth/made'"))
+	s := newShop(t, nil, modeltest.Shell("cp /dev/null src/auth/made"), modeltest.Shell("git add -A && git commit -q -m 'Add src/auth/made'"))
 	settings := `{"permissions":{"defaultMode":"manual"}}`
 	if err := os.WriteFile(filepath.Join(s.home.Claude, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
@@ -571,7 +571,7 @@ func TestShopAsks(t *testing.T) {
 		_, nodes := s.status()
 		return nodes["auth"].Label == "needs input"
 	})
-	if _, nodes := s.status(); !strings.Contains(nodes["auth"].Reason, "may it use Bash? touch src/auth/made") {
+	if _, nodes := s.status(); !strings.Contains(nodes["auth"].Reason, "may it use Bash? cp /dev/null src/auth/made") {
 		t.Errorf("it asks %q", nodes["auth"].Reason)
 	}
 	if table := s.mustRun(t, "cmux agents status"); !strings.Contains(table, "touch src/auth/made") || !strings.Contains(table, "cmux agents answer auth") {

@@ -88,7 +88,7 @@ func TestGuard(t *testing.T) {
 			step func(dir string) mt.Step
 			why  string
 		}
-		touch := func(string) mt.Step { return mt.Shell("touch other.txt; true") }
+		touch := func(string) mt.Step { return mt.Shell("cp /dev/null other.txt; true") }
 		for _, c := range []struct {
 			name   string
 			change func(*dag.Node)

@@ -77,7 +77,7 @@ func (f *fixture) unasked() {
 func TestNotGrantedHeadless(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()
-	f := unattended(t, "", mt.Turn{mt.Shell("touch src/made")}, mt.Turn{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/.claude/settings.json", "content": "{}"}}})
+	f := unattended(t, "", mt.Turn{mt.Shell("cp /dev/null src/made")}, mt.Turn{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/.claude/settings.json", "content": "{}"}}})
 	f.start()()
 	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", []string{"nobody can allow this"}, []string{"!src/made", "!.claude"})
 }

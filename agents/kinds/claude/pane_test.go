@@ -75,11 +75,11 @@ func TestPermissionIsAnswered(t *testing.T) {
 			}
 			t.Parallel()
 			f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
-				{mt.Shell("touch made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+				{mt.Shell("cp /dev/null made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 			f.Write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
 			p := f.inPane()
 			f.Becomes("needs input")
-			if d := f.Last(run.Active).Detail; d != "may it use Bash? touch made\n(yes, or no and why)" {
+			if d := f.Last(run.Active).Detail; d != "may it use Bash? cp /dev/null made\n(yes, or no and why)" {
 				t.Errorf("asked %q", d)
 			}
 			if err := f.Dial().Answer(t.Context(), text); err != nil {
@@ -140,7 +140,7 @@ func TestOfferIsAPersons(t *testing.T) {
 	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
-		{mt.Shell("touch made")}, {mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("made it")}, {mt.Text("end")}, {mt.Report("made it")}, {mt.Text("end")}}})
+		{mt.Shell("cp /dev/null made")}, {mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("made it")}, {mt.Text("end")}, {mt.Report("made it")}, {mt.Text("end")}}})
 	f.Write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
 	p := f.inPane()
 	f.Becomes("needs input")

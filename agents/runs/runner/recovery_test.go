@@ -510,7 +510,7 @@ agents:
 		if c.state != dag.RunStopped {
 			t.Fatalf("state %s, %v", c.state, c.err)
 		}
-		p.want(r, "a: lost\nb: waiting")
+		p.want(r, "a: stopped\nb: waiting")
 		if p.marker("a") != "none" {
 			t.Errorf("an interruption left the marker %q", p.marker("a"))
 		}
