@@ -120,7 +120,7 @@ func TestGuard(t *testing.T) {
 		{"without hooks", "STANDIN_OLD=1", func(n *dag.Node) { auto(n); n.Scope = []string{"src/"} },
 			[]step{{Write: "a.txt"}, {Shell: "cmux done 'nothing was needed'"}}, []string{"has no hooks", "  ! Rejected. "}},
 		{"without leave", "", func(n *dag.Node) {},
-			[]step{{Shell: "touch b"}, {Shell: "cmux done 'nothing was needed'"}}, []string{"  ! Rejected. refused: nobody can allow this"}},
+			[]step{{Shell: "cp /dev/null b"}, {Shell: "cmux done 'nothing was needed'"}}, []string{"  ! Rejected. refused: nobody can allow this"}},
 		{"a review", "", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" },
 			[]step{{Write: "a.txt"}, {Shell: "touch b"}, {Shell: "cmux done 'all is well'"}}, []string{"  ! Blocked: WriteFile is refused"}},
 	} {
@@ -217,7 +217,7 @@ func TestResumeOfNothing(t *testing.T) {
 func TestPane(t *testing.T) {
 	t.Parallel()
 	f := fixture(t, nil,
-		[]step{{Write: ".envrc"}, {Shell: "touch secret"}, {Ask: "which way?"}, {Ask: "and now?"}, {Forever: true}},
+		[]step{{Write: ".envrc"}, {Shell: "cp /dev/null secret"}, {Ask: "which way?"}, {Ask: "and now?"}, {Forever: true}},
 		[]step{{Say: "as you say"}, {Steered: true}, {Say: "hm"}},
 		[]step{{Shell: "git add -A && git commit -q -m work"}, {Shell: "cmux done 'made it'"}})
 	_, wait := f.StartOnTerminal()
