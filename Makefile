@@ -53,7 +53,7 @@ web-unit: web-check
 web-e2e: web/dist/index.html
 	@.ci/tools chromium
 	@.ci/agents claude
-	cd web && npx --no-install playwright test
+	cd web && CMUX_SHORT='$(SHORT)' npx --no-install playwright test
 
 web-test: web-unit web-e2e
 
@@ -118,7 +118,8 @@ before-test: tools
 	@{ $(MAKE) --no-print-directory test-tools; $(MAKE) --no-print-directory web-unit || touch bin/web-failed; } >bin/web.log 2>&1 & \
 	beside=$$!; trap 'kill $$beside; wait; exit 130' INT TERM; \
 	$(MAKE) --no-print-directory $(CHECK); code=$$?; wait; cat bin/web.log; exit $$code
-	@$(MAKE) --no-print-directory test-tools web/dist/index.html
+	@$(MAKE) --no-print-directory test-tools
+	@$(MAKE) --no-print-directory web-e2e || touch bin/web-failed
 
 # What the race detector finds in programs that a test starts nobody would read: it
 # goes to files.
@@ -128,22 +129,16 @@ after-test = echo "slowest packages (seconds from start to end, several at a tim
 	test ! -e bin/web-failed || { echo "the tests of the dashboard failed, above"; exit 1; }; exit $$code
 racing = GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO_TEST) -race
 
-# The tests in the browser run beside the programs: both wait more than they work. A line
-# with SELF is not run by make -n, as one with MAKE would be.
-SELF := $(MAKE) --no-print-directory
-with-browser = $(SELF) web-e2e >bin/e2e.log 2>&1 & browser=$$!; trap 'kill $$browser; wait; exit 130' INT TERM
-after-browser = wait $$browser || touch bin/web-failed; cat bin/e2e.log
-
 test:
-	@$(MAKE) --no-print-directory before-test CHECK=check
-	@set -o pipefail; code=0; others="$(OTHERS)" || exit 1; export CMUX_SHORT=1; $(with-browser); \
-	{ $(GO_TEST) -short $(PROGRAMS); plain=$$?; $(racing) -short $$others && exit $$plain; } 2>&1 | tee bin/test.log || code=$$?; $(after-browser); $(after-test)
+	@$(MAKE) --no-print-directory before-test CHECK=check SHORT=1
+	@set -o pipefail; code=0; others="$(OTHERS)" || exit 1; \
+	{ $(GO_TEST) -short $(PROGRAMS); plain=$$?; $(racing) -short $$others && exit $$plain; } 2>&1 | tee bin/test.log || code=$$?; $(after-test)
 
 test-all:
 	@$(MAKE) --no-print-directory before-test CHECK=check-all
 	@$(MAKE) --no-print-directory web-golden || touch bin/web-failed
-	@set -o pipefail; code=0; others="$(OTHERS)" || exit 1; $(with-browser); \
-	{ $(GO_TEST) $(PROGRAMS); plain=$$?; $(racing) $$others; race=$$?; $(racing) -short $(PROGRAMS) && exit $$((plain + race)); } 2>&1 | tee bin/test.log || code=$$?; $(after-browser); $(after-test)
+	@set -o pipefail; code=0; others="$(OTHERS)" || exit 1; \
+	{ $(GO_TEST) $(PROGRAMS); plain=$$?; $(racing) $$others; race=$$?; $(racing) -short $(PROGRAMS) && exit $$((plain + race)); } 2>&1 | tee bin/test.log || code=$$?; $(after-test)
 
 FUZZTIME ?= 1m
 fuzz:
