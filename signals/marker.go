@@ -214,12 +214,7 @@ func (p *Pending) Publish() error {
 	case p.fd >= 0:
 		err = linkUnnamed(p.fd, p.path)
 	case p.temp != "":
-		err = retryEINTR(func() error { return unix.Link(p.temp, p.path) })
-		if errors.Is(err, unix.EPERM) || errors.Is(err, errors.ErrUnsupported) {
-			if err = renameNew(p.temp, p.path); err == nil {
-				p.temp = ""
-			}
-		}
+		err = linkNew(p.temp, p.path)
 	default:
 		err = errors.New("already published or discarded")
 	}
@@ -228,6 +223,16 @@ func (p *Pending) Publish() error {
 		return explain(&fs.PathError{Op: "publish marker", Path: p.path, Err: err})
 	}
 	return nil
+}
+
+// linkNew gives a file a second name, unless that exists. Where there are no hard links it
+// is renamed.
+func linkNew(from, to string) error {
+	err := retryEINTR(func() error { return unix.Link(from, to) })
+	if errors.Is(err, unix.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		err = renameNew(from, to)
+	}
+	return err
 }
 
 // Discard removes a marker that will not be published. After Publish it does nothing, so it
@@ -276,6 +281,41 @@ func Remove(dir, name string) error {
 		return fmt.Errorf("remove marker of %s: %w", name, explain(err))
 	}
 	return nil
+}
+
+// RemoveOnly removes the marker of the named node if it is the file of this identity.
+// Another stays, also one that is written or touched at this moment.
+func RemoveOnly(dir, name string, id Identity) error {
+	path, err := markerPath(dir, name)
+	if err == nil {
+		err = removeOnly(path, id)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove marker of %s: %w", name, explain(err))
+	}
+	return nil
+}
+
+func removeOnly(path string, id Identity) error {
+	aside := filepath.Join(filepath.Dir(path), hidden(filepath.Base(path)))
+	if err := Rename(path, filepath.Base(aside)); err != nil {
+		return err
+	}
+	return at(aside, func(dir int, name string) error {
+		var st unix.Stat_t
+		err := retryEINTR(func() error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+		if err == nil && identity(&st) != id { // back to where it was, unless a newer one is there
+			err = linkNew(aside, path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		err = unix.Unlinkat(dir, name, 0)
+		if errors.Is(err, fs.ErrNotExist) { // it was renamed
+			return nil
+		}
+		return err
+	})
 }
 
 // markerPath returns the path of a node's marker. Names were checked when the configuration

@@ -254,6 +254,29 @@ func TestReplaceAndRemove(t *testing.T) {
 	}
 }
 
+// A marker that a person touches while the runner removes the one before stays.
+func TestRemoveOnlyWhatWasMeant(t *testing.T) {
+	dir := t.TempDir()
+	s := NewScanner(dir, []string{"x"})
+	path := filepath.Join(dir, "x"+Suffix)
+	must(t, RemoveOnly(dir, "x", Identity{}))
+	for i := range 500 {
+		id, err := Replace(dir, "x", Exit(99))
+		must(t, err)
+		touched := make(chan bool)
+		go func() { touched <- os.Chtimes(path, time.Time{}, time.Unix(int64(i), 0)) == nil }()
+		must(t, RemoveOnly(dir, "x", id))
+		was := <-touched
+		if o, err := s.Look(0, time.Now()); err != nil || o.Exists != was || was && o.Identity == id {
+			t.Fatalf("touched: %v; there: %+v, %v", was, o, err)
+		}
+		must(t, Remove(dir, "x"))
+		if got := list(t, dir); got != nil {
+			t.Fatalf("folder holds %v", got)
+		}
+	}
+}
+
 func TestMarkerRefusals(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"", "../x", "a/b", ".hidden", "a\x00b"} {

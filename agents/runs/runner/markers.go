@@ -182,7 +182,7 @@ func (r *Runner) answerMarker(ctx context.Context, i int, o signals.Observed, no
 		if n.Marker != nil {
 			r.unseen[i] = now // it was in the way of the one that counts
 		}
-		return nil, false, signals.Remove(r.Run.Signals(), name)
+		return nil, false, signals.RemoveOnly(r.Run.Signals(), name, o.Identity)
 	}
 	v := n.Judge(o, now)
 	if r.hist.Final != "" && v.Kind.Done() && !n.Skipped && n.Recorded().Content.Success() {
@@ -302,7 +302,7 @@ func (r *Runner) withdraw(nodes []int) error {
 		}
 		o, err := r.scanner.Look(i, now)
 		if err == nil && o.Exists && o.Identity == n.Withdrawn.Identity {
-			err = signals.Remove(r.Run.Signals(), r.g.Nodes[i].Name)
+			err = signals.RemoveOnly(r.Run.Signals(), r.g.Nodes[i].Name, o.Identity)
 		}
 		errs = append(errs, err)
 	}

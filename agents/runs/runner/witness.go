@@ -94,7 +94,7 @@ func (r *Runner) takeBack(i int, o signals.Observed) (*run.Record, error) {
 		rec, err := r.putBack(i)
 		return &rec, err
 	}
-	return nil, signals.Remove(r.Run.Signals(), r.g.Nodes[i].Name)
+	return nil, signals.RemoveOnly(r.Run.Signals(), r.g.Nodes[i].Name, o.Identity)
 }
 
 // suspected is the record of a marker that does not count.
