@@ -574,7 +574,7 @@ func TestShopAsks(t *testing.T) {
 	if _, nodes := s.status(); !strings.Contains(nodes["auth"].Reason, "may it use Bash? cp /dev/null src/auth/made") {
 		t.Errorf("it asks %q", nodes["auth"].Reason)
 	}
-	if table := s.mustRun(t, "cmux agents status"); !strings.Contains(table, "touch src/auth/made") || !strings.Contains(table, "cmux agents answer auth") {
+	if table := s.mustRun(t, "cmux agents status"); !strings.Contains(table, "cp /dev/null src/auth/made") || !strings.Contains(table, "cmux agents answer auth") {
 		t.Errorf("the table does not say what is asked, and how to answer:\n%s", table)
 	}
 	s.bordered("auth: needs input")
