@@ -35,6 +35,8 @@ func (clean) Names(folder string) ([]string, error) {
 
 func (clean) Exists(string) bool { return false }
 
+func (clean) Public(path string) bool { return path == "/etc/hosts" || path == "/usr/include/stdio.h" }
+
 func (clean) Text(path string) (string, error) {
 	switch {
 	case strings.HasSuffix(path, "/kept/a.go"):
@@ -427,6 +429,7 @@ func (holding) Env(string) string                             { return "" }
 func (holding) Program(name string) ([]string, bool)          { return clean{}.Program(name) }
 func (holding) Names(folder string) ([]string, error)         { return clean{}.Names(folder) }
 func (h holding) Exists(path string) bool                     { return path == h.path }
+func (holding) Public(path string) bool                       { return clean{}.Public(path) }
 func (holding) Text(path string) (string, error)              { return clean{}.Text(path) }
 func (holding) Git(in string, args ...string) (string, error) { return clean{}.Git(in, args...) }
 

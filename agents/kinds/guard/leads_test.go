@@ -366,7 +366,7 @@ func TestReadsInWorktrees(t *testing.T) {
 		"/p/shop-api/a.go": true, "/p/shop-api": true, "../shop-api/src/a.go": true, "/p/shop-api/../shop-api/a.go": true,
 		"/p/shop-secrets/key": false, "/p/shop-gone/a.go": false, "/p/other-x/a.go": false, "/p/shop-api2/a.go": false, "/p/shop-api/../shop-x/a": false, "/p/shop-api/../../etc/passwd": false,
 		"/p/shop-": false, "/p/shop": false, "/p/shop-api/.git": false, "/p/shop-api/.git/config": false, "/p/shop-api/.cmux/x": false, "/p/shop-*/a": false, "/p/shop-{api,x}/a": false, "/p/SHOP-api/a": false,
-		"/p/shop-api/link/a": false, "/p/shop-api/link/../a.go": false, "a.go": false, "": false, "/etc/passwd": false, "file:///p/shop-secrets/key": false,
+		"/p/shop-api/link/a": false, "/p/shop-api/link/../a.go": false, "": false, "/etc/passwd": false, "file:///p/shop-secrets/key": false,
 	} {
 		p := leader()
 		p.Machine = listing{clean{env: map[string]string{"HOME": "/h"}}}
@@ -389,6 +389,37 @@ func TestReadsInWorktrees(t *testing.T) {
 	for tool, want := range map[string]bool{"Read": true, "Grep": true, "Glob": false, "mcp__fs__read_file": false, "LS": false} {
 		if got := granted(p, guard.Call{Tool: tool, Input: object("path", "/p/shop-api"), Dir: root}); got != want {
 			t.Errorf("%s: granted is %v", tool, got)
+		}
+	}
+}
+
+// Every agent looks at what is no secret to it outside of its directory: what git
+// tracks in the project's checkout, what the system shows to all, what mktemp made.
+func TestReadsOutside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	root, tree, temp := filepath.Join(w.dir, "root"), filepath.Join(w.dir, "tree"), filepath.Join(w.dir, "temp")
+	w.write("root/.env", "key\n")
+	w.write("root/:(top)README", "key\n")
+	w.write("home/.ssh/id", "key\n")
+	w.write("temp/tmp.Ab3dE6gh1J/out.log", "x\n")
+	w.write("temp/out.log", "x\n")
+	w.must(os.Symlink(filepath.Join(w.dir, "home/.ssh"), filepath.Join(temp, "tmp.Ab3dE6gh1J/link")))
+	w.must(os.Symlink(filepath.Join(w.dir, "home/.ssh/id"), filepath.Join(tree, "outward")))
+	for _, leads := range []bool{false, true} {
+		p := places.Policy{Role: dag.RoleBuild, Root: root, Tree: tree, Leads: leads, Resolve: places.Follow, Linked: places.Linked,
+			Machine: places.Here(tree, append(w.env("bin"), "PATH="+os.Getenv("PATH"), "TMPDIR="+temp))}
+		for path, want := range map[string]bool{
+			root + "/README": true, root + "/src/a.txt": true, root + "/with blank": true, "../root/README": true, "/etc/hosts": true,
+			temp + "/tmp.Ab3dE6gh1J/out.log": true,
+			root + "/.env": false, root + "/new": true, root: false, root + "/src": false, root + "/*": false, root + "/:(top)README": false, root + "/.git/config": false, root + "/../root/.git/HEAD": false,
+			root + "/link": false, root + "/src/link2": false, tree + "/outward": false,
+			temp + "/out.log": false, temp + "/tmp.Ab3dE6gh1J": false, temp + "/tmp.Ab3dE6gh1J/link/id": false, temp + "/tmp.Ab3dE6gh1J/../out.log": false,
+			w.dir + "/home/.ssh/id": false, w.dir + "/outside/secret": false, "/etc": false, "/etc/shadow": false, "/etc/no-such-file": false, "/etc/../proc/self/environ": false, "/proc/self/environ": false, "~/.ssh/id": false, "": false,
+		} {
+			if got := granted(p, guard.Call{Tool: "Read", Input: object("file_path", path), Dir: tree}); got != want {
+				t.Errorf("leads %v, %s: granted is %v", leads, path, got)
+			}
 		}
 	}
 }

@@ -22,53 +22,6 @@ func Of(p *places.Places) *Giver { return &Giver{p} }
 // shares, what git takes in or brings back may be another's.
 func (g *Giver) builds() bool { return g.HasOwnPlace && !g.Shared && !g.ReadsOnly() }
 
-// Shows grants who leads a look at the work in agents' worktrees: those that git
-// lists for this repository, and no other folder whose path begins as theirs do.
-func (g *Giver) Shows(dir string, paths []string) bool {
-	if !g.Leads || g.Machine == nil {
-		return false
-	}
-	var trees []string
-	for i, p := range paths {
-		abs := p
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(dir, p)
-		}
-		clean, err := g.Resolved(filepath.Clean(abs))
-		r, err2 := g.Resolved(abs)
-		if s := g.SpotOf(r); err != nil || err2 != nil || r != clean || s.Whose != places.Peers || s.State != "" || places.Odd(s.Rel) || strings.ContainsAny(p, "*?[{") {
-			return false
-		}
-		if i == 0 {
-			trees = g.worktrees()
-		}
-		if !slices.ContainsFunc(trees, func(t string) bool { _, in := places.Inside(t, r); return in }) {
-			return false
-		}
-	}
-	return true
-}
-
-// worktrees are the folders of the repository's worktrees that git finds where they
-// were made, resolved.
-func (g *Giver) worktrees() (all []string) {
-	out, err := g.Machine.Git("", append(quiet[:len(quiet):len(quiet)], "worktree", "list", "--porcelain")...)
-	if err != nil {
-		return nil
-	}
-	for i, about := range strings.Split(strings.TrimSpace(out), "\n\n") {
-		first, rest, _ := strings.Cut(about, "\n")
-		path, ok := strings.CutPrefix(first, "worktree ")
-		if !ok || i == 0 || strings.Contains("\n"+rest, "\nprunable") {
-			continue // the first one is the person's
-		}
-		if r, err := g.Resolved(path); err == nil && r == filepath.Clean(path) {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
 // File grants a file to be written, wherever a program may look for it.
 func (g *Giver) File(dir, path string) bool {
 	if g.Leads {

@@ -127,6 +127,21 @@ func (h here) Exists(path string) bool {
 	return err == nil
 }
 
+// Public implements Machine.
+func (h here) Public(path string) bool {
+	if i, err := os.Lstat(path); err != nil || !i.Mode().IsRegular() || i.Mode().Perm()&0o004 == 0 {
+		return false
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if i, err := os.Lstat(dir); err != nil || i.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+	}
+}
+
 // Text implements Machine.
 func (h here) Text(path string) (string, error) {
 	b, err := readBounded(path)
@@ -163,6 +178,8 @@ type Machine interface {
 	Text(path string) (string, error)
 	// Exists reports whether there is anything of that name, be it a link to nothing.
 	Exists(path string) bool
+	// Public reports whether a path is a regular file that every user may read.
+	Public(path string) bool
 }
 
 // Absolute is a path that a program printed in a folder.
