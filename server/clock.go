@@ -68,7 +68,7 @@ func (s *site) keepHealthy(ctx context.Context) {
 			s.log.Warn("a merge is noticed late", "err", err)
 		}
 	})
-	health.Loop(ctx, s.project.LookAtHealth, merged, s.project.Now, s.log)
+	health.Loop(ctx, s.project.Health().LookAtHealth, merged, s.project.Now, s.log)
 }
 
 // tidyEvery is the interval of automatic removals that the configuration allows.
@@ -85,7 +85,7 @@ func (s *site) keepTidy(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		done, err := s.project.MaintainAllowed(ctx)
+		done, err := s.project.Health().MaintainAllowed(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("maintenance could not be done; trying again later", "err", err)
 		}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/control"
 	"cmux/agents/control/letters"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/project"
 	"cmux/agents/control/tasks"
 	"cmux/agents/platform/say"
@@ -52,7 +52,7 @@ const homeMessages = 50
 // homePage is the data of the page.
 type homePage struct {
 	Name  string
-	Org   *control.OrgReport
+	Org   *overview.OrgReport
 	Tasks *tasks.Listing
 	Mail  []letters.Mail
 	Bare  bool // there is no dashboard
@@ -74,7 +74,7 @@ func (s *site) home(w http.ResponseWriter, r *http.Request) {
 func (s *site) renderHome(r *http.Request) ([]byte, error) {
 	p := homePage{Name: filepath.Base(s.project.Root), Bare: s.dashboard == nil}
 	var err error
-	if p.Org, err = s.project.Organization(r.Context()); err != nil {
+	if p.Org, err = s.project.Overview().Organization(r.Context()); err != nil {
 		return nil, err
 	}
 	if p.Tasks, err = s.project.Tasks().List(tasks.TaskQuery{}); err != nil {

@@ -152,13 +152,13 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	hub = live.NewHub(ctx, live.Options{
 		Log: s.store, Unlogged: changes.All(), Instance: s.place.Instance,
 		Status: func(ctx context.Context) (any, error) {
-			org, err := s.project.Organization(ctx)
+			org, err := s.project.Overview().Organization(ctx)
 			return api.Full(org), err
 		},
 		Failed: func(err error) { s.log.Error("clients could not be told what is new", "err", err) },
 	})
 	mux.Handle("GET "+live.Path, hub)
-	terminals := terminal.NewHub(ctx, terminal.Options{Source: s.project, Dir: filepath.Join(s.project.Root, signals.Folder, "terminals"),
+	terminals := terminal.NewHub(ctx, terminal.Options{Source: s.project.Terminals(), Dir: filepath.Join(s.project.Root, signals.Folder, "terminals"),
 		Failed: func(err error) { s.log.Error("a terminal", "err", err) }})
 	terminals.Routes(mux)
 	inside := visits.counted(orders.carriedOut(s.audited(mux)))

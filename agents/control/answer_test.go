@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/attempt"
@@ -143,14 +144,14 @@ func TestGateAge(t *testing.T) {
 }
 
 // gates are the gates that wait, which have to be these.
-func (s *scratch) gates(names ...string) (gates []Need) {
+func (s *scratch) gates(names ...string) (gates []overview.Need) {
 	s.t.Helper()
 	v, err := s.Runs().View(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var got []string
-	for _, n := range viewNeeds(v) {
+	for _, n := range overview.ViewNeeds(v) {
 		gates, got = append(gates, n), append(got, n.Name)
 	}
 	slices.Sort(got)
@@ -178,7 +179,7 @@ func needIDs(t *testing.T, s *scratch) (ids []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range viewNeeds(v) {
+	for _, n := range overview.ViewNeeds(v) {
 		ids = append(ids, n.ID)
 	}
 	return ids

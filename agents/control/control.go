@@ -9,10 +9,13 @@ import (
 	"cmux/agents/control/crew"
 	"cmux/agents/control/files"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/health"
 	"cmux/agents/control/letters"
 	"cmux/agents/control/locking"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/orders"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/project"
 	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
@@ -20,6 +23,8 @@ import (
 	"cmux/agents/control/schedules"
 	"cmux/agents/control/serving"
 	"cmux/agents/control/tasks"
+	"cmux/agents/control/teams"
+	"cmux/agents/control/terminals"
 )
 
 // Project is a project with all that can be asked of it and done in it.
@@ -32,6 +37,20 @@ func Open(ctx context.Context, c project.Caller) (*Project, error) {
 		return nil, err
 	}
 	return &Project{*p}, nil
+}
+
+// Allow refuses a person's order to a process that comes from an attempt of the
+// project that c stands in, and records that it was tried. It returns that
+// project where it looked for it and found it.
+func Allow(ctx context.Context, c project.Caller, o orders.Order) (*Project, error) {
+	if !orders.IsPersons(o) {
+		return nil, nil
+	}
+	p, err := Open(ctx, c)
+	if err != nil {
+		return nil, nil // there is no project: who carries the order out says so
+	}
+	return p, p.Orders().Allow(ctx, o)
 }
 
 // Configurations opens the configurations that commands read.
@@ -114,4 +133,36 @@ func (p *Project) Crew() *crew.Crew {
 // Serving opens the server of the project.
 func (p *Project) Serving() *serving.Serving {
 	return &serving.Serving{Project: &p.Project, Commands: p.Commands()}
+}
+
+// Terminals opens the terminals of the project.
+func (p *Project) Terminals() *terminals.Terminals {
+	return &terminals.Terminals{Project: &p.Project, Runs: p.Runs(), Logs: p.Logs(), Crew: p.Crew(), Records: p.Records(),
+		OfRun: func(ctx context.Context, id string) (*commands.Commands, error) {
+			of, err := p.OfRun(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return of.Commands(), nil
+		}}
+}
+
+// Overview opens how all of the project stands.
+func (p *Project) Overview() *overview.Overview {
+	return &overview.Overview{Project: &p.Project, Runs: p.Runs(), Records: p.Records(), Letters: p.Letters(), Locks: p.Locks(), Serving: p.Serving()}
+}
+
+// Orders opens the decision about who may order.
+func (p *Project) Orders() *orders.Orders {
+	return &orders.Orders{Project: &p.Project, Records: p.Records()}
+}
+
+// Health opens the care for the project.
+func (p *Project) Health() *health.Health {
+	return &health.Health{Project: &p.Project, Records: p.Records(), Orders: p.Orders(), Crew: p.Crew(), Overview: p.Overview()}
+}
+
+// Teams opens the teams of the project.
+func (p *Project) Teams() *teams.Teams {
+	return &teams.Teams{Project: &p.Project, Crew: p.Crew(), Tasks: p.Tasks(), Overview: p.Overview()}
 }

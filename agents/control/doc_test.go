@@ -18,6 +18,7 @@ import (
 	"cmux/agents/control/merging"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/terminals"
 	"cmux/agents/kinds/question"
 	"cmux/dag"
 )
@@ -70,14 +71,14 @@ func TestValuesAreJSON(t *testing.T) {
 	for _, v := range []any{
 		&commands.Retry{Node: "a", Downstream: true, Fresh: true}, &commands.Decision{Node: "a"}, &commands.Answer{Node: "a", Text: "1"}, &merging.Verify{Node: "a"},
 		&runs.Wait{Node: "a", Timeout: time.Minute}, &logs.Log{Node: "a", Follow: true}, &runs.Diff{Node: "a", Colour: true}, &merging.Merge{Into: "main", Tips: true},
-		&Attach{Node: "a", Pane: true}, &remains.Restore{Snapshot: "a", To: "b", Branch: "c"}, &commands.Start{Config: "f", Base: "b", New: true, Dry: true},
+		&terminals.Attach{Node: "a", Pane: true}, &remains.Restore{Snapshot: "a", To: "b", Branch: "c"}, &commands.Start{Config: "f", Base: "b", New: true, Dry: true},
 
 		&commands.Taken{Done: true, Note: "n"}, &commands.Answered{Taken: commands.Taken{Done: true}, Asked: true}, &commands.Question{Node: "a", Question: question.New("t", "o")},
 		&commands.Retried{Taken: commands.Taken{Note: "n"}, Again: []commands.Was{{Node: "a", Label: dag.EndLabel(dag.Failed, dag.ReasonExit, 3)}}, Moved: []commands.Moved{{Node: "b", Tip: "c", Detail: "d"}}},
 		&commands.Cancelled{Stays: dag.EndLabel(dag.Override, "", 0)}, &commands.RunStopped{Run: "r", Ended: []string{"a"}, Stays: dag.RunDone},
 		&commands.Opening{Gate: "g", After: []runs.Beside{{Name: "a", Branch: "b", Tip: "c"}}}, &commands.Update{Changes: []commands.Change{{Name: "a", What: "b", Then: "c"}}},
 		&merging.Checked{Command: "c", Failed: "f", Took: time.Second}, &merging.Merged{Target: "main", Merged: []string{"a"}}, &remains.Cleanup{Trees: []remains.Tree{{Path: "p", Branch: "b"}}, LeftOut: []string{"x"}},
-		&remains.Removal{Path: "p", Saved: "s"}, &Offer{Node: "a", Conversation: &Conversation{ID: "c", Dir: "d"}}, &remains.Snapshot{ID: "s"},
+		&remains.Removal{Path: "p", Saved: "s"}, &terminals.Offer{Node: "a", Conversation: &terminals.Conversation{ID: "c", Dir: "d"}}, &remains.Snapshot{ID: "s"},
 		&remains.Restored{Snapshot: "s", Kept: []remains.Kept{{ID: "a", From: "b"}}}, &runs.PastRun{ID: "r"}, &runs.Report{Nodes: []runs.NodeReport{}}, &runs.Notice{Text: "t"}, &finding.Finding{What: "w"},
 		&commands.Starting{Nodes: []commands.Planned{{Name: "a"}}, Config: "c", Branch: "b", Linked: "d"}, &commands.Wave{Start: []string{"a"}},
 	} {

@@ -338,7 +338,7 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, newest []*
 			return finding.Finding{What: f.What, Detail: "a merge of branches has not ended", Try: "cmux agents merge --continue, or --abort"}
 		}
 		t, err := repo.Tree(ctx, path)
-		if err != nil || t.Owner == "" || p.isAgents(t) || path == p.Tasks().MergeTree() || path == p.healthTree() {
+		if err != nil || t.Owner == "" || p.isAgents(t) || path == p.Tasks().MergeTree() || path == p.Health().Tree() {
 			continue // not cmux's, or in use
 		}
 		if !slices.ContainsFunc(newest, func(r *run.Run) bool {

@@ -3,9 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
-	"cmux/signals"
 	"cmux/worktree"
 )
 
@@ -55,23 +52,13 @@ func (c ConfigChange) String() string {
 	return fmt.Sprintf("%s: %s -> %s", c.Key, nothing(c.InForce), nothing(c.File))
 }
 
-// orgConfig reads the organization's configuration, which need not be there.
-func (p *Project) orgConfig() (*standing.Config, error) {
-	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
-	src, err := signals.ReadFile(path, 1<<20)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return standing.ParseConfig(p.Short(path), src)
-}
-
 // OrgConfig reads what is in force and what the file says.
 func (p *Project) OrgConfig() (*OrgConfig, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.orgConfig()
+	c, err := p.Configured()
 	if err != nil {
 		return nil, err
 	}

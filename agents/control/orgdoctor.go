@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/finding"
+	"cmux/agents/control/overview"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/notice"
 	"cmux/agents/platform/say"
@@ -27,22 +28,22 @@ func (p *Project) examineOrg(ctx context.Context) []finding.Finding {
 		return f
 	}
 	var all []finding.Finding
-	if _, err := p.orgConfig(); err != nil {
+	if _, err := p.Configured(); err != nil {
 		all = append(all, wrong(err, "correct "+p.Short(filepath.Join(run.Folder(p.Root), standing.ConfigFile))))
 	}
-	report, err := p.Organization(ctx)
+	report, err := p.Overview().Organization(ctx)
 	if err != nil {
 		return append(all, wrong(err, ""))
 	}
 	switch report.State {
-	case OrgNone:
+	case overview.OrgNone:
 		return append(all, finding.Finding{What: what, OK: true, Detail: "none yet (cmux start)"})
-	case OrgNoMonitor:
+	case overview.OrgNoMonitor:
 		all = append(all, wrong(errors.New("it has no monitor: an agent that ends is not started again"), "cmux start"))
 	default:
 		all = append(all, finding.Finding{What: what, OK: true, Detail: report.State + ", session " + report.Session + ", " + say.Count(len(report.Agents), "agent")})
 	}
-	all = append(all, p.examineFiles(report.State == OrgRunning)...)
+	all = append(all, p.examineFiles(report.State == overview.OrgRunning)...)
 	if org, err := p.Org(); err == nil {
 		for _, f := range notice.Failures(org.Run.Dir) {
 			all = append(all, wrong(errors.New(say.Line(f.String())), "correct notify."+f.Way+" in .cmux/config.yml, then cmux config apply"))

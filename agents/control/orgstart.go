@@ -67,7 +67,7 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 	if err := tmux.Check(ctx); err != nil {
 		return nil, &project.Hint{Err: err, Try: "install tmux 3.2 or newer"}
 	}
-	if s.config, err = p.orgConfig(); err != nil {
+	if s.config, err = p.Configured(); err != nil {
 		return nil, err
 	}
 	if s.repo, err = worktree.Open(ctx, p.Root); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/orders"
 	"cmux/agents/control/project"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
@@ -91,7 +92,7 @@ func TestIsPersons(t *testing.T) {
 		{"agents approve", "", true}, {"agents start", "", true}, {"agents start", "dry-run", false}, {"agents shared", "", false}, {"agents shared", "accept", true},
 		{"agents status", "", false}, {"snapshots list", "", false}, {"snapshots restore", "", true}, {"done", "", false}, {"something new", "", true},
 	} {
-		if got := IsPersons(Order{Name: c.order, With: func(o string) bool { return o == c.option }}); got != c.want {
+		if got := orders.IsPersons(orders.Order{Name: c.order, With: func(o string) bool { return o == c.option }}); got != c.want {
 			t.Errorf("%s --%s: %v", c.order, c.option, got)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
@@ -102,7 +103,7 @@ func TestNothingWaitsAfterTheMerge(t *testing.T) {
 	s := worked(t)
 	waits := func() (names []string) {
 		t.Helper()
-		l, err := s.Needs(t.Context())
+		l, err := s.Overview().Needs(t.Context())
 		if err != nil || l.Total != len(l.Items) {
 			t.Fatalf("%+v, %v", l, err)
 		}
@@ -129,7 +130,7 @@ func TestNothingWaitsAfterTheCleanup(t *testing.T) {
 	s := newScratch(t, "session: scratch\nagents:\n  - {name: a, agent: command, task: 'exit 3'}\n")
 	s.begin(runner.StartOptions{Headless: true})
 	s.carry(dag.RunFailed)
-	if l, err := s.Needs(t.Context()); err != nil || len(l.Items) != 1 || l.Items[0].Kind != NeedFailure {
+	if l, err := s.Overview().Needs(t.Context()); err != nil || len(l.Items) != 1 || l.Items[0].Kind != overview.NeedFailure {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	c, err := s.Remains().PlanCleanup(t.Context())
@@ -139,7 +140,7 @@ func TestNothingWaitsAfterTheCleanup(t *testing.T) {
 	if _, err := s.Remains().Cleanup(t.Context(), c, func(remains.Removal) {}); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := s.Needs(t.Context()); err != nil || len(l.Items) > 0 {
+	if l, err := s.Overview().Needs(t.Context()); err != nil || len(l.Items) > 0 {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/agents/control/files"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/project"
 	"cmux/agents/control/tasks"
 	"cmux/agents/kinds"
@@ -264,12 +265,12 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 		return nil, err
 	}
 	step(StepRun, "A run was started", len(ids) > 0, true, "", "cmux agents start")
-	org, err := p.Organization(ctx)
+	org, err := p.Overview().Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
-	step(StepOrganization, "The organization is at work", org.State == OrgRunning, true, org.State, "cmux start")
-	if org.State != OrgNone {
+	step(StepOrganization, "The organization is at work", org.State == overview.OrgRunning, true, org.State, "cmux start")
+	if org.State != overview.OrgNone {
 		c, err := p.OrgConfig()
 		if err != nil {
 			return nil, err

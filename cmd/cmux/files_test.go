@@ -30,7 +30,7 @@ var elsewhere = map[string]string{
 	"agents/kinds/claude/preflight.go":          "the program's own configuration",
 	"agents/kinds/claude/resume.go":             "the program's own transcripts",
 	"agents/kinds/claude/claude.go":             "the size of the program's own transcript",
-	"agents/control/attach.go":                  "the worktree",
+	"agents/control/terminals/run.go":           "the worktree",
 	"agents/control/doctor.go":                  "the configuration and worktrees",
 	"agents/control/commands/start.go":          "the configuration, which the person named",
 	"agents/control/runs/progress.go":           "the worktree, and git's folder",

@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/health"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds"
@@ -162,8 +162,8 @@ func Main(kinds agent.Kinds) int {
 		cli.Report(harmless.NewWriter(os.Stderr, false), fmt.Errorf("the folder that cmux was called in is gone: %w", err))
 		return 1
 	}
-	inHealth := os.Getenv(control.HealthVar) != ""
-	if err := os.Unsetenv(control.HealthVar); err != nil {
+	inHealth := os.Getenv(health.HealthVar) != ""
+	if err := os.Unsetenv(health.HealthVar); err != nil {
 		cli.Report(harmless.NewWriter(os.Stderr, false), err)
 		return 1
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"cmux/agents/control"
+	"cmux/agents/control/orders"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/guard"
 	"cmux/agents/kinds/guard/places"
@@ -38,7 +38,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		// The guard, which looks at a shell's text, says the same.
 		inner := []string{"agents init", "agents exec", "serve", "mcp", "man"} // that only programs give
 		for _, leads := range []bool{false, true} {
-			may := !slices.Contains(inner, o.Name) && (!control.IsPersons(o) || leads && control.IsLeaders(o))
+			may := !slices.Contains(inner, o.Name) && (!orders.IsPersons(o) || leads && orders.IsLeaders(o))
 			input, err := json.Marshal(map[string]string{"command": "cmux " + o.Name})
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, ok := cli.OrderOf(cmd, nil); !ok || control.IsPersons(o) != want {
+		if o, ok := cli.OrderOf(cmd, nil); !ok || orders.IsPersons(o) != want {
 			t.Errorf("%s: a person's: %v", line, !want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestGrantedOrdersAreCommands(t *testing.T) {
 			}
 		}
 		o, ok := cli.OrderOf(cmd, nil)
-		if ok && control.IsPersons(o) && !control.IsLeaders(o) {
+		if ok && orders.IsPersons(o) && !orders.IsLeaders(o) {
 			t.Errorf("cmux %s is granted, and is a person's", order)
 		}
 	}

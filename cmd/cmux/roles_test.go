@@ -9,7 +9,7 @@ import (
 
 	"mvdan.cc/sh/v3/shell"
 
-	"cmux/agents/control"
+	"cmux/agents/control/orders"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/rights"
 	"cmux/agents/org/standing"
@@ -162,7 +162,7 @@ func namesCommandsThatWork(t *testing.T, name, role, text string) (found int) {
 			continue
 		}
 		o, ok := cli.OrderOf(cmd, cmd.Flags().Args())
-		mine := !control.IsPersons(o) || leads && control.IsLeaders(o) || role == standing.Sentry && control.IsSentrys(o) || role == teamLead && rights.IsTeamLeads(o.Name)
+		mine := !orders.IsPersons(o) || leads && orders.IsLeaders(o) || role == standing.Sentry && orders.IsSentrys(o) || role == teamLead && rights.IsTeamLeads(o.Name)
 		if !ok || !mine {
 			t.Errorf("%s: %s: it is told an order that is not its to give", name, line)
 		}

@@ -203,7 +203,6 @@ func isMethod(o types.Object) bool {
 
 // overgrown is what is beyond the bounds, and by how much.
 var overgrown = map[string]int{
-	"agents/control.Project methods":        105,
 	"agents/kinds/claude.instance methods":  67,
 	"agents/org/standing circle":            28,
 	"agents/org/standing.Keeper methods":    88,

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/crew"
 	"cmux/agents/control/letters"
 	"cmux/agents/control/logs"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/records"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
@@ -53,18 +54,18 @@ type LogIn struct {
 func (r *routes) agents() {
 	const group, path, one = "agents", "/api/agents", "/api/agents/{name}"
 	p := r.Project
-	get(r, group, path, "List the standing agents", func(ctx context.Context, i *struct{ Paging }) (List[control.AgentReport], error) {
-		org, err := r.organizations.ask(ctx, p.Organization)
+	get(r, group, path, "List the standing agents", func(ctx context.Context, i *struct{ Paging }) (List[overview.AgentReport], error) {
+		org, err := r.organizations.ask(ctx, p.Overview().Organization)
 		if err != nil {
-			return List[control.AgentReport]{}, err
+			return List[overview.AgentReport]{}, err
 		}
-		return page(org.Agents, i.Paging, func(a *control.AgentReport) string { return a.ID })
+		return page(org.Agents, i.Paging, func(a *overview.AgentReport) string { return a.ID })
 	})
 	post(r, group, path, "Spawn a worker", func(ctx context.Context, i *struct{ Body crew.Spawn }) (*crew.Spawned, error) {
 		return p.Crew().Spawn(ctx, i.Body)
 	})
-	get(r, group, one, "Show an agent", func(ctx context.Context, i *AgentIn) (*control.AgentReport, error) {
-		return p.Agent(ctx, i.Name)
+	get(r, group, one, "Show an agent", func(ctx context.Context, i *AgentIn) (*overview.AgentReport, error) {
+		return p.Overview().Agent(ctx, i.Name)
 	})
 	add(r, http.MethodDelete, group, one, "Remove a worker; what it leaves is kept", func(ctx context.Context, i *struct {
 		AgentIn
@@ -129,7 +130,7 @@ func (r *routes) agents() {
 		Kind  string `query:"kind" maxLength:"100" doc:"Kind of event, such as tool_use"`
 		After int64  `query:"after" minimum:"0" doc:"Events after this seq, the oldest first"`
 	}) (eventList, error) {
-		a, err := p.Agent(ctx, i.Name)
+		a, err := p.Overview().Agent(ctx, i.Name)
 		if err != nil {
 			return eventList{}, err
 		}
@@ -157,8 +158,8 @@ func (r *routes) agents() {
 // heartbeat adds the routes for the status of the organization and for the tokens that
 // its agents used.
 func (r *routes) heartbeat() {
-	get(r, "heartbeat", "/api/heartbeat", "Show the status of the organization", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
-		return r.organizations.ask(ctx, r.Project.Organization)
+	get(r, "heartbeat", "/api/heartbeat", "Show the status of the organization", func(ctx context.Context, _ *in) (*overview.OrgReport, error) {
+		return r.organizations.ask(ctx, r.Project.Overview().Organization)
 	})
 	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*records.Spending, error) {
 		return r.Project.Records().Spending()

@@ -10,7 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"cmux/agents/control"
+	"cmux/agents/control/health"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/tasks"
 	"cmux/agents/platform/endpoint"
 	"cmux/server/login"
@@ -49,14 +51,14 @@ type routes struct {
 	Options
 	api huma.API
 
-	needs         together[control.NeedList]
-	organizations together[*control.OrgReport]
+	needs         together[overview.NeedList]
+	organizations together[*overview.OrgReport]
 
 	kept       keptJobs
 	taskMerge  work[tasks.MergedTasks]
 	runMerges  works[merging.Merged]    // by run
 	checks     works[[]merging.Checked] // by run and node
-	recoveries works[control.Recovery]  // by order
+	recoveries works[health.Recovery]   // by order
 }
 
 // New adds the routes to mux and returns their document.

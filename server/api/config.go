@@ -8,6 +8,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
+	"cmux/agents/control/overview"
 )
 
 // findings is the result of a search for problems.
@@ -62,18 +63,18 @@ func (r *routes) config() {
 		return f, ctx.Err()
 	})
 	get(r, "health", "/api/needs", "List what waits for you, the longest first", func(ctx context.Context, i *struct{ Paging }) (needs, error) {
-		all, err := r.needs.ask(ctx, p.Needs)
+		all, err := r.needs.ask(ctx, p.Overview().Needs)
 		if err != nil {
 			return needs{}, err
 		}
-		l, err := page(all.Items, i.Paging, func(n *control.Need) string { return n.ID })
+		l, err := page(all.Items, i.Paging, func(n *overview.Need) string { return n.ID })
 		return needs{l, all.Total}, err
 	})
 }
 
 // needs is a page of items that wait for a person.
 type needs struct {
-	List[control.Need]
+	List[overview.Need]
 	Total int `json:"total" doc:"Number of all items; of many unread messages only the newest are listed"`
 }
 

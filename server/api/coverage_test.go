@@ -14,10 +14,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cmux/agents/control"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/letters"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
@@ -247,7 +247,7 @@ func TestNeedsCountAll(t *testing.T) {
 		w.must("POST", "/api/messages", fmt.Sprintf(`{"to":"user","subject":"number %d"}`, i), nil)
 	}
 	var l struct {
-		Items []control.Need
+		Items []overview.Need
 		Next  string
 		Total int
 	}
@@ -264,9 +264,9 @@ func TestNeedsCountAll(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	w := newWorld(t)
 	w.must("POST", "/api/messages", `{"to":"user","subject":"look here"}`, nil)
-	var l items[control.Need]
+	var l items[overview.Need]
 	w.must("GET", "/api/needs", "", &l)
-	if len(l.Items) != 1 || l.Items[0].Kind != control.NeedMessage || l.Items[0].Text != "look here" || l.Items[0].Try != "cmux mailbox read "+l.Items[0].Name {
+	if len(l.Items) != 1 || l.Items[0].Kind != overview.NeedMessage || l.Items[0].Text != "look here" || l.Items[0].Try != "cmux mailbox read "+l.Items[0].Name {
 		t.Fatalf("%+v", l)
 	}
 	// Each names what helps, and that is there.
@@ -283,8 +283,8 @@ func TestNeeds(t *testing.T) {
 	}
 	l.Items = nil
 	w.must("GET", "/api/needs", "", &l)
-	if !slices.ContainsFunc(l.Items, func(n control.Need) bool {
-		return n.Kind == control.NeedRun && n.Name == id && n.Text != "" && n.Try == "cmux agents status"
+	if !slices.ContainsFunc(l.Items, func(n overview.Need) bool {
+		return n.Kind == overview.NeedRun && n.Name == id && n.Text != "" && n.Try == "cmux agents status"
 	}) {
 		t.Errorf("%+v", l)
 	}
@@ -303,7 +303,7 @@ func TestNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.must("GET", "/api/needs", "", &l)
-	if len(l.Items) != 1 || l.Items[0].Kind != control.NeedTask || l.Items[0].Try != "cmux tasks show t1" {
+	if len(l.Items) != 1 || l.Items[0].Kind != overview.NeedTask || l.Items[0].Try != "cmux tasks show t1" {
 		t.Fatalf("%+v", l)
 	}
 	if v, err := w.p.Tasks().Task("t1"); err != nil || v.Reason != "no agent" {

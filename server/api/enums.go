@@ -10,6 +10,7 @@ import (
 	"cmux/agents/control/crew"
 	"cmux/agents/control/files"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
@@ -74,20 +75,20 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 	orNone := func(all []any) []any { return append(slices.Clone(all), "") }
 	permits := words(standing.PermitAsked, standing.PermitAuto, standing.PermitAll)
 	return map[reflect.Type]map[string][]any{
-		reflect.TypeFor[control.AgentReport]():    {"state": stands},
-		reflect.TypeFor[control.ReportedAgent]():  {"state": stands},
+		reflect.TypeFor[overview.AgentReport]():   {"state": stands},
+		reflect.TypeFor[overview.ReportedAgent](): {"state": stands},
 		reflect.TypeFor[crew.OrgSession]():        {"state": orNone(stands)},
 		reflect.TypeFor[crew.OtherProject]():      {"state": orNone(stands)},
-		reflect.TypeFor[control.OrgReport]():      {"state": words(control.OrgNone, control.OrgRunning, control.OrgStopped, control.OrgNoMonitor), "permissions": permits},
-		reflect.TypeFor[control.RunBrief]():       {"state": enums()[reflect.TypeFor[dag.RunState]()]},
-		reflect.TypeFor[control.Need]():           {"kind": words(control.NeedNode, control.NeedFailure, control.NeedConflict, control.NeedLimit, control.NeedReview, control.NeedRun, control.NeedAgent, control.NeedTask, control.NeedMessage)},
+		reflect.TypeFor[overview.OrgReport]():     {"state": words(overview.OrgNone, overview.OrgRunning, overview.OrgStopped, overview.OrgNoMonitor), "permissions": permits},
+		reflect.TypeFor[overview.RunBrief]():      {"state": enums()[reflect.TypeFor[dag.RunState]()]},
+		reflect.TypeFor[overview.Need]():          {"kind": words(overview.NeedNode, overview.NeedFailure, overview.NeedConflict, overview.NeedLimit, overview.NeedReview, overview.NeedRun, overview.NeedAgent, overview.NeedTask, overview.NeedMessage)},
 		reflect.TypeFor[tasks.MergedTask]():       {"outcome": words(tasks.TaskMerged, tasks.TaskContained, tasks.TaskConflict, tasks.TaskCheck, tasks.TaskWaits, tasks.TaskGone, tasks.TaskNothing)},
 		reflect.TypeFor[files.FileEntry]():        {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[files.FileText]():         {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[merging.QueuedBranch]():   {"outcome": words(merging.QueuedMerged, merging.QueuedContained, merging.QueuedConflict, merging.QueuedLeftOut)},
 		reflect.TypeFor[files.FileSide]():         {"kind": words("file", "executable", "link", "submodule", "other")},
 		reflect.TypeFor[control.Commented]():      {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
-		reflect.TypeFor[control.AutonomyItem]():   {"kind": words(control.AutonomyTask, control.AutonomyRun, control.AutonomyUncommitted, control.AutonomyStale, control.AutonomyBacklog, control.AutonomyMail, control.AutonomyWorker)},
+		reflect.TypeFor[overview.AutonomyItem]():  {"kind": words(overview.AutonomyTask, overview.AutonomyRun, overview.AutonomyUncommitted, overview.AutonomyStale, overview.AutonomyBacklog, overview.AutonomyMail, overview.AutonomyWorker)},
 		reflect.TypeFor[control.OnboardingStep](): {"id": words(control.StepTools, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganization, control.StepConfig, control.StepTask)},
 		reflect.TypeFor[incident.Incident]():      {"state": words(incident.Open, incident.Closed)},
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/control"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/merging"
+	"cmux/agents/control/overview"
 	"cmux/dag"
 )
 
@@ -37,9 +37,9 @@ agents:
 		t.Errorf("%+v", d)
 	}
 	// What failed of itself needs a person, with what it can be told.
-	var needs items[control.Need]
+	var needs items[overview.Need]
 	w.must("GET", "/api/needs", "", &needs)
-	if i := slices.IndexFunc(needs.Items, func(n control.Need) bool { return n.Kind == control.NeedFailure }); i < 0 {
+	if i := slices.IndexFunc(needs.Items, func(n overview.Need) bool { return n.Kind == overview.NeedFailure }); i < 0 {
 		t.Errorf("%+v", needs)
 	} else if n := needs.Items[i]; n.Name != "d" || n.Run != first.Plan.ID || n.Label != "failed (exit 7)" || n.Since.IsZero() || !slices.Contains(n.Orders, "retry") || !slices.Contains(n.Orders, "override") {
 		t.Errorf("%+v", n)

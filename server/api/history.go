@@ -79,7 +79,7 @@ func (r *routes) history(ctx context.Context, since time.Time, step time.Duratio
 	for i := range h.Series {
 		s := &h.Series[i]
 		if name, ok := strings.CutPrefix(s.Source, "agent:"); ok {
-			if a, err := r.Project.Agent(ctx, name); err == nil {
+			if a, err := r.Project.Overview().Agent(ctx, name); err == nil {
 				s.Agent, s.Model = a.Kind, a.Model
 			}
 			continue

@@ -10,8 +10,11 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/files"
+	"cmux/agents/control/health"
 	"cmux/agents/control/locking"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/schedules"
+	"cmux/agents/control/teams"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
@@ -40,8 +43,8 @@ type teamIn struct {
 	Dir       string `json:"dir,omitempty" doc:"The members work here, beside whoever else does; empty: each in a worktree of its own"`
 }
 
-func (t teamIn) order() control.TeamOrder {
-	return control.TeamOrder{Template: t.Template, Name: t.Name, Task: t.Task, Permanent: t.Permanent, Dir: t.Dir}
+func (t teamIn) order() teams.TeamOrder {
+	return teams.TeamOrder{Template: t.Template, Name: t.Name, Task: t.Task, Permanent: t.Permanent, Dir: t.Dir}
 }
 
 // alerted says how a person was called for.
@@ -51,7 +54,7 @@ type alerted struct {
 
 // maintained is the result of the maintenance.
 type maintained struct {
-	Items []control.Upkept `json:"items"`
+	Items []health.Upkept `json:"items"`
 }
 
 // organization is what an organization does by the clock, what it shares, and how it
@@ -118,13 +121,13 @@ func (r *routes) organization() {
 		ways, err := p.Letters().Alert(ctx, i.Body.Level, i.Body.Text)
 		return alerted{ways}, err
 	})
-	get(r, "maintenance", "/api/maintenance", "List what the organization no longer needs; nothing is removed", func(ctx context.Context, _ *in) (*control.Upkeep, error) { return p.PlanUpkeep(ctx) })
+	get(r, "maintenance", "/api/maintenance", "List what the organization no longer needs; nothing is removed", func(ctx context.Context, _ *in) (*health.Upkeep, error) { return p.Health().PlanUpkeep(ctx) })
 	post(r, "maintenance", "/api/maintenance", "Remove what is no longer needed of these kinds; what is in it is saved first", func(ctx context.Context, i *struct {
 		Body struct {
 			Items []upkeep.Item `json:"items" doc:"As they were shown: what is needed again by now stays"`
 		}
 	}) (maintained, error) {
-		all, err := p.Maintain(ctx, &control.Upkeep{Items: i.Body.Items}, func(upkeep.Kind) bool { return true })
+		all, err := p.Health().Maintain(ctx, &health.Upkeep{Items: i.Body.Items}, func(upkeep.Kind) bool { return true })
 		return maintained{all}, err
 	})
 	r.teams()
@@ -138,37 +141,37 @@ func (r *routes) teams() {
 	type TeamName struct {
 		Name string `path:"name" maxLength:"100"`
 	}
-	get(r, "teams", "/api/teams", "List the teams that there are", func(ctx context.Context, i *struct{ Paging }) (List[control.TeamReport], error) {
-		all, err := p.Teams(ctx)
+	get(r, "teams", "/api/teams", "List the teams that there are", func(ctx context.Context, i *struct{ Paging }) (List[teams.TeamReport], error) {
+		all, err := p.Teams().List(ctx)
 		if err != nil {
-			return List[control.TeamReport]{}, err
+			return List[teams.TeamReport]{}, err
 		}
-		return page(all, i.Paging, func(t *control.TeamReport) string { return t.Name })
+		return page(all, i.Paging, func(t *teams.TeamReport) string { return t.Name })
 	})
-	get(r, "teams", "/api/teams/{name}", "Show how a team stands", func(ctx context.Context, i *TeamName) (*control.TeamReport, error) { return p.Team(ctx, i.Name) })
+	get(r, "teams", "/api/teams/{name}", "Show how a team stands", func(ctx context.Context, i *TeamName) (*teams.TeamReport, error) { return p.Teams().Show(ctx, i.Name) })
 	get(r, "teams", "/api/team-templates", "List the kinds of teams", func(_ context.Context, i *struct{ Paging }) (List[team.Template], error) {
-		all, err := p.TeamTemplates()
+		all, err := p.Teams().Templates()
 		if err != nil {
 			return List[team.Template]{}, err
 		}
 		return page(all, i.Paging, func(t *team.Template) string { return t.Name })
 	})
-	get(r, "teams", "/api/team-templates/{name}", "Show a kind of team", func(_ context.Context, i *TeamName) (*team.Template, error) { return p.TeamTemplate(i.Name) })
-	post(r, "teams", "/api/teams/plan", "Say what a team would be; nothing is made", func(ctx context.Context, i *struct{ Body teamIn }) (*control.TeamPlan, error) {
-		return p.PlanTeam(ctx, i.Body.order())
+	get(r, "teams", "/api/team-templates/{name}", "Show a kind of team", func(_ context.Context, i *TeamName) (*team.Template, error) { return p.Teams().Template(i.Name) })
+	post(r, "teams", "/api/teams/plan", "Say what a team would be; nothing is made", func(ctx context.Context, i *struct{ Body teamIn }) (*teams.TeamPlan, error) {
+		return p.Teams().PlanTeam(ctx, i.Body.order())
 	})
-	post(r, "teams", "/api/teams", "Create a team, or continue an interrupted creation", func(ctx context.Context, i *struct{ Body teamIn }) (*control.TeamReport, error) {
-		plan, err := p.PlanTeam(ctx, i.Body.order())
+	post(r, "teams", "/api/teams", "Create a team, or continue an interrupted creation", func(ctx context.Context, i *struct{ Body teamIn }) (*teams.TeamReport, error) {
+		plan, err := p.Teams().PlanTeam(ctx, i.Body.order())
 		if err != nil {
 			return nil, err
 		}
-		return p.SetUpTeam(ctx, plan)
+		return p.Teams().SetUpTeam(ctx, plan)
 	})
 	add(r, http.MethodDelete, "teams", "/api/teams/{name}", "Cancel what a team has not finished and remove its members", func(ctx context.Context, i *struct {
 		TeamName
 		Force bool `query:"force" doc:"Also permanent ones"`
 	}) (gone, error) {
-		all, err := p.TakeTeamDown(ctx, i.Name, i.Force)
+		all, err := p.Teams().TakeTeamDown(ctx, i.Name, i.Force)
 		return gone{all}, err
 	})
 }
@@ -176,9 +179,9 @@ func (r *routes) teams() {
 // recovery is the health of the project, and the way back to it.
 func (r *routes) recovery() {
 	p := r.Project
-	get(r, "recover", "/api/recover", "Say how healthy the project is, and what was done about it", func(context.Context, *in) (*control.Recovery, error) { return p.Health() })
+	get(r, "recover", "/api/recover", "Say how healthy the project is, and what was done about it", func(context.Context, *in) (*health.Recovery, error) { return p.Health().State() })
 	get(r, "recover", "/api/recover/log", "List the incidents of the project's health, oldest first", func(_ context.Context, i *struct{ Paging }) (List[*incident.Incident], error) {
-		all, err := p.HealthLog()
+		all, err := p.Health().HealthLog()
 		if err != nil {
 			return List[*incident.Incident]{}, err
 		}
@@ -186,22 +189,24 @@ func (r *routes) recovery() {
 	})
 	for _, o := range []struct {
 		name, summary string
-		do            func(context.Context, func(string)) (*control.Recovery, error)
+		do            func(*health.Health, context.Context, func(string)) (*health.Recovery, error)
 	}{
-		{"preview", "Check the project's health and say what a recovery would do; this begins it", func(ctx context.Context, _ func(string)) (*control.Recovery, error) { return p.PreviewRecovery(ctx) }},
-		{"now", "Start or continue a recovery", p.RecoverNow},
-		{"undo", "Bring the tree back to where the newest rollback found it; this begins it", p.UndoRecovery},
+		{"preview", "Check the project's health and say what a recovery would do; this begins it", func(h *health.Health, ctx context.Context, _ func(string)) (*health.Recovery, error) {
+			return h.PreviewRecovery(ctx)
+		}},
+		{"now", "Start or continue a recovery", (*health.Health).RecoverNow},
+		{"undo", "Bring the tree back to where the newest rollback found it; this begins it", (*health.Health).UndoRecovery},
 	} {
 		path := "/api/recover/" + o.name
-		post(r, "recover", path, o.summary, func(context.Context, *in) (Job[control.Recovery], error) {
-			return r.recoveries.of(o.name).begin(r, path, func(ctx context.Context, output io.Writer, begun func(string)) (*control.Recovery, error) {
-				return o.do(ctx, func(line string) {
+		post(r, "recover", path, o.summary, func(context.Context, *in) (Job[health.Recovery], error) {
+			return r.recoveries.of(o.name).begin(r, path, func(ctx context.Context, output io.Writer, begun func(string)) (*health.Recovery, error) {
+				return o.do(p.Health(), ctx, func(line string) {
 					begun(line)
 					fmt.Fprintln(output, line)
 				})
 			})
 		})
-		get(r, "recover", path, "Show how that stands, or the last one ended", func(context.Context, *in) (Job[control.Recovery], error) {
+		get(r, "recover", path, "Show how that stands, or the last one ended", func(context.Context, *in) (Job[health.Recovery], error) {
 			return stood(r, path, r.recoveries.of(o.name).look()), nil
 		})
 	}
@@ -218,17 +223,17 @@ func (r *routes) seen() {
 	p := r.Project
 	get(r, "report", "/api/report", "Report what happened since a time: what ended, what broke, who used how much, what waits", func(ctx context.Context, i *struct {
 		Since string `query:"since" maxLength:"40" default:"12h" doc:"A span such as 8h, or a time such as 22:00 or 2006-01-02 15:04"`
-	}) (*control.Away, error) {
-		since, err := p.ReportSince(i.Since)
+	}) (*overview.Away, error) {
+		since, err := p.Overview().ReportSince(i.Since)
 		if err != nil {
 			return nil, err
 		}
-		return p.ReportAway(ctx, since)
+		return p.Overview().ReportAway(ctx, since)
 	})
 	get(r, "report", "/api/autonomy", "List what waits for one who leads", func(ctx context.Context, i *struct {
 		Agent string `query:"agent" maxLength:"100" doc:"Empty: the supervisor"`
-	}) (*control.Autonomy, error) {
-		return p.Autonomy(ctx, i.Agent)
+	}) (*overview.Autonomy, error) {
+		return p.Overview().Autonomy(ctx, i.Agent)
 	})
 	get(r, "budget", "/api/limits", "List the accounts that have met a limit, with the time at which they work again", func(_ context.Context, i *struct{ Paging }) (List[control.AccountLimit], error) {
 		all, err := p.Limits()
@@ -262,7 +267,7 @@ func (r *routes) seen() {
 		Since string `query:"since" maxLength:"40" default:"24h" doc:"A span such as 8h, or a time such as 2006-01-02 15:04"`
 		Step  int    `query:"step" minimum:"60" maximum:"86400" default:"3600" doc:"Length of a bucket, in seconds"`
 	}) (*history, error) {
-		since, err := p.ReportSince(i.Since)
+		since, err := p.Overview().ReportSince(i.Since)
 		if err != nil {
 			return nil, err
 		}

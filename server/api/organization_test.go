@@ -12,7 +12,9 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
+	"cmux/agents/control/health"
 	"cmux/agents/control/locking"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/schedules"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/team"
@@ -63,7 +65,7 @@ func TestOrganization(t *testing.T) {
 	w.must("POST", "/api/locks/build/take", `{}`, nil)
 	w.must("POST", "/api/locks/build/break", "", nil)
 	// maintenance, teams, health
-	var up control.Upkeep
+	var up health.Upkeep
 	w.must("GET", "/api/maintenance", "", &up)
 	w.must("POST", "/api/maintenance", body(t, map[string]any{"items": up.Items}), nil)
 	w.must("GET", "/api/teams", "", nil)
@@ -77,16 +79,16 @@ func TestOrganization(t *testing.T) {
 	w.must("GET", "/api/team-templates/"+templates.Items[0].Name, "", nil)
 	w.must("GET", "/api/recover", "", nil)
 	w.must("GET", "/api/recover/log", "", nil)
-	var job api.Job[control.Recovery]
+	var job api.Job[health.Recovery]
 	for _, order := range []string{"preview", "now", "undo"} {
 		w.must("POST", "/api/recover/"+order, "", nil)
-		job = api.Job[control.Recovery]{}
+		job = api.Job[health.Recovery]{}
 		if w.must("GET", "/api/recover/"+order, "", &job); job.Running || !strings.Contains(job.Failed, "nothing says how the health") || job.Try == "" {
 			t.Errorf("%+v", job)
 		}
 	}
 	// what is looked at now and then
-	var away control.Away
+	var away overview.Away
 	if w.must("GET", "/api/report?since=8h", "", &away); len(away.Agents) != 1 || away.Until.Sub(away.Since) != 8*time.Hour {
 		t.Errorf("%+v", away)
 	}

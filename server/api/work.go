@@ -118,7 +118,7 @@ func (r *routes) work() {
 		AgentIn
 		SaidIn
 	}) (conversation, error) {
-		a, err := p.Agent(ctx, i.Name)
+		a, err := p.Overview().Agent(ctx, i.Name)
 		if err != nil {
 			return conversation{}, err
 		}

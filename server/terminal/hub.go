@@ -18,7 +18,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/time/rate"
 
-	"cmux/agents/control"
+	"cmux/agents/control/terminals"
 	"cmux/agents/platform/tmux"
 	"cmux/server/login"
 	"cmux/signals"
@@ -47,12 +47,12 @@ const (
 	writePatience = 20 * time.Second
 )
 
-// Source knows the terminals. It is a [control.Project].
+// Source knows the terminals. It is a [terminals.Terminals].
 type Source interface {
-	AgentSeat(ctx context.Context, name string) (*control.Seat, error)
-	NodeSeat(ctx context.Context, id, node string) (*control.Seat, error)
-	TakeSeat(ctx context.Context, s *control.Seat, by string) (release func(ctx context.Context, typed bool) error, err error)
-	SeatLog(ctx context.Context, s *control.Seat, w io.Writer) error
+	AgentSeat(ctx context.Context, name string) (*terminals.Seat, error)
+	NodeSeat(ctx context.Context, id, node string) (*terminals.Seat, error)
+	TakeSeat(ctx context.Context, s *terminals.Seat, by string) (release func(ctx context.Context, typed bool) error, err error)
+	SeatLog(ctx context.Context, s *terminals.Seat, w io.Writer) error
 }
 
 // Options is what a Hub is made of.
@@ -93,10 +93,12 @@ func NewHub(ctx context.Context, o Options) *Hub {
 // Routes adds the websockets to mux.
 func (h *Hub) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+AgentPath, func(w http.ResponseWriter, r *http.Request) {
-		h.serve(w, r, func(ctx context.Context) (*control.Seat, error) { return h.Source.AgentSeat(ctx, r.PathValue("name")) })
+		h.serve(w, r, func(ctx context.Context) (*terminals.Seat, error) {
+			return h.Source.AgentSeat(ctx, r.PathValue("name"))
+		})
 	})
 	mux.HandleFunc("GET "+NodePath, func(w http.ResponseWriter, r *http.Request) {
-		h.serve(w, r, func(ctx context.Context) (*control.Seat, error) {
+		h.serve(w, r, func(ctx context.Context) (*terminals.Seat, error) {
 			return h.Source.NodeSeat(ctx, r.PathValue("id"), r.PathValue("node"))
 		})
 	})
@@ -123,7 +125,7 @@ func (h *Hub) Run() {
 
 // serve shows a terminal to who asks for a websocket. Whether it may, was decided
 // before.
-func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Context) (*control.Seat, error)) {
+func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Context) (*terminals.Seat, error)) {
 	h.mu.Lock()
 	full := h.clients >= maxClients || h.ctx.Err() != nil
 	if !full {
@@ -195,7 +197,7 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Co
 }
 
 // search watches the pane of a seat, which may come a moment later; nil: it has none.
-func (h *Hub) search(ctx context.Context, s *control.Seat) (*pane, error) {
+func (h *Hub) search(ctx context.Context, s *terminals.Seat) (*pane, error) {
 	for tries := 0; ; tries++ {
 		p, err := h.watch(ctx, s)
 		if p != nil || err != nil || !s.Live || s.Server == nil || tries == paneTries {
@@ -210,7 +212,7 @@ func (h *Hub) search(ctx context.Context, s *control.Seat) (*pane, error) {
 }
 
 // watch is the pane of a seat, which is watched from now on; nil: it has none.
-func (h *Hub) watch(ctx context.Context, s *control.Seat) (*pane, error) {
+func (h *Hub) watch(ctx context.Context, s *terminals.Seat) (*pane, error) {
 	if s.Server == nil {
 		return nil, nil
 	}
@@ -475,7 +477,7 @@ func (c *client) send(ctx context.Context, f frame) error {
 }
 
 // showLog shows the log of what has no pane until the client goes.
-func (c *client) showLog(ctx context.Context, s *control.Seat) error {
+func (c *client) showLog(ctx context.Context, s *terminals.Seat) error {
 	if err := c.send(ctx, frame{text: true, b: []byte(`{"type":"screen","log":true}`)}); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"cmux/agents/control"
+	"cmux/agents/control/terminals"
 	"cmux/agents/platform/tmux"
 	"cmux/signals"
 )
@@ -37,7 +37,7 @@ const (
 // pane is a pane that is watched. All that is not a channel belongs to run.
 type pane struct {
 	hub    *Hub
-	seat   *control.Seat
+	seat   *terminals.Seat
 	client *tmux.Client
 	number int // tells its pipes from those of others
 	cancel context.CancelFunc

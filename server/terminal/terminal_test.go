@@ -24,7 +24,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"cmux/agents/control"
+	"cmux/agents/control/terminals"
 	"cmux/agents/platform/tmux"
 	"cmux/signals"
 )
@@ -177,7 +177,7 @@ func TestLinkedFolder(t *testing.T) {
 
 // source is one program in a pane, and one with a log.
 type source struct {
-	seat *control.Seat
+	seat *terminals.Seat
 	log  string
 
 	mu   sync.Mutex
@@ -185,18 +185,18 @@ type source struct {
 	deny error
 }
 
-func (s *source) AgentSeat(_ context.Context, name string) (*control.Seat, error) {
+func (s *source) AgentSeat(_ context.Context, name string) (*terminals.Seat, error) {
 	if name == s.seat.Name {
 		return s.seat, nil
 	}
 	return nil, &project.Hint{Err: fmt.Errorf("there is no agent %q", name), Try: "cmux workers list"}
 }
 
-func (s *source) NodeSeat(_ context.Context, _, node string) (*control.Seat, error) {
-	return &control.Seat{Name: node, Run: "r1"}, nil
+func (s *source) NodeSeat(_ context.Context, _, node string) (*terminals.Seat, error) {
+	return &terminals.Seat{Name: node, Run: "r1"}, nil
 }
 
-func (s *source) TakeSeat(_ context.Context, _ *control.Seat, by string) (func(context.Context, bool) error, error) {
+func (s *source) TakeSeat(_ context.Context, _ *terminals.Seat, by string) (func(context.Context, bool) error, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deny != nil {
@@ -218,7 +218,7 @@ func (s *source) TakeSeat(_ context.Context, _ *control.Seat, by string) (func(c
 	}, nil
 }
 
-func (s *source) SeatLog(ctx context.Context, _ *control.Seat, w io.Writer) error {
+func (s *source) SeatLog(ctx context.Context, _ *terminals.Seat, w io.Writer) error {
 	_, err := io.WriteString(w, s.log)
 	return err
 }
@@ -267,7 +267,7 @@ func newRoom(t *testing.T, script string) *room {
 		t.Fatal(err)
 	}
 	r := &room{t: t, server: s, client: c, place: place, dir: dir,
-		source: &source{seat: &control.Seat{Name: "api", Server: &s, Pane: place.Pane, Owner: "org"}, log: "one\ntwo\r\n"}}
+		source: &source{seat: &terminals.Seat{Name: "api", Server: &s, Pane: place.Pane, Owner: "org"}, log: "one\ntwo\r\n"}}
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := os.Mkdir(filepath.Join(dir, signals.Folder), 0o700); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/control"
+	"cmux/agents/control/overview"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/watchconfig"
@@ -240,7 +241,7 @@ func (w *Project) waits(ctx context.Context, a *standing.Agent, g *glimpse, list
 	if age := now.Sub(g.asked); of.String() == g.of && 0 <= age && age < todoFor {
 		return true
 	}
-	all, err := w.Autonomy(ctx, a.Name)
+	all, err := w.Overview().Autonomy(ctx, a.Name)
 	if err != nil {
 		w.log.Warn("what waits for a supervisor cannot be found out", "agent", a.Name, "err", err)
 		return false
@@ -252,7 +253,7 @@ func (w *Project) waits(ctx context.Context, a *standing.Agent, g *glimpse, list
 			item.ID, item.Title = t.ID, t.Title
 		}
 		g.todo = append(g.todo, item)
-		if i.Kind == control.AutonomyBacklog && g.backlog == nil {
+		if i.Kind == overview.AutonomyBacklog && g.backlog == nil {
 			g.backlog = &item
 		}
 	}

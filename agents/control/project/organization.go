@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"time"
 
 	"cmux/agents/org/standing"
@@ -113,4 +115,14 @@ func (p *Project) OrgTmux(org *standing.Org) *tmux.Server {
 func (p *Project) OrgRuns() bool {
 	r, err := run.OpenOrganization(p.Root)
 	return err == nil && r.RunnerLives()
+}
+
+// Configured reads the organization's configuration, which need not be there.
+func (p *Project) Configured() (*standing.Config, error) {
+	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
+	src, err := signals.ReadFile(path, 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return standing.ParseConfig(p.Short(path), src)
 }

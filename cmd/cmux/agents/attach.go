@@ -13,13 +13,14 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/agents/control/terminals"
 	"cmux/cmd/cmux/cli"
 )
 
 type attachOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.Attach
+	terminals.Attach
 	Yes bool
 }
 
@@ -36,7 +37,7 @@ Each live agent has a pane. When an agent ends, its pane moves to the window
 the color of the state. The status line shows how many agents need you and how
 many are done. Keys:
 
-` + control.AttachKeys + `
+` + terminals.AttachKeys + `
 
 The prefix is C-b, or the one that ~/.config/cmux/tmux.conf sets. If your own tmux
 has the same prefix, press it twice: C-b C-b d. F8 and F9 need no prefix. In a
@@ -70,7 +71,7 @@ func runAttach(ctx context.Context, o *attachOptions) error {
 	if err != nil {
 		return err
 	}
-	offer, err := p.Attach(ctx, o.Attach)
+	offer, err := p.Terminals().Attach(ctx, o.Attach)
 	if err != nil {
 		return err
 	}
@@ -89,13 +90,13 @@ func runAttach(ctx context.Context, o *attachOptions) error {
 
 // reopen offers a person the conversation of a node whose agent has ended. The
 // error is ErrDeclined when they do not want it.
-func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *control.Offer) error {
-	cmd, err := p.Reopen(offer)
+func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *terminals.Offer) error {
+	cmd, err := p.Terminals().Reopen(offer)
 	if err != nil {
 		return err
 	}
 	if !o.Interactive() {
-		if _, err := fmt.Fprintln(o.Out, control.ShellLine(cmd)); err != nil {
+		if _, err := fmt.Fprintln(o.Out, terminals.ShellLine(cmd)); err != nil {
 			return err
 		}
 		return project.Usage("the command above, in a terminal", "%s has ended (%s), and there is no terminal to open its conversation in", offer.Node, offer.Label)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/logs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/terminals"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/cli/clitest"
 )
@@ -72,7 +72,7 @@ func TestWorkOptions(t *testing.T) {
 
 func TestAttachOptions(t *testing.T) {
 	clitest.Flags(t, newAttachCmd, func(o *attachOptions) attachOptions { return attachOptions{Attach: o.Attach, Yes: o.Yes} }, map[string]attachOptions{
-		"": {}, "api --yes": {Attach: control.Attach{Node: "api"}, Yes: true}, "--pane api": {Attach: control.Attach{Node: "api", Pane: true}},
+		"": {}, "api --yes": {Attach: terminals.Attach{Node: "api"}, Yes: true}, "--pane api": {Attach: terminals.Attach{Node: "api", Pane: true}},
 	})
 }
 

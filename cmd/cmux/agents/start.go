@@ -18,6 +18,7 @@ import (
 	"cmux/agents/control/configfile"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/terminals"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
@@ -207,7 +208,7 @@ func launch(ctx context.Context, d *cli.Deps, l commands.Launch, detach bool) er
 	if detach || !d.Interactive() {
 		return nil
 	}
-	err = d.ShowSession(ctx, p, control.Session(r))
+	err = d.ShowSession(ctx, p, terminals.Session(r))
 	if cli.ByInterrupt(ctx, err) {
 		err = commands.StillRunning(r, nil)
 	}

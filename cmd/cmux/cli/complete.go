@@ -67,7 +67,7 @@ func (d *Deps) Completing(of func(context.Context, *control.Project) ([]string, 
 
 // CompleteAgent completes the name of a standing agent.
 func (d *Deps) CompleteAgent(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.AgentNames() })
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Overview().AgentNames() })
 }
 
 // completeSession completes the name of a session.

@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/project"
+	"cmux/agents/control/terminals"
 )
 
 // IO is what a command reads from and writes to, and the environment it is in.
@@ -138,8 +139,8 @@ func (s *IO) AskLine(ctx context.Context, question string) (text string, ok bool
 }
 
 // ShowSession shows a session in this terminal until the person leaves it.
-func (s *IO) ShowSession(ctx context.Context, p *control.Project, offer *control.Offer) error {
-	argv, err := p.Show(ctx, offer, s.Getenv("TMUX"), s.Interactive())
+func (s *IO) ShowSession(ctx context.Context, p *control.Project, offer *terminals.Offer) error {
+	argv, err := p.Terminals().Show(ctx, offer, s.Getenv("TMUX"), s.Interactive())
 	if err != nil {
 		return err
 	}

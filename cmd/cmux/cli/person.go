@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"cmux/agents/control"
+	"cmux/agents/control/orders"
 )
 
 // allow refuses a command that is a person's to a process that comes from an
@@ -24,7 +25,7 @@ func (d *Deps) allow(ctx context.Context, cmd *cobra.Command, args []string) err
 }
 
 // OrderOf is the order that a call of cmd gives; none where it only helps.
-func OrderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
+func OrderOf(cmd *cobra.Command, args []string) (o orders.Order, ok bool) {
 	_, name, ok := strings.Cut(cmd.CommandPath(), " ")
 	if !ok || cmd.HasSubCommands() || IsHelp(cmd) {
 		return o, false
@@ -34,7 +35,7 @@ func OrderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
 	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }) {
 		words = append(words, "--")
 	}
-	return control.Order{
+	return orders.Order{
 		Name:  name,
 		About: First(args),
 		Words: append(words, args...),

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/overview"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
 )
@@ -46,7 +47,7 @@ file of what the organization thinks about.`,
 }
 
 func runAutonomy(ctx context.Context, o *autonomyOptions) error {
-	_, a, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Autonomy, error) { return p.Autonomy(ctx, o.For) })
+	_, a, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*overview.Autonomy, error) { return p.Overview().Autonomy(ctx, o.For) })
 	if done {
 		return err
 	}
@@ -58,7 +59,7 @@ func runAutonomy(ctx context.Context, o *autonomyOptions) error {
 	return err
 }
 
-func renderAutonomy(a *control.Autonomy, items []control.AutonomyItem, summary bool) string {
+func renderAutonomy(a *overview.Autonomy, items []overview.AutonomyItem, summary bool) string {
 	var b strings.Builder
 	if len(items) == 0 {
 		fmt.Fprintf(&b, "Nothing waits for %s.\n", a.For)

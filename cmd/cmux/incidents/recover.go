@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/health"
 	"cmux/agents/org/recovery"
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
@@ -79,16 +80,16 @@ func runRecover(ctx context.Context, o *recoverOptions) error {
 		return err
 	}
 	note := func(text string) { fmt.Fprintln(o.Err, "cmux: "+say.Line(text)) }
-	var r *control.Recovery
+	var r *health.Recovery
 	switch {
 	case o.Do == "now":
-		r, err = p.RecoverNow(ctx, note)
+		r, err = p.Health().RecoverNow(ctx, note)
 	case o.Do == "undo":
-		r, err = p.UndoRecovery(ctx, note)
+		r, err = p.Health().UndoRecovery(ctx, note)
 	case o.DryRun:
-		r, err = p.PreviewRecovery(ctx)
+		r, err = p.Health().PreviewRecovery(ctx)
 	default:
-		r, err = p.Health()
+		r, err = p.Health().State()
 	}
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func runRecover(ctx context.Context, o *recoverOptions) error {
 }
 
 // renderRecovery is how the health stands. It is pure.
-func renderRecovery(r *control.Recovery) string {
+func renderRecovery(r *health.Recovery) string {
 	var b strings.Builder
 	row := func(name, value string) {
 		if value != "" {
@@ -179,7 +180,7 @@ func newRecoverLogCmd(d *cli.Deps, runF func(context.Context, *recoverOptions) e
 }
 
 func runRecoverLog(ctx context.Context, o *recoverOptions) error {
-	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]*incident.Incident, error) { return p.HealthLog() })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]*incident.Incident, error) { return p.Health().HealthLog() })
 	if done {
 		return err
 	}

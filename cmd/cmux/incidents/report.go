@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
+	"cmux/agents/control/overview"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
 )
@@ -53,11 +53,11 @@ func runReport(ctx context.Context, o *reportOptions) error {
 	if err != nil {
 		return err
 	}
-	since, err := p.ReportSince(o.Since)
+	since, err := p.Overview().ReportSince(o.Since)
 	if err != nil {
 		return err
 	}
-	r, err := p.ReportAway(ctx, since)
+	r, err := p.Overview().ReportAway(ctx, since)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func runReport(ctx context.Context, o *reportOptions) error {
 		_, err = fmt.Fprint(o.Out, r.Markdown())
 	case o.Journal:
 		var path string
-		if path, err = p.JournalReport(r); err == nil {
+		if path, err = p.Overview().JournalReport(r); err == nil {
 			_, err = fmt.Fprintln(o.Out, path)
 		}
 	default:
@@ -78,7 +78,7 @@ func runReport(ctx context.Context, o *reportOptions) error {
 }
 
 // renderReport is the report at the terminal. It is pure.
-func renderReport(r *control.Away, as cli.Look) string {
+func renderReport(r *overview.Away, as cli.Look) string {
 	var b strings.Builder
 	clock := "2006-01-02 15:04"
 	tasks := "Done: " + say.Count(r.Done(), "task")

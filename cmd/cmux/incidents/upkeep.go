@@ -55,7 +55,7 @@ func runUpkeep(ctx context.Context, o *upkeepOptions) error {
 	if err != nil {
 		return err
 	}
-	plan, err := p.PlanUpkeep(ctx)
+	plan, err := p.Health().PlanUpkeep(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func runUpkeep(ctx context.Context, o *upkeepOptions) error {
 	if err := o.Confirm(ctx, o.Yes, fmt.Sprintf("Remove %s?", say.Count(removes, "item"))); err != nil {
 		return err
 	}
-	done, err := p.Maintain(ctx, plan, func(upkeep.Kind) bool { return true })
+	done, err := p.Health().Maintain(ctx, plan, func(upkeep.Kind) bool { return true })
 	if o.JSON && err == nil {
 		return cli.PrintJSON(o.Out, done)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/overview"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
@@ -74,7 +75,7 @@ func runOrgStart(ctx context.Context, o *orgStartOptions) error {
 	if o.Detach || !o.Interactive() {
 		return nil
 	}
-	if err := p.AwaitSupervisor(ctx); err != nil {
+	if err := p.Terminals().AwaitSupervisor(ctx); err != nil {
 		return err
 	}
 	return showOrg(ctx, o.IO, p, "")
@@ -91,7 +92,7 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 		return err
 	}
 	if s.Running {
-		names, err := p.AgentNames()
+		names, err := p.Overview().AgentNames()
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 	if _, err = fmt.Fprintf(o.Out, "The organization has started in session %s, with a supervisor (%s).\n", s.Session, s.Kind); err != nil {
 		return err
 	}
-	names, err := p.AgentNames()
+	names, err := p.Overview().AgentNames()
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, er
 
 // showOrg shows the organization's session in this terminal.
 func showOrg(ctx context.Context, s *cli.IO, p *control.Project, name string) error {
-	argv, err := p.OrgShow(ctx, name, s.Getenv("TMUX"), s.Interactive())
+	argv, err := p.Terminals().OrgShow(ctx, name, s.Getenv("TMUX"), s.Interactive())
 	if err != nil {
 		return err
 	}
@@ -266,9 +267,9 @@ func runOrgRestart(ctx context.Context, o *orgStartOptions) error {
 	if err != nil {
 		return err
 	}
-	if org, err := p.Organization(ctx); err != nil {
+	if org, err := p.Overview().Organization(ctx); err != nil {
 		return err
-	} else if org.State != control.OrgStopped {
+	} else if org.State != overview.OrgStopped {
 		if err := (&orgStopOptions{IO: o.IO}).stop(ctx, p); err != nil {
 			return err
 		}

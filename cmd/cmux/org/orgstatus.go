@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/project"
 	"cmux/agents/control/serving"
 	"cmux/agents/platform/say"
@@ -71,17 +72,17 @@ left out.`,
 
 // orgStatus is the organization, with all that waits for a person.
 type orgStatus struct {
-	*control.OrgReport
-	Needs []control.Need `json:"needs"`
-	Wait  int            `json:"wait"` // of all that waits, also of messages that are not among the needs
+	*overview.OrgReport
+	Needs []overview.Need `json:"needs"`
+	Wait  int             `json:"wait"` // of all that waits, also of messages that are not among the needs
 }
 
 func orgStatusOf(ctx context.Context, p *control.Project) (*orgStatus, error) {
-	report, err := p.Organization(ctx)
+	report, err := p.Overview().Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
-	needs, err := p.Needs(ctx)
+	needs, err := p.Overview().Needs(ctx)
 	return &orgStatus{report, needs.Items, needs.Total}, err
 }
 
@@ -94,7 +95,7 @@ func (s *orgStatus) render(now time.Time, as cli.Look) string {
 const maxWaits = 8
 
 // renderWait says how much waits for a person, and what of it nothing above it names.
-func renderWait(needs []control.Need, total int) string {
+func renderWait(needs []overview.Need, total int) string {
 	if total == 0 {
 		return ""
 	}
@@ -102,7 +103,7 @@ func renderWait(needs []control.Need, total int) string {
 	shown := 0
 	for _, n := range needs {
 		switch n.Kind {
-		case control.NeedNode, control.NeedAgent, control.NeedTask, control.NeedMessage:
+		case overview.NeedNode, overview.NeedAgent, overview.NeedTask, overview.NeedMessage:
 			continue
 		}
 		if shown++; shown > maxWaits {
@@ -164,20 +165,20 @@ func (o *orgStatusOptions) watch(ctx context.Context, p *control.Project) error 
 const watchTick = time.Second
 
 // renderOrg is what status prints. It is pure.
-func renderOrg(r *control.OrgReport, now time.Time, as cli.Look) string {
-	if r.State == control.OrgNone {
+func renderOrg(r *overview.OrgReport, now time.Time, as cli.Look) string {
+	if r.State == overview.OrgNone {
 		return "No organization in this project.\nBegin with: cmux start\n" + renderRuns(r)
 	}
 	return orgHead(r, now) + renderAgents(r.Agents, now, as) + orgTail(r, now)
 }
 
 // orgHead is what stands above the table of agents.
-func orgHead(r *control.OrgReport, now time.Time) string {
+func orgHead(r *overview.OrgReport, now time.Time) string {
 	return fmt.Sprintf("organization: %s, session %s, integration branch %s\n%s\n", r.State, r.Session, r.Integration, renderServer(r.Server, now))
 }
 
 // orgTail is what stands below it.
-func orgTail(r *control.OrgReport, now time.Time) string {
+func orgTail(r *overview.OrgReport, now time.Time) string {
 	var b strings.Builder
 	var need []string
 	b.WriteString(renderDoing(r.Agents, now))
@@ -216,9 +217,9 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 		b.WriteString("\n" + strings.Join(need, "\n") + "\n")
 	}
 	switch r.State {
-	case control.OrgStopped:
+	case overview.OrgStopped:
 		b.WriteString("\nstopped: cmux start\n")
-	case control.OrgNoMonitor:
+	case overview.OrgNoMonitor:
 		b.WriteString("\nno monitor, so nobody starts agents again: cmux start\n")
 	}
 	return b.String() + renderRuns(r)
@@ -245,7 +246,7 @@ func renderServer(s *serving.ServerReport, now time.Time) string {
 }
 
 // renderDoing are lines about what agents said that they do.
-func renderDoing(agents []control.AgentReport, now time.Time) string {
+func renderDoing(agents []overview.AgentReport, now time.Time) string {
 	var b strings.Builder
 	for i := range agents {
 		if a := &agents[i]; a.Doing != "" {
@@ -259,7 +260,7 @@ func renderDoing(agents []control.AgentReport, now time.Time) string {
 }
 
 // renderAgents is the table of agents.
-func renderAgents(agents []control.AgentReport, now time.Time, as cli.Look) string {
+func renderAgents(agents []overview.AgentReport, now time.Time, as cli.Look) string {
 	rows := make([][]string, len(agents))
 	for i := range agents {
 		a := &agents[i]
@@ -285,7 +286,7 @@ func renderAgents(agents []control.AgentReport, now time.Time, as cli.Look) stri
 	return cli.Table(columns, rows, as.Width, as.Color)
 }
 
-func renderRuns(r *control.OrgReport) string {
+func renderRuns(r *overview.OrgReport) string {
 	var b strings.Builder
 	for _, run := range r.Runs {
 		fmt.Fprintf(&b, "\nrun %s: %s, session %s, %d of %d done", run.ID, run.State, run.Session, run.Done, run.Nodes)
@@ -330,8 +331,8 @@ that of the agents of cmux status --json.`,
 }
 
 func runWorkersList(ctx context.Context, o *workersListOptions) error {
-	p, agents, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.AgentReport, error) {
-		report, err := p.Organization(ctx)
+	p, agents, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]overview.AgentReport, error) {
+		report, err := p.Overview().Organization(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -372,7 +373,7 @@ agents, as workers list does.`,
 }
 
 func runWorkersStatus(ctx context.Context, o *workersListOptions) error {
-	p, a, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.AgentReport, error) { return p.Agent(ctx, o.Name) })
+	p, a, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*overview.AgentReport, error) { return p.Overview().Agent(ctx, o.Name) })
 	if done {
 		return err
 	}
@@ -381,7 +382,7 @@ func runWorkersStatus(ctx context.Context, o *workersListOptions) error {
 }
 
 // renderAgent is all about one agent. It is pure.
-func renderAgent(a *control.AgentReport, now time.Time) string {
+func renderAgent(a *overview.AgentReport, now time.Time) string {
 	var b strings.Builder
 	row := func(what, text string) {
 		if text != "" {
@@ -507,17 +508,17 @@ func (s *orgScreen) serve(ctx context.Context) error {
 	p := cli.WithoutNotes(s.p) // the terminal is the monitor's; the keeper, at work beside it, has its own
 	plain := cli.Look{Width: 0}
 	err := top.ShowOrg(ctx, top.OrgOptions{
-		In: in, Out: out, Color: s.d.Color(), Look: p.Organization, Changed: changed, Do: s.d.Within, Front: p.OrgFront,
-		Table: func(r *control.OrgReport, width int) []string {
+		In: in, Out: out, Color: s.d.Color(), Look: p.Overview().Organization, Changed: changed, Do: s.d.Within, Front: p.Terminals().OrgFront,
+		Table: func(r *overview.OrgReport, width int) []string {
 			as := plain
 			as.Width = width
 			return strings.Split(strings.TrimRight(renderAgents(r.Agents, p.Now(), as), "\n"), "\n")
 		},
-		Rest: func(r *control.OrgReport) (above, below []string) {
+		Rest: func(r *overview.OrgReport) (above, below []string) {
 			split := func(text string) []string { return strings.Split(strings.Trim(text, "\n"), "\n") }
 			return append(split(orgHead(r, p.Now())), ""), split(orgTail(r, p.Now()) + renderRuns(r))
 		},
-		About: func(a *control.AgentReport) []string {
+		About: func(a *overview.AgentReport) []string {
 			return strings.Split(strings.TrimRight(renderAgent(a, p.Now()), "\n"), "\n")
 		},
 		Log: func(name string) ([]byte, error) { return p.Logs().AgentEnd(name, maxLog) },
@@ -565,7 +566,7 @@ func (s *orgScreen) print(ctx context.Context, changed <-chan struct{}) error {
 		case <-changed:
 		}
 		text := ""
-		if report, err := s.p.Organization(ctx); err != nil {
+		if report, err := s.p.Overview().Organization(ctx); err != nil {
 			text = fmt.Sprintf("cmux: %v\n", err)
 		} else {
 			text = renderOrg(report, s.p.Now(), s.d.Look())

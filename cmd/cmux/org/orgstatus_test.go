@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/control"
 	"cmux/agents/control/crew"
 	"cmux/agents/control/logs"
+	"cmux/agents/control/overview"
 	"cmux/agents/testkit/agenttest/golden"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/cli/clitest"
@@ -16,20 +16,20 @@ import (
 func TestRenderOrg(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	since := noon.Add(-3 * time.Minute)
-	agent := func(name, role, state, detail string) control.AgentReport {
-		return control.AgentReport{Name: name, ID: "ag_00000000", Role: role, Kind: "claude", State: state, Detail: detail, Since: &since, Dir: "/w/shop-" + name}
+	agent := func(name, role, state, detail string) overview.AgentReport {
+		return overview.AgentReport{Name: name, ID: "ag_00000000", Role: role, Kind: "claude", State: state, Detail: detail, Since: &since, Dir: "/w/shop-" + name}
 	}
 	api := agent("api", "worker", "working", "")
 	api.Branch, api.Task, api.TaskSince, api.Supervisor = "cmux-shop/api", "t-12", &since, "supervisor"
 	web := agent("web", "worker", "idle", "")
 	web.Waiting, web.Hinders = []string{"m1", "m2"}, "its input line holds a draft"
-	r := &control.OrgReport{State: control.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []control.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5, NeedYou: []string{"reader", "writer"}}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1, NeedYou: []string{"look"}}},
-		Agents: []control.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?")}}
-	needs := []control.Need{{Kind: control.NeedAgent, Name: "perm-x"}, {Kind: control.NeedFailure, Name: "b", Label: "failed (exit 3)", Try: "cmux agents retry b"}, {Kind: control.NeedReview, Name: "a", Label: "to review", Try: "cmux agents review a"}}
+	r := &overview.OrgReport{State: overview.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []overview.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5, NeedYou: []string{"reader", "writer"}}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1, NeedYou: []string{"look"}}},
+		Agents: []overview.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?")}}
+	needs := []overview.Need{{Kind: overview.NeedAgent, Name: "perm-x"}, {Kind: overview.NeedFailure, Name: "b", Label: "failed (exit 3)", Try: "cmux agents retry b"}, {Kind: overview.NeedReview, Name: "a", Label: "to review", Try: "cmux agents review a"}}
 	text := (&orgStatus{r, needs, 4}).render(noon, cli.Look{})
-	r.State = control.OrgNoMonitor
+	r.State = overview.OrgNoMonitor
 	text += "\n---\n" + renderOrg(r, noon, cli.Look{Width: 50})
-	text += "\n---\n" + renderOrg(&control.OrgReport{State: control.OrgNone}, noon, cli.Look{})
+	text += "\n---\n" + renderOrg(&overview.OrgReport{State: overview.OrgNone}, noon, cli.Look{})
 	text += "\n---\n" + renderAgent(&api, noon) + "\n---\n" + renderAgent(&web, noon)
 	golden.Equal(t, "org.golden", text)
 }
@@ -38,8 +38,8 @@ func TestRenderOrg(t *testing.T) {
 func TestRenderLimited(t *testing.T) {
 	until := time.Date(2026, 3, 1, 14, 30, 0, 0, time.Local)
 	utc := until.UTC()
-	a := control.AgentReport{Name: "api", Role: "worker", Kind: "claude", State: "limited", Until: &utc}
-	if got := renderAgents([]control.AgentReport{a}, until, cli.Look{}); !strings.Contains(got, "limited until 14:30") {
+	a := overview.AgentReport{Name: "api", Role: "worker", Kind: "claude", State: "limited", Until: &utc}
+	if got := renderAgents([]overview.AgentReport{a}, until, cli.Look{}); !strings.Contains(got, "limited until 14:30") {
 		t.Error(got)
 	}
 }

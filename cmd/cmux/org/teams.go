@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/teams"
 	"cmux/agents/org/team"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
@@ -30,7 +31,7 @@ role files that say what the project is made with. Six kinds come with cmux; tea
 type teamOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	control.TeamOrder
+	teams.TeamOrder
 	Yes, Force, JSON bool
 }
 
@@ -48,7 +49,7 @@ func newTeamsListCmd(d *cli.Deps, runF func(context.Context, *teamOptions) error
 }
 
 func runTeamsList(ctx context.Context, o *teamOptions) error {
-	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]team.Template, error) { return p.TeamTemplates() })
+	_, all, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]team.Template, error) { return p.Teams().Templates() })
 	if done {
 		return err
 	}
@@ -88,7 +89,7 @@ func newTeamShowCmd(d *cli.Deps, runF func(context.Context, *teamOptions) error)
 // completeTemplate completes the name of a kind of team.
 func completeTemplate(d *cli.Deps) cobra.CompletionFunc {
 	return d.Completing(func(_ context.Context, p *control.Project) (names []string, err error) {
-		all, err := p.TeamTemplates()
+		all, err := p.Teams().Templates()
 		for _, t := range all {
 			names = append(names, t.Name+"\t"+t.About)
 		}
@@ -97,7 +98,7 @@ func completeTemplate(d *cli.Deps) cobra.CompletionFunc {
 }
 
 func runTeamShow(ctx context.Context, o *teamOptions) error {
-	_, t, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*team.Template, error) { return p.TeamTemplate(o.Template) })
+	_, t, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*team.Template, error) { return p.Teams().Template(o.Template) })
 	if done {
 		return err
 	}
@@ -118,7 +119,7 @@ func runTeamShow(ctx context.Context, o *teamOptions) error {
 }
 
 func newTeamSetupCmd(d *cli.Deps, permanent bool, runF func(context.Context, *teamOptions) error) *cobra.Command {
-	o := &teamOptions{IO: &d.IO, Project: d.Project, TeamOrder: control.TeamOrder{Permanent: permanent}}
+	o := &teamOptions{IO: &d.IO, Project: d.Project, TeamOrder: teams.TeamOrder{Permanent: permanent}}
 	cmd := &cobra.Command{
 		Use: "setup KIND TASK", Short: "Make a team for a task",
 		Long: `Make a team for a task: scan the project, show the members and their role files, ask,
@@ -160,7 +161,7 @@ func runTeamSetup(ctx context.Context, o *teamOptions) error {
 	if err != nil {
 		return err
 	}
-	plan, err := p.PlanTeam(ctx, o.TeamOrder)
+	plan, err := p.Teams().PlanTeam(ctx, o.TeamOrder)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func runTeamSetup(ctx context.Context, o *teamOptions) error {
 	if err := o.Confirm(ctx, o.Yes, "Make this team?"); err != nil {
 		return err
 	}
-	t, err := p.SetUpTeam(ctx, plan)
+	t, err := p.Teams().SetUpTeam(ctx, plan)
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func runTeamDown(ctx context.Context, o *teamOptions) error {
 	if err != nil {
 		return err
 	}
-	gone, err := p.TakeTeamDown(ctx, o.Name, o.Force)
+	gone, err := p.Teams().TakeTeamDown(ctx, o.Name, o.Force)
 	for i := range gone {
 		if err := tellGone(o.IO, p, &gone[i]); err != nil {
 			return err
@@ -231,7 +232,7 @@ func runTeamDown(ctx context.Context, o *teamOptions) error {
 // completeTeam completes the name of a team.
 func completeTeam(d *cli.Deps) cobra.CompletionFunc {
 	return d.Completing(func(ctx context.Context, p *control.Project) (names []string, err error) {
-		all, err := p.Teams(ctx)
+		all, err := p.Teams().List(ctx)
 		for _, t := range all {
 			names = append(names, t.Name)
 		}
@@ -258,11 +259,11 @@ func runTeamStatus(ctx context.Context, o *teamOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.Teams(ctx)
+	all, err := p.Teams().List(ctx)
 	if err == nil && o.Name != "" {
-		var one *control.TeamReport
-		if one, err = p.Team(ctx, o.Name); err == nil {
-			all = []control.TeamReport{*one}
+		var one *teams.TeamReport
+		if one, err = p.Teams().Show(ctx, o.Name); err == nil {
+			all = []teams.TeamReport{*one}
 		}
 	}
 	if err != nil {

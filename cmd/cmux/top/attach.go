@@ -7,13 +7,13 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"cmux/agents/control"
+	"cmux/agents/control/terminals"
 )
 
 // attach shows the pane of a node, or of the run, or offers the conversation of
 // an agent that has ended. It looks for them beside the program, which goes on.
 func (p *program) attach(e effect) tea.Msg {
-	offer, err := p.Project.Attach(p.ctx, control.Attach{Node: e.node, Pane: p.Stays && e.node != ""})
+	offer, err := p.Project.Terminals().Attach(p.ctx, terminals.Attach{Node: e.node, Pane: p.Stays && e.node != ""})
 	if err != nil {
 		return result(e.order, "", err)
 	}
@@ -25,7 +25,7 @@ func (p *program) attach(e effect) tea.Msg {
 		o.then, o.does = reopen, fmt.Sprintf("open the conversation of %s again, which is %s; cmux neither checks nor records what is done there", offer.Node, offer.Label)
 		return offered{o}
 	}
-	cmd, err := p.Project.Reopen(offer)
+	cmd, err := p.Project.Terminals().Reopen(offer)
 	if err != nil {
 		return result(e.order, "", err)
 	}
@@ -33,8 +33,8 @@ func (p *program) attach(e effect) tea.Msg {
 }
 
 // showPane shows the session, at the pane that is offered.
-func (p *program) showPane(o order, offer *control.Offer) tea.Msg {
-	argv, err := p.Project.Show(p.ctx, offer, p.Mux, true)
+func (p *program) showPane(o order, offer *terminals.Offer) tea.Msg {
+	argv, err := p.Project.Terminals().Show(p.ctx, offer, p.Mux, true)
 	if err != nil {
 		return result(o, "", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"cmux/agents/control"
+	"cmux/agents/control/overview"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
 )
@@ -23,14 +23,14 @@ type OrgOptions struct {
 
 	// Look is how the organization stands now, and Changed says that it may stand
 	// otherwise.
-	Look    func(context.Context) (*control.OrgReport, error)
+	Look    func(context.Context) (*overview.OrgReport, error)
 	Changed <-chan struct{}
 	// Table is the agents as lines, under one line of heads; Rest are the lines
 	// above and below it.
-	Table func(r *control.OrgReport, width int) []string
-	Rest  func(r *control.OrgReport) (above, below []string)
+	Table func(r *overview.OrgReport, width int) []string
+	Rest  func(r *overview.OrgReport) (above, below []string)
 	// About are lines about one agent.
-	About func(*control.AgentReport) []string
+	About func(*overview.AgentReport) []string
 
 	// Do carries a command line of cmux out in this process, and returns what it
 	// said. Front brings the window of an agent to the front, and Log is the end of
@@ -140,7 +140,7 @@ type orgModel struct {
 	width  int
 	height int
 
-	report   *control.OrgReport
+	report   *overview.OrgReport
 	selected string // name of an agent
 
 	input  textinput.Model // of a message
@@ -156,7 +156,7 @@ type orgModel struct {
 
 // Messages, and what the model wants of the world.
 type (
-	orgSeen struct{ report *control.OrgReport }
+	orgSeen struct{ report *overview.OrgReport }
 	orgRead struct {
 		title string
 		lines []string
@@ -197,7 +197,7 @@ func (m orgModel) step(msg tea.Msg) (orgModel, *orgEffect) {
 }
 
 // agent is the one that is selected; nil: there is none.
-func (m *orgModel) agent() *control.AgentReport {
+func (m *orgModel) agent() *overview.AgentReport {
 	if m.report == nil {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (m orgModel) move(where string) orgModel {
 		if m.report == nil || len(m.report.Agents) == 0 {
 			return m
 		}
-		at = max(0, slices.IndexFunc(m.report.Agents, func(a control.AgentReport) bool { return a.Name == m.selected }))
+		at = max(0, slices.IndexFunc(m.report.Agents, func(a overview.AgentReport) bool { return a.Name == m.selected }))
 		most, page = len(m.report.Agents)-1, 10
 	}
 	at += map[string]int{"up": -1, "down": 1, "pgup": -page, "pgdown": page, "home": -1 << 30, "end": 1 << 30}[where]
@@ -297,7 +297,7 @@ func (m orgModel) next() orgModel {
 		return m
 	}
 	n := len(m.report.Agents)
-	at := slices.IndexFunc(m.report.Agents, func(a control.AgentReport) bool { return a.Name == m.selected })
+	at := slices.IndexFunc(m.report.Agents, func(a overview.AgentReport) bool { return a.Name == m.selected })
 	for i := 1; i <= n; i++ {
 		if a := &m.report.Agents[(max(at, 0)+i)%n]; a.NeedsPerson() {
 			m.selected = a.Name
@@ -364,7 +364,7 @@ func (m orgModel) table(room int) []string {
 	if len(rows) == 0 {
 		return nil
 	}
-	at := 1 + slices.IndexFunc(m.report.Agents, func(a control.AgentReport) bool { return a.Name == m.selected })
+	at := 1 + slices.IndexFunc(m.report.Agents, func(a overview.AgentReport) bool { return a.Name == m.selected })
 	lines := []string{cut(rows[0], m.width)}
 	from := max(1, min(at-(room-2), len(rows)-(room-1)))
 	for i := max(1, from); i < len(rows) && len(lines) < room; i++ {

@@ -9,13 +9,13 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
-	"cmux/agents/control"
+	"cmux/agents/control/overview"
 )
 
-func orgOf(agents int) *control.OrgReport {
-	r := &control.OrgReport{State: control.OrgRunning, Session: "shop"}
+func orgOf(agents int) *overview.OrgReport {
+	r := &overview.OrgReport{State: overview.OrgRunning, Session: "shop"}
 	for i := range agents {
-		a := control.AgentReport{Name: fmt.Sprintf("w%d", i), State: "idle"}
+		a := overview.AgentReport{Name: fmt.Sprintf("w%d", i), State: "idle"}
 		if i == 3 {
 			a.State, a.Detail = "needs input", "which one?"
 		}
@@ -24,19 +24,19 @@ func orgOf(agents int) *control.OrgReport {
 	return r
 }
 
-func orgScreen(width, height int, r *control.OrgReport) orgModel {
+func orgScreen(width, height int, r *overview.OrgReport) orgModel {
 	m := newOrgModel(OrgOptions{
-		Table: func(r *control.OrgReport, _ int) []string {
+		Table: func(r *overview.OrgReport, _ int) []string {
 			lines := []string{"NAME  STATE"}
 			for i := range r.Agents {
 				lines = append(lines, r.Agents[i].Name+"  "+r.Agents[i].State)
 			}
 			return lines
 		},
-		Rest: func(*control.OrgReport) (above, below []string) {
+		Rest: func(*overview.OrgReport) (above, below []string) {
 			return []string{"organization: running"}, []string{strings.Repeat("below ", 60)}
 		},
-		About: func(a *control.AgentReport) []string { return []string{"name " + a.Name, "state " + a.Explained()} },
+		About: func(a *overview.AgentReport) []string { return []string{"name " + a.Name, "state " + a.Explained()} },
 	})
 	m, _ = m.step(tea.WindowSizeMsg{Width: width, Height: height})
 	m, _ = m.step(orgSeen{r})

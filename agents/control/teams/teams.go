@@ -1,4 +1,6 @@
-package control
+// Package teams sets teams of standing agents up from templates, shows them and takes
+// them down.
+package teams
 
 import (
 	"context"
@@ -10,12 +12,22 @@ import (
 	"strings"
 
 	"cmux/agents/control/crew"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/project"
+	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
 	"cmux/signals"
 )
+
+// Teams are the teams of a project.
+type Teams struct {
+	*project.Project
+	Crew     *crew.Crew
+	Tasks    *tasks.Tasks
+	Overview *overview.Overview
+}
 
 // TeamOrder orders a team.
 type TeamOrder struct {
@@ -50,24 +62,24 @@ type PlannedMember struct {
 	member     team.Member
 }
 
-// TeamTemplates are the templates that the project has, its own behind those that
+// Templates are the templates that the project has, its own behind those that
 // every one has.
-func (p *Project) TeamTemplates() ([]team.Template, error) {
+func (p *Teams) Templates() ([]team.Template, error) {
 	all := append(team.Templates(), team.Core())
 	org, err := standing.Open(p.Root)
 	if err == nil {
 		return append(all, org.Settings.Teams...), nil
 	}
-	c, err := p.orgConfig()
+	c, err := p.Configured()
 	if err != nil {
 		return nil, err
 	}
 	return append(all, c.Teams...), nil
 }
 
-// TeamTemplate is the template of a name.
-func (p *Project) TeamTemplate(name string) (*team.Template, error) {
-	all, err := p.TeamTemplates()
+// Template is the template of a name.
+func (p *Teams) Template(name string) (*team.Template, error) {
+	all, err := p.Templates()
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +92,12 @@ func (p *Project) TeamTemplate(name string) (*team.Template, error) {
 }
 
 // PlanTeam says what a team would be. It changes nothing.
-func (p *Project) PlanTeam(ctx context.Context, o TeamOrder) (*TeamPlan, error) {
+func (p *Teams) PlanTeam(ctx context.Context, o TeamOrder) (*TeamPlan, error) {
 	org, err := p.Running()
 	if err != nil {
 		return nil, err
 	}
-	t, err := p.TeamTemplate(o.Template)
+	t, err := p.Template(o.Template)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +153,7 @@ func (p *Project) PlanTeam(ctx context.Context, o TeamOrder) (*TeamPlan, error) 
 }
 
 // scan looks at the project.
-func (p *Project) scan(ctx context.Context) (team.Profile, error) {
+func (p *Teams) scan(ctx context.Context) (team.Profile, error) {
 	var l team.Listing
 	out, err := p.Git(ctx, p.Root, "ls-files", "-z")
 	if err != nil {
@@ -162,7 +174,7 @@ func (p *Project) scan(ctx context.Context) (team.Profile, error) {
 
 // SetUpTeam writes the role files that are not there, makes the members that are not
 // there, and gives them the task. Called again it goes on where it was cut off.
-func (p *Project) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, error) {
+func (p *Teams) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, error) {
 	if err := signals.MkdirAll(filepath.Dir(plan.Members[0].RoleFile), 0o755); err != nil {
 		return nil, err
 	}
@@ -204,11 +216,11 @@ func (p *Project) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, e
 	if err := p.teamTasks(ctx, plan, ids); err != nil {
 		return nil, fmt.Errorf("the team is there, but has no task: %w", err)
 	}
-	return p.Team(ctx, plan.Name)
+	return p.Show(ctx, plan.Name)
 }
 
 // teamTasks gives the members of a team what it is to do, once.
-func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]string) error {
+func (p *Teams) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]string) error {
 	f := task.Told(plan.order.Task)
 	if f == nil {
 		return nil
@@ -217,7 +229,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 	if err != nil {
 		return err
 	}
-	_, err = p.Tasks().Write(ctx, func(l *task.List) (all []task.Change, err error) {
+	_, err = p.Tasks.Write(ctx, func(l *task.List) (all []task.Change, err error) {
 		n := 0
 		first := l.NextID()
 		id := func() string { // of the next task that is added here
@@ -271,13 +283,13 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 
 // TeamReport is how a team stands.
 type TeamReport struct {
-	Name   string        `json:"name"`
-	Agents []AgentReport `json:"agents"`
+	Name   string                 `json:"name"`
+	Agents []overview.AgentReport `json:"agents"`
 }
 
-// Teams are the teams that there are, by name.
-func (p *Project) Teams(ctx context.Context) ([]TeamReport, error) {
-	r, err := p.Organization(ctx)
+// List are the teams that there are, by name.
+func (p *Teams) List(ctx context.Context) ([]TeamReport, error) {
+	r, err := p.Overview.Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -297,9 +309,9 @@ func (p *Project) Teams(ctx context.Context) ([]TeamReport, error) {
 	return all, nil
 }
 
-// Team is how one team stands.
-func (p *Project) Team(ctx context.Context, name string) (*TeamReport, error) {
-	all, err := p.Teams(ctx)
+// Show is how one team stands.
+func (p *Teams) Show(ctx context.Context, name string) (*TeamReport, error) {
+	all, err := p.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -313,8 +325,8 @@ func (p *Project) Team(ctx context.Context, name string) (*TeamReport, error) {
 
 // TakeTeamDown cancels what a team has not finished and removes its members, the lead
 // last. force is what it takes for permanent ones.
-func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]crew.Gone, error) {
-	t, err := p.Team(ctx, name)
+func (p *Teams) TakeTeamDown(ctx context.Context, name string, force bool) ([]crew.Gone, error) {
+	t, err := p.Show(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -327,8 +339,8 @@ func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]
 			return nil, fmt.Errorf("%s is a permanent worker, which stays: with --force a person removes it", a.Name)
 		}
 	}
-	slices.SortStableFunc(t.Agents, func(a, b AgentReport) int {
-		lead := func(x AgentReport) int {
+	slices.SortStableFunc(t.Agents, func(a, b overview.AgentReport) int {
+		lead := func(x overview.AgentReport) int {
 			if o := org.Agents[x.Name]; o != nil && o.Member.TeamLead {
 				return 1
 			}
@@ -341,15 +353,15 @@ func (p *Project) TakeTeamDown(ctx context.Context, name string, force bool) ([]
 		return nil, err
 	}
 	for _, x := range list.All() {
-		if slices.ContainsFunc(t.Agents, func(a AgentReport) bool { return a.Name == x.Agent }) && !x.State.Over() {
-			if _, err := p.Tasks().Move(ctx, x.ID, task.Cancelled, "the team "+name+" was taken down"); err != nil && !errors.Is(err, task.ErrIllegal) {
+		if slices.ContainsFunc(t.Agents, func(a overview.AgentReport) bool { return a.Name == x.Agent }) && !x.State.Over() {
+			if _, err := p.Tasks.Move(ctx, x.ID, task.Cancelled, "the team "+name+" was taken down"); err != nil && !errors.Is(err, task.ErrIllegal) {
 				return nil, err
 			}
 		}
 	}
 	gone := []crew.Gone{}
 	for _, a := range t.Agents {
-		g, err := p.Crew().Kill(ctx, a.Name, force)
+		g, err := p.Crew.Kill(ctx, a.Name, force)
 		if err != nil {
 			return gone, fmt.Errorf("%s could not be removed; the same again goes on: %w", a.Name, err)
 		}

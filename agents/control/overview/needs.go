@@ -1,4 +1,4 @@
-package control
+package overview
 
 import (
 	"cmp"
@@ -53,16 +53,16 @@ type NeedList struct {
 }
 
 // Needs is what waits for a person.
-func (p *Project) Needs(ctx context.Context) (NeedList, error) {
+func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
 	l := NeedList{Items: []Need{}}
-	for _, look := range []func(context.Context) ([]Need, error){p.runNeeds, p.agentNeeds, p.taskNeeds} {
+	for _, look := range []func(context.Context) ([]Need, error){ov.runNeeds, ov.agentNeeds, ov.taskNeeds} {
 		some, err := look(ctx)
 		if err != nil {
 			return NeedList{}, err
 		}
 		l.Items = append(l.Items, some...)
 	}
-	mails, unlisted, err := p.mailNeeds(ctx)
+	mails, unlisted, err := ov.mailNeeds(ctx)
 	if err != nil {
 		return NeedList{}, err
 	}
@@ -89,8 +89,8 @@ func (n *Need) rank() int {
 }
 
 // runNeeds is what waits in the newest run of each session.
-func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
-	owners, err := run.Owners(p.Root)
+func (ov *Overview) runNeeds(ctx context.Context) (all []Need, err error) {
+	owners, err := run.Owners(ov.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -98,33 +98,33 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 		if o.Free {
 			continue // it was cleaned up
 		}
-		r, err := run.Open(p.Root, o.ID)
+		r, err := run.Open(ov.Root, o.ID)
 		if err != nil {
-			if ids, err := run.List(p.Root); err == nil && !slices.Contains(ids, o.ID) {
+			if ids, err := run.List(ov.Root); err == nil && !slices.Contains(ids, o.ID) {
 				continue // it was removed in between
 			}
 			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Label: "cannot be read", Text: err.Error(),
-				Try: p.Runs().InSession("cmux agents status", o.Session)})
+				Try: ov.Runs.InSession("cmux agents status", o.Session)})
 			continue
 		}
-		v, err := r.View(ctx, p.Now())
+		v, err := r.View(ctx, ov.Now())
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range viewNeeds(v) {
-			n.Run, n.Try = o.ID, p.Runs().InSession(n.Try, o.Session)
+		for _, n := range ViewNeeds(v) {
+			n.Run, n.Try = o.ID, ov.Runs.InSession(n.Try, o.Session)
 			all = append(all, n)
 		}
 		if runview.Over(v) {
-			q := *p
-			q.Session = o.Session
-			some, err := q.Runs().Deliveries(ctx)
+			of := *ov.Project
+			of.Session = o.Session
+			some, err := (&runs.Runs{Project: &of}).Deliveries(ctx)
 			if err != nil {
 				continue // its branches are not there any more
 			}
 			for _, d := range runs.ToReview(some) {
 				n := Need{ID: "review " + o.ID + " " + d.Node, Kind: NeedReview, Name: d.Node, Run: o.ID, Label: string(d.State),
-					Text: d.Summary, Try: p.Runs().InSession("cmux agents review "+d.Node, o.Session)}
+					Text: d.Summary, Try: ov.Runs.InSession("cmux agents review "+d.Node, o.Session)}
 				if i := v.Run.Plan.Graph.Index(d.Node); i >= 0 {
 					n.Since = v.Since(i)
 				}
@@ -135,8 +135,8 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 	return all, nil
 }
 
-// viewNeeds is what waits in a run as it stands, without reviews.
-func viewNeeds(v *run.View) (all []Need) {
+// ViewNeeds is what waits in a run as it stands, without reviews.
+func ViewNeeds(v *run.View) (all []Need) {
 	id := v.Run.Plan.ID
 	node := func(i int, kind string) {
 		in := runs.Inspect(v, i)
@@ -184,15 +184,15 @@ func failedOfItself(l dag.Label) bool {
 	return l.State == dag.NodeFailed && l.Reason != dag.ReasonCancelled && l.Reason != dag.ReasonByHand
 }
 
-func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
-	org, err := standing.Open(p.Root)
+func (ov *Overview) agentNeeds(ctx context.Context) (all []Need, err error) {
+	org, err := standing.Open(ov.Root)
 	if errors.Is(err, run.ErrNoOrganization) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	for _, name := range org.Names() {
-		a := p.agentReport(ctx, org, org.Agents[name], nil)
+		a := ov.agentReport(ctx, org, org.Agents[name], nil)
 		if !a.NeedsPerson() {
 			continue
 		}
@@ -205,8 +205,8 @@ func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
 	return all, nil
 }
 
-func (p *Project) taskNeeds(context.Context) (all []Need, err error) {
-	list, err := p.TaskList()
+func (ov *Overview) taskNeeds(context.Context) (all []Need, err error) {
+	list, err := ov.TaskList()
 	if err != nil {
 		return nil, err
 	}
@@ -223,8 +223,8 @@ func (p *Project) taskNeeds(context.Context) (all []Need, err error) {
 const maxUnread = 200
 
 // mailNeeds is the unread messages. unlisted counts those beyond maxUnread.
-func (p *Project) mailNeeds(ctx context.Context) (all []Need, unlisted int, err error) {
-	unread, more, err := p.Letters().Page(ctx, letters.MailQuery{Inbox: true, Waiting: true}, "", maxUnread)
+func (ov *Overview) mailNeeds(ctx context.Context) (all []Need, unlisted int, err error) {
+	unread, more, err := ov.Letters.Page(ctx, letters.MailQuery{Inbox: true, Waiting: true}, "", maxUnread)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -233,7 +233,7 @@ func (p *Project) mailNeeds(ctx context.Context) (all []Need, unlisted int, err 
 	}
 	if more {
 		var org OrgReport
-		if _, err := p.post(&org, nil); err != nil {
+		if _, err := ov.post(&org, nil); err != nil {
 			return nil, 0, err
 		}
 		unlisted = max(0, org.Unread-len(all))

@@ -1,4 +1,6 @@
-package control
+// Package overview says how an organization stands and what waits for a person: agents
+// and runs, needs, the level of autonomy, and what happened while the person was away.
+package overview
 
 import (
 	"context"
@@ -7,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/letters"
 	"cmux/agents/control/locking"
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/control/serving"
@@ -18,7 +22,6 @@ import (
 	"cmux/agents/org/watchconfig"
 	"cmux/agents/platform/notice"
 	"cmux/agents/platform/say"
-	"cmux/agents/platform/tmux"
 	"cmux/agents/records/audit"
 	"cmux/agents/records/incident"
 	"cmux/agents/runs/host"
@@ -27,6 +30,16 @@ import (
 	"cmux/signals/mailbox"
 	"cmux/worktree/gitfile"
 )
+
+// Overview is how all of a project stands.
+type Overview struct {
+	*project.Project
+	Runs    *runs.Runs
+	Records *records.Records
+	Letters *letters.Letters
+	Locks   *locking.Locks
+	Serving *serving.Serving
+}
 
 // States of an organization.
 const (
@@ -120,12 +133,12 @@ type RunBrief struct {
 
 // Organization says how the organization of the project stands. A project
 // without one has one of the state none.
-func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
+func (ov *Overview) Organization(ctx context.Context) (*OrgReport, error) {
 	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Blocked: []TaskBrief{}, Incidents: []*incident.Incident{}, Locks: []locking.LockReport{}}
-	if err := p.briefly(ctx, report); err != nil {
+	if err := ov.briefly(ctx, report); err != nil {
 		return nil, err
 	}
-	org, err := standing.Open(p.Root)
+	org, err := standing.Open(ov.Root)
 	if errors.Is(err, run.ErrNoOrganization) {
 		return report, nil
 	}
@@ -145,19 +158,19 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 		report.Faults = append(report.Faults, fmt.Sprintf("a signal has stopped the monitor, so nobody hands messages over: kill -CONT %d", pid))
 	}
 	if report.State != OrgStopped {
-		report.Server = p.Serving().Server()
+		report.Server = ov.Serving.Server()
 	}
-	said, err := p.post(report, org.Posed(p.Now()))
+	said, err := ov.post(report, org.Posed(ov.Now()))
 	if err != nil {
 		return nil, err
 	}
 	// What cannot be read there hides nothing else.
-	if all, err := p.Records().Unacked(); err == nil {
+	if all, err := ov.Records.Unacked(); err == nil {
 		report.Incidents = all
 	} else {
 		report.Faults = append(report.Faults, "incidents: "+err.Error())
 	}
-	if list, err := p.TaskList(); err != nil {
+	if list, err := ov.TaskList(); err != nil {
 		report.Faults = append(report.Faults, "tasks: "+err.Error())
 	} else {
 		for _, t := range list.All() {
@@ -167,7 +180,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 		}
 		report.Unmerged = list.Mergeable()
 	}
-	if all, err := p.Locks().List(); err == nil {
+	if all, err := ov.Locks.List(); err == nil {
 		report.Locks = all
 	} else {
 		report.Faults = append(report.Faults, "locks: "+err.Error())
@@ -179,7 +192,7 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 	names := org.Names()
 	report.Agents = make([]AgentReport, len(names))
 	for i, name := range names {
-		wait.Go(func() { report.Agents[i] = p.agentReport(ctx, org, org.Agents[name], said) })
+		wait.Go(func() { report.Agents[i] = ov.agentReport(ctx, org, org.Agents[name], said) })
 	}
 	wait.Wait()
 	return report, nil
@@ -187,8 +200,8 @@ func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 
 // post adds how many messages wait beside those that are left out, and returns what
 // agents said that they do.
-func (p *Project) post(report *OrgReport, without map[string]bool) (said map[string]doing, err error) {
-	err = p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+func (ov *Overview) post(report *OrgReport, without map[string]bool) (said map[string]doing, err error) {
+	err = ov.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		for _, w := range l.Waiting() {
 			switch w.For.Kind {
 			case mailbox.User:
@@ -206,17 +219,17 @@ func (p *Project) post(report *OrgReport, without map[string]bool) (said map[str
 }
 
 // briefly adds the runs that have not ended.
-func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
-	owners, err := run.Owners(p.Root)
+func (ov *Overview) briefly(ctx context.Context, report *OrgReport) error {
+	owners, err := run.Owners(ov.Root)
 	if err != nil {
 		return err
 	}
 	for _, o := range owners {
-		r, err := run.Open(p.Root, o.ID)
+		r, err := run.Open(ov.Root, o.ID)
 		if err != nil {
 			continue // cmux agents status says what is wrong with it
 		}
-		v, err := r.View(ctx, p.Now())
+		v, err := r.View(ctx, ov.Now())
 		if err != nil {
 			return err
 		}
@@ -231,9 +244,9 @@ func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
 	return nil
 }
 
-func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standing.Agent, said map[string]doing) AgentReport {
+func (ov *Overview) agentReport(ctx context.Context, org *standing.Org, a *standing.Agent, said map[string]doing) AgentReport {
 	m := &a.Member
-	word, detail := a.Stands(p.Now(), org.Stopped)
+	word, detail := a.Stands(ov.Now(), org.Stopped)
 	r := AgentReport{
 		Name: a.Name, ID: m.ID, Display: m.Display, Role: m.Role, Kind: m.Kind, Model: m.Model, Supervisor: m.Supervisor, Dir: m.Dir,
 		Branch: gitfile.Branch(m.Tree, m.Branch), Permanent: m.Permanent, Team: m.Team, State: string(word), Detail: detail, Lives: a.Life.N,
@@ -248,17 +261,17 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	}
 	r.Compactions = a.Compactions
 	r.says(a, said[a.Name])
-	due, _ := a.Due(p.Now())
+	due, _ := a.Due(ov.Now())
 	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck || a.Life.On() && a.Left
 	r.ResetAt, r.RoleFile = project.Moment(a.ResetAt), m.RoleFile
 	if mode, err := signals.Type(m.RoleFile); m.RoleFile != "" && (err != nil || !mode.IsRegular()) {
-		r.Warning = "its role file " + p.Short(m.RoleFile) + " is missing: it works without a role from its next conversation on"
+		r.Warning = "its role file " + ov.Short(m.RoleFile) + " is missing: it works without a role from its next conversation on"
 	}
 	r.Since, r.Until = project.Moment(a.Since), project.Moment(a.Until)
 	if word == standing.NeedsInput && a.Asked != "" {
 		r.Question = agentAsks(a)
 	}
-	if until, why := a.Spent(p.Now()); why != "" && word == standing.Limited && why == detail {
+	if until, why := a.Spent(ov.Now()); why != "" && word == standing.Limited && why == detail {
 		r.Until = project.Moment(until)
 	}
 	if a.Work != nil {
@@ -353,122 +366,27 @@ func (a *AgentReport) Orders() []string {
 }
 
 // Agent is how one standing agent stands.
-func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) {
-	org, a, err := p.StandingAgent(name)
+func (ov *Overview) Agent(ctx context.Context, name string) (*AgentReport, error) {
+	org, a, err := ov.StandingAgent(name)
 	if err != nil {
 		return nil, err
 	}
-	said, err := p.post(new(OrgReport), nil)
+	said, err := ov.post(new(OrgReport), nil)
 	if err != nil {
 		return nil, err
 	}
-	r := p.agentReport(ctx, org, a, said)
+	r := ov.agentReport(ctx, org, a, said)
 	return &r, nil
 }
 
 // AgentNames are the names of the standing agents.
-func (p *Project) AgentNames() ([]string, error) {
-	org, err := p.Org()
+func (ov *Overview) AgentNames() ([]string, error) {
+	org, err := ov.Org()
 	if err != nil {
 		return nil, err
 	}
 	return org.Names(), nil
 }
-
-// toFront brings the window of an agent to the front; without a name that of the
-// supervisor, if there is one.
-func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name string) error {
-	wanted := name
-	if name == "" {
-		wanted = standing.Supervisor
-	}
-	a, err := org.Find(wanted)
-	if err != nil {
-		return project.Usage("cmux workers list", "%w", err)
-	}
-	err = tmux.ErrNotFound
-	if a.Life.Pane != "" {
-		err = server.ShowPane(ctx, tmux.PaneID(a.Life.Pane), false)
-	}
-	if errors.Is(err, tmux.ErrNotFound) && name == "" { // it is about to come
-		return nil
-	}
-	if errors.Is(err, tmux.ErrNotFound) {
-		return &project.Hint{Err: fmt.Errorf("%s has no window", a.Name), Try: "cmux workers status " + a.Name}
-	}
-	return err
-}
-
-// OrgFront brings the window of an agent to the front of the terminals that look at
-// the organization's session.
-func (p *Project) OrgFront(ctx context.Context, name string) error {
-	org, err := p.Org()
-	if err != nil {
-		return err
-	}
-	return toFront(ctx, p.OrgTmux(org), org, name)
-}
-
-// OrgShow is the command that shows a terminal the organization's session, at
-// the window of an agent, by default the supervisor's.
-func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) ([]string, error) {
-	org, err := p.Org()
-	if err != nil {
-		return nil, err
-	}
-	server := p.OrgTmux(org)
-	session := org.Run.Plan.Session
-	if a, err := org.Find(name); err == nil && a.Member.Session != "" {
-		session = a.Member.Session
-	}
-	id, _, ok, err := standing.Session(ctx, server, p.Root, session)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		err := fmt.Errorf("the session %s of the organization is gone", session)
-		if org.Stopped {
-			err = errors.New("the organization is stopped")
-		}
-		return nil, &project.Hint{Err: err, Try: "cmux start"}
-	}
-	if err := toFront(ctx, server, org, name); err != nil {
-		return nil, err
-	}
-	if mux == "" && !terminal {
-		return nil, project.Usage("cmux logs "+name+" -f", noTerminal)
-	}
-	return attached(ctx, server, id, session, mux)
-}
-
-// AwaitSupervisor returns when the supervisor has its window, or when that takes
-// too long: who looks sees the monitor then, which says why.
-func (p *Project) AwaitSupervisor(ctx context.Context) error {
-	org, err := p.Org()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, windowPatience)
-	defer cancel()
-	w := signals.Watch(ctx, org.Run.NodeDir(standing.Supervisor))
-	defer w.Close()
-	for {
-		if err := org.Look(); err != nil {
-			return err
-		}
-		if a := org.Agents[standing.Supervisor]; a != nil && a.Life.On() && a.Life.Pane != "" {
-			return nil
-		}
-		select {
-		case <-w.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// windowPatience bounds the wait for the supervisor's window.
-const windowPatience = 5 * time.Second
 
 // doing is what an agent said last that it does.
 type doing struct {

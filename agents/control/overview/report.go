@@ -1,4 +1,4 @@
-package control
+package overview
 
 import (
 	"cmp"
@@ -90,17 +90,17 @@ func (r *Away) Done() (n int) {
 }
 
 // ReportAway says what happened since a moment.
-func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error) {
-	org, err := p.Organization(ctx)
+func (ov *Overview) ReportAway(ctx context.Context, since time.Time) (*Away, error) {
+	org, err := ov.Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &Away{Since: since, Until: p.Now(), Tasks: []ReportedTask{}, Incidents: []*incident.Incident{}, Agents: []ReportedAgent{}, Waiting: []ReportedWait{}}
-	list, err := p.TaskList()
+	r := &Away{Since: since, Until: ov.Now(), Tasks: []ReportedTask{}, Incidents: []*incident.Incident{}, Agents: []ReportedAgent{}, Waiting: []ReportedWait{}}
+	list, err := ov.TaskList()
 	if err != nil {
 		return nil, err
 	}
-	incidents, err := p.Records().AllIncidents()
+	incidents, err := ov.Records.AllIncidents()
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error
 	}
 	r.tasks(list)
 	r.agents(org, list)
-	if err := r.lives(p.Root); err != nil {
+	if err := r.lives(ov.Root); err != nil {
 		return nil, err
 	}
 	if org.Unread > 0 {
@@ -344,14 +344,14 @@ func (r *Away) Markdown() string {
 }
 
 // JournalReport writes a report into today's journal and returns where.
-func (p *Project) JournalReport(r *Away) (string, error) {
-	j := journal.Journal{Root: p.Root, Now: p.Now}
-	return j.Write("report-"+p.Now().Local().Format("150405")+".md", []byte(r.Markdown()))
+func (ov *Overview) JournalReport(r *Away) (string, error) {
+	j := journal.Journal{Root: ov.Root, Now: ov.Now}
+	return j.Write("report-"+ov.Now().Local().Format("150405")+".md", []byte(r.Markdown()))
 }
 
 // ReportSince is the moment that words name: a span before now, or a time.
-func (p *Project) ReportSince(words string) (time.Time, error) {
-	now := p.Now()
+func (ov *Overview) ReportSince(words string) (time.Time, error) {
+	now := ov.Now()
 	if d, err := time.ParseDuration(words); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}

@@ -1,4 +1,7 @@
-package control
+// Package terminals shows a person the terminals of runs and standing agents: it says
+// what there is to attach to, brings a pane to the front, opens a conversation that has
+// ended again, and seats a person on the page in a pane.
+package terminals
 
 import (
 	"context"
@@ -9,7 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/control/commands"
+	"cmux/agents/control/crew"
+	"cmux/agents/control/logs"
 	"cmux/agents/control/project"
+	"cmux/agents/control/records"
+	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/say"
@@ -18,6 +26,17 @@ import (
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 )
+
+// Terminals are the terminals of a project.
+type Terminals struct {
+	*project.Project
+	Runs    *runs.Runs
+	Logs    *logs.Logs
+	Crew    *crew.Crew
+	Records *records.Records
+	// OfRun opens the commands to a run: see [control.Project.OfRun].
+	OfRun func(ctx context.Context, id string) (*commands.Commands, error)
+}
 
 // Attach asks for a look at the run that is meant in tmux, or at one node.
 type Attach struct {
@@ -49,15 +68,15 @@ type Conversation struct {
 func Session(r *run.Run) *Offer { return &Offer{Pane: true, run: r} }
 
 // Attach says what is offered.
-func (p *Project) Attach(ctx context.Context, o Attach) (*Offer, error) {
+func (t *Terminals) Attach(ctx context.Context, o Attach) (*Offer, error) {
 	if o.Node == "" {
-		r, err := p.Runs().Latest(ctx)
+		r, err := t.Runs.Latest(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return Session(r), nil
 	}
-	v, i, err := p.Runs().Node(ctx, o.Node)
+	v, i, err := t.Runs.Node(ctx, o.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +143,11 @@ func (o *Offer) Logs() string { return "cmux agents logs " + o.Node }
 
 // Reopen is the command that opens the conversation, in the environment of the
 // caller.
-func (p *Project) Reopen(o *Offer) (*exec.Cmd, error) {
+func (t *Terminals) Reopen(o *Offer) (*exec.Cmd, error) {
 	if o.Conversation.busy {
 		return nil, &project.Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to start it (%s)", o.Node, o.Label), Try: o.Logs()}
 	}
-	cmd, err := kinds.Reopen(o.Conversation.kind, p.Env, o.Conversation.ID)
+	cmd, err := kinds.Reopen(o.Conversation.kind, t.Env, o.Conversation.ID)
 	if err != nil {
 		try := o.Logs()
 		if errors.Is(err, exec.ErrNotFound) {
@@ -164,7 +183,7 @@ func ShellLine(cmd *exec.Cmd) string {
 // node if the offer is of one, which is brought to the front. Within tmux (mux
 // is what TMUX holds there, else empty) it opens a window of that tmux; outside
 // it needs a terminal.
-func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool) (argv []string, err error) {
+func (t *Terminals) Show(ctx context.Context, o *Offer, mux string, terminal bool) (argv []string, err error) {
 	r := o.run
 	server := runner.Server(r)
 	if server == nil {
@@ -179,7 +198,7 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 		return nil, &project.Hint{Err: fmt.Errorf("the session %s of run %s is gone", session, r.Plan.ID), Try: "cmux agents resume"}
 	}
 	if o.Node != "" {
-		if err := p.selectPane(ctx, r, *server, o.Node); err != nil {
+		if err := t.selectPane(ctx, r, *server, o.Node); err != nil {
 			return nil, err
 		}
 	}
@@ -209,8 +228,8 @@ func attached(ctx context.Context, server *tmux.Server, id tmux.SessionID, sessi
 }
 
 // selectPane brings the pane of a node to the front of its session.
-func (p *Project) selectPane(ctx context.Context, r *run.Run, server tmux.Server, node string) error {
-	v, err := r.View(ctx, p.Now())
+func (t *Terminals) selectPane(ctx context.Context, r *run.Run, server tmux.Server, node string) error {
+	v, err := r.View(ctx, t.Now())
 	if err != nil {
 		return err
 	}

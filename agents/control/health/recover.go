@@ -1,4 +1,6 @@
-package control
+// Package health keeps a project in order: it checks the integration branch, takes back
+// what broke it, and clears what the organization no longer needs.
+package health
 
 import (
 	"bytes"
@@ -14,6 +16,9 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/control/crew"
+	"cmux/agents/control/orders"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/project"
 	"cmux/agents/control/records"
 	"cmux/agents/control/tasks"
@@ -31,6 +36,15 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/git"
 )
+
+// Health is the care for a project.
+type Health struct {
+	*project.Project
+	Records  *records.Records
+	Orders   *orders.Orders
+	Crew     *crew.Crew
+	Overview *overview.Overview
+}
 
 // Recovery says how the health of the project stands, and what was done about it.
 type Recovery struct {
@@ -55,7 +69,7 @@ const healthName = "health"
 
 // healthDriver is what carries a recovery out. note is told what happens; it may be
 // nil.
-func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recovery.Driver, *standing.Org, error) {
+func (p *Health) healthDriver(ctx context.Context, note func(string)) (*recovery.Driver, *standing.Org, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, nil, err
@@ -72,7 +86,7 @@ func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recover
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, own := p.healthTree(), true
+	tree, own := p.Tree(), true
 	if h.Tree != "" {
 		if tree, own = h.Tree, false; !filepath.IsAbs(tree) {
 			tree = filepath.Join(p.Root, tree)
@@ -122,9 +136,9 @@ func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recover
 	return d, org, nil
 }
 
-// healthTree is cmux's own worktree of the integration branch, in which the health is
+// Tree is cmux's own worktree of the integration branch, in which the health is
 // looked at.
-func (p *Project) healthTree() string { return filepath.Join(run.Folder(p.Root), recovery.TreeName) }
+func (p *Health) Tree() string { return filepath.Join(run.Folder(p.Root), recovery.TreeName) }
 
 // HealthVar is the environment variable that marks the processes of health commands,
 // of which none outlives its command. A cmux among them hands it to nobody: what it
@@ -201,7 +215,7 @@ func (l *lastBytes) Write(b []byte) (int, error) {
 }
 
 // worksIn says which agent works in a tree; empty: none.
-func worksIn(p *Project, tree string) (string, error) {
+func worksIn(p *Health, tree string) (string, error) {
 	org, err := standing.Open(p.Root)
 	if err != nil {
 		return "", err
@@ -215,7 +229,7 @@ func worksIn(p *Project, tree string) (string, error) {
 }
 
 // madeBy says which agent made a commit, and for which task; empty: none.
-func (p *Project) madeBy(ctx context.Context, repo *worktree.Repo, commit string) (string, error) {
+func (p *Health) madeBy(ctx context.Context, repo *worktree.Repo, commit string) (string, error) {
 	l, err := p.TaskList()
 	if err != nil {
 		return "", err
@@ -246,8 +260,8 @@ func said(worker, id, title string) string {
 	return fmt.Sprintf("%s, for task %s: %s", cmp.Or(worker, "an agent"), id, title)
 }
 
-// Health says how the health of the project stands.
-func (p *Project) Health() (*Recovery, error) {
+// State says how the health of the project stands.
+func (p *Health) State() (*Recovery, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -257,7 +271,7 @@ func (p *Project) Health() (*Recovery, error) {
 		return nil, &project.Hint{Err: err, Try: "look at it, then rm " + p.Short(filepath.Join(run.Folder(p.Root), recovery.File))}
 	}
 	h := org.Settings.Health
-	return &Recovery{Command: h.Command, Tree: cmp.Or(h.Tree, p.Short(p.healthTree())), Rollback: h.Rollback, Healthy: s.Healthy, HealthyAt: project.Moment(s.HealthyAt),
+	return &Recovery{Command: h.Command, Tree: cmp.Or(h.Tree, p.Short(p.Tree())), Rollback: h.Rollback, Healthy: s.Healthy, HealthyAt: project.Moment(s.HealthyAt),
 		Fails: s.Fails, CheckedAt: project.Moment(s.CheckedAt), Run: s.Run}, nil
 }
 
@@ -265,7 +279,7 @@ func (p *Project) Health() (*Recovery, error) {
 const holdPatience = 2 * time.Minute
 
 // inHealth calls f with the state of the project's health held.
-func (p *Project) inHealth(ctx context.Context, note func(string), f func(*recovery.Driver, *recovery.State) error) (*Recovery, error) {
+func (p *Health) inHealth(ctx context.Context, note func(string), f func(*recovery.Driver, *recovery.State) error) (*Recovery, error) {
 	if p.InHealth { // it would wait for the end of its own command
 		return nil, errors.New("a health command is no place to recover from: it runs because cmux does")
 	}
@@ -288,13 +302,13 @@ func (p *Project) inHealth(ctx context.Context, note func(string), f func(*recov
 	if err := f(d, s); err != nil {
 		return nil, err
 	}
-	return p.Health()
+	return p.State()
 }
 
 // PreviewRecovery says what a recovery would do now. It runs the check, and changes
 // nothing.
-func (p *Project) PreviewRecovery(ctx context.Context) (out *Recovery, err error) {
-	if err := p.allow(ctx, Order{Name: "recover --dry-run", Command: "cmux recover --dry-run", Words: []string{"recover", "--dry-run"}}); err != nil {
+func (p *Health) PreviewRecovery(ctx context.Context) (out *Recovery, err error) {
+	if err := p.Orders.Allow(ctx, orders.Order{Name: "recover --dry-run", Command: "cmux recover --dry-run", Words: []string{"recover", "--dry-run"}}); err != nil {
 		return nil, err
 	}
 	var plan *recovery.Preview
@@ -310,12 +324,12 @@ func (p *Project) PreviewRecovery(ctx context.Context) (out *Recovery, err error
 
 // RecoverNow begins a recovery, or goes on with one, and carries it to its end.
 // A project that is healthy is left as it is.
-func (p *Project) RecoverNow(ctx context.Context, note func(string)) (*Recovery, error) {
+func (p *Health) RecoverNow(ctx context.Context, note func(string)) (*Recovery, error) {
 	return p.inHealth(ctx, note, func(d *recovery.Driver, s *recovery.State) error { return d.Order(ctx, s) })
 }
 
 // UndoRecovery brings the tree back to where the newest rollback found it.
-func (p *Project) UndoRecovery(ctx context.Context, note func(string)) (*Recovery, error) {
+func (p *Health) UndoRecovery(ctx context.Context, note func(string)) (*Recovery, error) {
 	return p.inHealth(ctx, note, func(d *recovery.Driver, s *recovery.State) error {
 		if !s.Undo(p.Now().UTC()) {
 			return &project.Hint{Err: errors.New("there is no rollback to undo"), Try: "cmux recover log"}
@@ -328,8 +342,8 @@ func (p *Project) UndoRecovery(ctx context.Context, note func(string)) (*Recover
 }
 
 // HealthLog are the incidents of the project's health, oldest first.
-func (p *Project) HealthLog() ([]*incident.Incident, error) {
-	all, err := p.Records().Incidents(records.IncidentQuery{All: true, About: "health"})
+func (p *Health) HealthLog() ([]*incident.Incident, error) {
+	all, err := p.Records.Incidents(records.IncidentQuery{All: true, About: "health"})
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +352,7 @@ func (p *Project) HealthLog() ([]*incident.Incident, error) {
 
 // LookAtHealth does what is due for the health of the project, and says when it is
 // to be called again; zero: nothing says how it is told.
-func (p *Project) LookAtHealth(ctx context.Context) (next time.Time, err error) {
+func (p *Health) LookAtHealth(ctx context.Context) (next time.Time, err error) {
 	d, org, err := p.healthDriver(ctx, nil)
 	if org != nil && (org.Settings.Health.Command == "" || org.Stopped) {
 		return time.Time{}, nil

@@ -1,4 +1,4 @@
-package control
+package health
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/overview"
 	"cmux/agents/control/records"
 	"cmux/agents/control/remains"
 	"cmux/agents/org/standing"
@@ -45,7 +46,7 @@ type Upkept struct {
 }
 
 // PlanUpkeep looks for what the organization no longer needs. It changes nothing.
-func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
+func (p *Health) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	org, err := p.Org()
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	}
 	watch := watchconfig.New(org.Settings.Watch)
 	f := upkeep.Facts{Now: p.Now(), Idle: watch.StaleAfter, Age: archiveAge}
-	report, err := p.Organization(ctx)
+	report, err := p.Overview.Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 }
 
 // idleness is an agent with what it has to do.
-func idleness(a *standing.Agent, r *AgentReport, tasks *task.List) upkeep.Agent {
+func idleness(a *standing.Agent, r *overview.AgentReport, tasks *task.List) upkeep.Agent {
 	u := upkeep.Agent{Name: r.Name, Stays: true, Busy: true}
 	if a == nil {
 		return u // it went this moment
@@ -115,7 +116,7 @@ func idleness(a *standing.Agent, r *AgentReport, tasks *task.List) upkeep.Agent 
 }
 
 // upkeepGit adds the worktrees and branches of the organization.
-func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktree.Repo, tasks *task.List, f *upkeep.Facts) error {
+func (p *Health) upkeepGit(ctx context.Context, org *standing.Org, repo *worktree.Repo, tasks *task.List, f *upkeep.Facts) error {
 	out, err := p.Git(ctx, p.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktr
 }
 
 // oldArchives are what agents have left.
-func (p *Project) oldArchives() (all []upkeep.Archive, err error) {
+func (p *Health) oldArchives() (all []upkeep.Archive, err error) {
 	dir := filepath.Join(run.Folder(p.Root), "archives")
 	names, err := signals.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +210,7 @@ func (p *Project) oldArchives() (all []upkeep.Archive, err error) {
 
 // Maintain removes what a plan names of kinds that may says; what is in it is saved
 // first. What is needed again by now stays.
-func (p *Project) Maintain(ctx context.Context, plan *Upkeep, may func(upkeep.Kind) bool) ([]Upkept, error) {
+func (p *Health) Maintain(ctx context.Context, plan *Upkeep, may func(upkeep.Kind) bool) ([]Upkept, error) {
 	now, err := p.PlanUpkeep(ctx)
 	if err != nil {
 		return nil, err
@@ -234,9 +235,9 @@ func (p *Project) Maintain(ctx context.Context, plan *Upkeep, may func(upkeep.Ki
 	return out, ctx.Err()
 }
 
-func (p *Project) remove(ctx context.Context, u *Upkept) error {
+func (p *Health) remove(ctx context.Context, u *Upkept) error {
 	if u.Kind == upkeep.Workers {
-		gone, err := p.Crew().Kill(ctx, u.Name, false)
+		gone, err := p.Crew.Kill(ctx, u.Name, false)
 		if err != nil {
 			return err
 		}
@@ -262,7 +263,7 @@ func (p *Project) remove(ctx context.Context, u *Upkept) error {
 }
 
 // closeWindow closes a window whose agent or run is gone.
-func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
+func (p *Health) closeWindow(ctx context.Context, u *Upkept) error {
 	org, err := p.Org()
 	if err != nil {
 		return err
@@ -288,7 +289,7 @@ func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
 
 // MaintainAllowed removes what the configuration lets cmux remove by itself, which is
 // nothing unless it says so.
-func (p *Project) MaintainAllowed(ctx context.Context) ([]Upkept, error) {
+func (p *Health) MaintainAllowed(ctx context.Context) ([]Upkept, error) {
 	org, err := p.Org()
 	if err != nil || len(org.Settings.Maintenance) == 0 {
 		return nil, err
@@ -304,7 +305,7 @@ func (p *Project) MaintainAllowed(ctx context.Context) ([]Upkept, error) {
 	done, err := p.Maintain(ctx, plan, may)
 	for _, u := range done {
 		if u.Done != "" {
-			err = errors.Join(err, p.Records().Audit(ctx, records.Ordered{Order: "maintenance", About: u.Name, By: task.Cmux, How: "watch"}))
+			err = errors.Join(err, p.Records.Audit(ctx, records.Ordered{Order: "maintenance", About: u.Name, By: task.Cmux, How: "watch"}))
 		}
 	}
 	return done, err

@@ -1,4 +1,6 @@
-package control
+// Package orders decides whether who orders may: what is a person's to give, what a
+// supervisor's. It records what was tried.
+package orders
 
 import (
 	"context"
@@ -13,6 +15,12 @@ import (
 	"cmux/agents/runs/origin"
 	"cmux/agents/runs/run"
 )
+
+// Orders decides about orders in a project.
+type Orders struct {
+	*project.Project
+	Records *records.Records
+}
 
 // Order is an order as it is given, before it is looked into.
 type Order struct {
@@ -35,21 +43,9 @@ func IsLeaders(o Order) bool { return rights.IsLeaders(o.Name, o.With) }
 // every agent may: it gets a supervisor to work again.
 func IsSentrys(o Order) bool { return o.Name == "workers reset" && IsLeaders(o) }
 
-// Allow refuses a person's order to a process that comes from an attempt of the
-// project that c stands in, and records that it was tried. It returns that
-// project where it looked for it and found it.
-func Allow(ctx context.Context, c project.Caller, o Order) (*Project, error) {
-	if !IsPersons(o) {
-		return nil, nil
-	}
-	p, err := Open(ctx, c)
-	if err != nil {
-		return nil, nil // there is no project: who carries the order out says so
-	}
-	return p, p.allow(ctx, o)
-}
-
-func (p *Project) allow(ctx context.Context, o Order) error {
+// Allow refuses an order of a person to a process that comes from an attempt of the
+// project, and records that it was tried.
+func (p *Orders) Allow(ctx context.Context, o Order) error {
 	from, err := p.Origin()
 	var refusal *run.Refusal
 	if errors.As(err, &refusal) {
@@ -75,7 +71,7 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 
 // carried reports whether an order is the monitor's own, by which it carries out
 // what an agent may order: it is a child of the monitor, and the request is there.
-func (p *Project) carried(from *origin.Attempt, o Order) bool {
+func (p *Orders) carried(from *origin.Attempt, o Order) bool {
 	if o.Name != "agents start" || o.Value == nil || !from.Standing() || from.Node != "" {
 		return false
 	}
@@ -88,7 +84,7 @@ func (p *Project) carried(from *origin.Attempt, o Order) bool {
 }
 
 // leads reports whether an order is that of a supervisor who may give it.
-func (p *Project) leads(from *origin.Attempt, o Order) bool {
+func (p *Orders) leads(from *origin.Attempt, o Order) bool {
 	if !from.Standing() || !IsLeaders(o) {
 		return false
 	}
@@ -112,7 +108,7 @@ var looking = []string{"attach", "agents attach", "agents top", "workers attach"
 
 // auditOrder writes an order down that was given at the command line. A log that
 // cannot be written holds nothing up.
-func (p *Project) auditOrder(ctx context.Context, o Order, from *origin.Attempt, refused error) {
+func (p *Orders) auditOrder(ctx context.Context, o Order, from *origin.Attempt, refused error) {
 	if slices.Contains(looking, o.Name) {
 		return
 	}
@@ -123,5 +119,5 @@ func (p *Project) auditOrder(ctx context.Context, o Order, from *origin.Attempt,
 	if refused != nil {
 		line.Refused = "it is a person's to give"
 	}
-	p.Records().Audit(ctx, line) // what is missing is nothing that an order should fail by
+	p.Records.Audit(ctx, line) // what is missing is nothing that an order should fail by
 }

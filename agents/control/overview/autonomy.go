@@ -1,4 +1,4 @@
-package control
+package overview
 
 import (
 	"cmp"
@@ -60,13 +60,13 @@ func (a *Autonomy) Acts() (all []AutonomyItem) {
 
 // Autonomy says what waits for an agent that leads; without a name, for the one
 // that calls, or the supervisor.
-func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) {
-	org, err := p.Org()
+func (ov *Overview) Autonomy(ctx context.Context, name string) (*Autonomy, error) {
+	org, err := ov.Org()
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
-		if name, err = p.Orderer(); err != nil {
+		if name, err = ov.Orderer(); err != nil {
 			return nil, err
 		}
 		if a := org.Agents[name]; a == nil || !a.Leads() {
@@ -80,13 +80,13 @@ func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) 
 	if !lead.Leads() {
 		return nil, project.Usage("cmux autonomy", "%s leads nobody", lead.Name)
 	}
-	list, err := p.TaskList()
+	list, err := ov.TaskList()
 	if err != nil {
 		return nil, err
 	}
-	w := waiting{org: org, lead: lead, list: list, now: p.Now(), config: watchconfig.New(org.Settings.Watch)}
+	w := waiting{org: org, lead: lead, list: list, now: ov.Now(), config: watchconfig.New(org.Settings.Watch)}
 	w.tasks()
-	if err := p.waitingRuns(ctx, &w); err != nil {
+	if err := ov.waitingRuns(ctx, &w); err != nil {
 		return nil, err
 	}
 	if err := w.uncommitted(ctx); err != nil {
@@ -94,7 +94,7 @@ func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) 
 	}
 	w.workers()
 	w.backlog()
-	if err := p.waitingMail(&w); err != nil {
+	if err := ov.waitingMail(&w); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(w.items, func(a, b AutonomyItem) int {
@@ -106,8 +106,8 @@ func (p *Project) Autonomy(ctx context.Context, name string) (*Autonomy, error) 
 		}
 		return 1
 	})
-	j := &journal.Journal{Root: p.Root, Now: p.Now}
-	return &Autonomy{For: lead.Name, Items: append([]AutonomyItem{}, w.items...), Reflection: p.Short(j.ReflectionFile(j.Today()))}, nil
+	j := &journal.Journal{Root: ov.Root, Now: ov.Now}
+	return &Autonomy{For: lead.Name, Items: append([]AutonomyItem{}, w.items...), Reflection: ov.Short(j.ReflectionFile(j.Today()))}, nil
 }
 
 // waiting gathers what waits for one who leads.
@@ -242,12 +242,12 @@ func (w *waiting) uncommitted(ctx context.Context) error {
 }
 
 // waitingRuns names runs that wait for somebody.
-func (p *Project) waitingRuns(ctx context.Context, w *waiting) error {
+func (ov *Overview) waitingRuns(ctx context.Context, w *waiting) error {
 	if w.lead.Name != standing.Supervisor {
 		return nil
 	}
 	report := new(OrgReport)
-	if err := p.briefly(ctx, report); err != nil {
+	if err := ov.briefly(ctx, report); err != nil {
 		return err
 	}
 	for _, r := range report.Runs {
@@ -260,8 +260,8 @@ func (p *Project) waitingRuns(ctx context.Context, w *waiting) error {
 
 // waitingMail names what the lead was sent and has not read: it gets that by
 // itself.
-func (p *Project) waitingMail(w *waiting) error {
-	return p.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+func (ov *Overview) waitingMail(w *waiting) error {
+	return ov.WithLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
 		for _, m := range l.Waiting() {
 			if m.For.Kind == mailbox.Agent && m.For.Session == "" && m.For.Name == w.lead.Name && m.From != monitorAddress {
 				w.add(false, AutonomyMail, m.ID, "cmux mailbox read "+m.ID, "a message from %s waits: %s", m.From, m.Subject)

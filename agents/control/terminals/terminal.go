@@ -1,4 +1,4 @@
-package control
+package terminals
 
 import (
 	"context"
@@ -30,8 +30,8 @@ type Seat struct {
 }
 
 // AgentSeat is the seat of a standing agent.
-func (p *Project) AgentSeat(_ context.Context, name string) (*Seat, error) {
-	org, a, err := p.StandingAgent(name)
+func (t *Terminals) AgentSeat(_ context.Context, name string) (*Seat, error) {
+	org, a, err := t.StandingAgent(name)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,12 @@ func (p *Project) AgentSeat(_ context.Context, name string) (*Seat, error) {
 }
 
 // NodeSeat is the seat of a node's newest attempt.
-func (p *Project) NodeSeat(ctx context.Context, id, node string) (*Seat, error) {
-	r, err := p.Runs().Named(ctx, id)
+func (t *Terminals) NodeSeat(ctx context.Context, id, node string) (*Seat, error) {
+	r, err := t.Runs.Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	v, i, err := p.Runs().NodeOf(ctx, r, node)
+	v, i, err := t.Runs.NodeOf(ctx, r, node)
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +72,15 @@ func seat(r *run.Run, name, id, pane, owner string) *Seat {
 // person sends. release ends that, where it began with this call: that of a node is
 // left to it unless typed says that this person typed, and nobody else since. By says
 // how the person came.
-func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release func(ctx context.Context, typed bool) error, err error) {
+func (t *Terminals) TakeSeat(ctx context.Context, s *Seat, by string) (release func(ctx context.Context, typed bool) error, err error) {
 	defer func() {
 		o := records.Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
 		if err != nil {
 			o.Refused, _ = project.Explain(err)
 		}
-		err = errors.Join(err, p.Records().Audit(ctx, o))
+		err = errors.Join(err, t.Records.Audit(ctx, o))
 	}()
-	taken, live, err := p.seated(ctx, s)
+	taken, live, err := t.seated(ctx, s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -89,15 +89,15 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 	case taken: // by the person before: it stays so
 		return func(context.Context, bool) error { return nil }, nil
 	case s.Run == "":
-		if err := p.Crew().Take(ctx, s.Name); err != nil {
+		if err := t.Crew.Take(ctx, s.Name); err != nil {
 			return nil, err
 		}
 	}
 	return func(ctx context.Context, typed bool) error {
 		if s.Run == "" {
 			// Its records say so a moment later than it does: they are asked behind it.
-			err := p.Crew().Release(ctx, s.Name)
-			if taken, live, serr := p.seated(ctx, s); serr == nil && (!taken || !live) {
+			err := t.Crew.Release(ctx, s.Name)
+			if taken, live, serr := t.seated(ctx, s); serr == nil && (!taken || !live) {
 				return nil // by somebody else before
 			}
 			return err
@@ -105,35 +105,35 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 		if !typed { // who has it taken over is somebody else
 			return nil
 		}
-		taken, live, err := p.seated(ctx, s)
+		taken, live, err := t.seated(ctx, s)
 		if err != nil || !taken || !live {
 			return err
 		}
-		of, err := p.OfRun(ctx, s.Run)
+		of, err := t.OfRun(ctx, s.Run)
 		if err != nil {
 			return err
 		}
-		_, err = of.Commands().Release(ctx, commands.Decision{Node: s.Name})
+		_, err = of.Release(ctx, commands.Decision{Node: s.Name})
 		return err
 	}, nil
 }
 
 // seated says whether a person has taken the program of a seat over, and whether
 // it runs.
-func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err error) {
+func (t *Terminals) seated(ctx context.Context, s *Seat) (taken, live bool, err error) {
 	if s.Run == "" {
-		org, a, err := p.StandingAgent(s.Name)
+		org, a, err := t.StandingAgent(s.Name)
 		if err != nil {
 			return false, false, err
 		}
-		word, _ := a.Stands(p.Now(), org.Stopped)
+		word, _ := a.Stands(t.Now(), org.Stopped)
 		return word == standing.TakenOver, a.Life.On(), nil
 	}
-	r, err := p.Runs().Named(ctx, s.Run)
+	r, err := t.Runs.Named(ctx, s.Run)
 	if err != nil {
 		return false, false, err
 	}
-	v, i, err := p.Runs().NodeOf(ctx, r, s.Name)
+	v, i, err := t.Runs.NodeOf(ctx, r, s.Name)
 	if err != nil {
 		return false, false, err
 	}
@@ -143,13 +143,13 @@ func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err er
 
 // SeatLog writes the log of a seat's program, its last lines first, and goes on
 // with what is added.
-func (p *Project) SeatLog(ctx context.Context, s *Seat, w io.Writer) error {
+func (t *Terminals) SeatLog(ctx context.Context, s *Seat, w io.Writer) error {
 	o := logs.Log{Run: s.Run, Node: s.Name, Follow: true, Tail: seatLines}
 	to := func(bool) io.Writer { return w }
 	if s.Run == "" {
-		return p.Logs().Agent(ctx, o, to)
+		return t.Logs.Agent(ctx, o, to)
 	}
-	return p.Logs().Node(ctx, o, to)
+	return t.Logs.Node(ctx, o, to)
 }
 
 // seatLines is how many lines of a log are shown that were written before.
