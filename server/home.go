@@ -9,10 +9,10 @@ import (
 
 	"cmux/agents/control/letters"
 	"cmux/agents/control/overview"
-	"cmux/agents/control/project"
 	"cmux/agents/control/tasks"
 	"cmux/agents/platform/say"
 	"cmux/server/login"
+	"cmux/worktree/hint"
 )
 
 const homeStyle = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}
@@ -62,7 +62,7 @@ func (s *site) home(w http.ResponseWriter, r *http.Request) {
 	b, err := s.renderHome(r)
 	if err != nil {
 		s.log.Error("the page could not be made", "err", err)
-		text, _ := project.Explain(err)
+		text, _ := hint.Explain(err)
 		login.Refuse(w, r, http.StatusInternalServerError, "the page could not be made: "+text, "")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
 )
@@ -15,7 +16,7 @@ import (
 // when it has taken the worktree away and it must be made again.
 func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, error) {
 	if e.locked && s.Fresh {
-		return nil, git.Hintf("git worktree unlock -- "+git.ShellWord(e.path), "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+		return nil, hint.Errorf("git worktree unlock -- "+git.ShellWord(e.path), "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
 	if err := r.relink(ctx, s.Path); err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 		if !d.Clean() {
 			why := "left by " + orUnknown(record.Owner)
 			if s.NoFresh {
-				return nil, git.Hintf(commitAll(s.Path), "%w: %s (%s: %s; %s)", ErrDirty, s.Path, d, git.Shown(d.Paths), why)
+				return nil, hint.Errorf(commitAll(s.Path), "%w: %s (%s: %s; %s)", ErrDirty, s.Path, d, git.Shown(d.Paths), why)
 			}
 			return nil, r.dirty(s.Path, d, why)
 		}
@@ -108,7 +109,7 @@ func elsewhere(ctx context.Context, r *Repo, s LendSpec, e registration) error {
 	if !s.NoFresh {
 		way += ", or --fresh, which saves what is there first"
 	}
-	return git.Hintf(way, "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
+	return hint.Errorf(way, "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
 }
 
 // commitAll is the command that commits what a worktree holds.
@@ -148,7 +149,7 @@ func (r *Repo) freeBranch(ctx context.Context, s LendSpec) error {
 				}
 			}
 		}
-		return git.Hintf("git -C "+git.ShellWord(e.path)+" switch --detach, or give the node another branch",
+		return hint.Errorf("git -C "+git.ShellWord(e.path)+" switch --detach, or give the node another branch",
 			"%w: %s is checked out in %s", ErrBranchOut, s.Branch, e.path)
 	}
 	return nil
@@ -197,7 +198,7 @@ func (r *Repo) goOn(ctx context.Context, s LendSpec, t *Tree) error {
 }
 
 func (r *Repo) dirty(path string, d Dirt, why string) error {
-	return git.Hintf("commit it (git -C "+git.ShellWord(path)+" add -A && git -C "+git.ShellWord(path)+" commit), or remove the worktree with cmux agents cleanup, or --fresh; both save it first",
+	return hint.Errorf("commit it (git -C "+git.ShellWord(path)+" add -A && git -C "+git.ShellWord(path)+" commit), or remove the worktree with cmux agents cleanup, or --fresh; both save it first",
 		"%w: %s (%s: %s; %s)", ErrDirty, path, d, git.Shown(d.Paths), why)
 }
 
@@ -212,7 +213,7 @@ func orUnknown(owner string) string {
 func (r *Repo) reachable(ctx context.Context, path, commit string) error {
 	held, err := r.held(ctx, commit)
 	if err == nil && !held {
-		err = git.Hintf("git -C "+git.ShellWord(path)+" branch NAME, or --fresh, which saves it first", "%w: %s is on commit %.12s, which no branch holds", ErrDirty, path, commit)
+		err = hint.Errorf("git -C "+git.ShellWord(path)+" branch NAME, or --fresh, which saves it first", "%w: %s is on commit %.12s, which no branch holds", ErrDirty, path, commit)
 	}
 	return err
 }

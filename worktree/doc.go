@@ -10,6 +10,6 @@
 // Snapshot saves all that a removal would lose as one commit under
 // refs/cmux/snapshots, and Restore brings it back byte for byte.
 //
-// Package git, below, runs git. Errors a person can act on are a *git.Hint: what
+// Package git, below, runs git. Errors a person can act on are a *hint.Error: what
 // happened, and what to do next. It imports no package of cmux from outside this folder.
 package worktree

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/submodule"
 )
 
@@ -108,7 +109,7 @@ func (w *snapshotter) files(s *stream) (modes []byte, err error) {
 		// It may have become a pipe or a link since it was looked at.
 		f, err := os.OpenFile(full, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 		if errors.Is(err, fs.ErrPermission) {
-			return nil, git.Hintf("chmod u+r "+git.ShellWord(full), "%w: %w", ErrUnsavable, err)
+			return nil, hint.Errorf("chmod u+r "+git.ShellWord(full), "%w: %w", ErrUnsavable, err)
 		} else if err != nil {
 			return nil, changing(full, err)
 		}
@@ -128,7 +129,7 @@ func (w *snapshotter) files(s *stream) (modes []byte, err error) {
 }
 
 func changing(name string, err error) error {
-	return git.Hintf("again, once nothing writes into the worktree", "%s changed while it was saved: %w", name, err)
+	return hint.Errorf("again, once nothing writes into the worktree", "%s changed while it was saved: %w", name, err)
 }
 
 // state writes the private files of the unended operation.

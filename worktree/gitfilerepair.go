@@ -12,6 +12,7 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 )
 
 // relink gives a registered worktree its .git file back, where that is gone,
@@ -27,14 +28,14 @@ func (r *Repo) relink(ctx context.Context, path string) error {
 	info, err := os.Lstat(link)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
-		return git.Hintf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s is no folder", ErrOccupied, path)
+		return hint.Errorf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s is no folder", ErrOccupied, path)
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	case info.IsDir():
-		return git.Hintf("mv "+git.ShellWord(link)+" "+git.ShellWord(path+".git"), "%w: %s is a repository of its own in place of the worktree's .git file", ErrUnsavable, link)
+		return hint.Errorf("mv "+git.ShellWord(link)+" "+git.ShellWord(path+".git"), "%w: %s is a repository of its own in place of the worktree's .git file", ErrUnsavable, link)
 	case !info.Mode().IsRegular():
-		return git.Hintf("rm "+git.ShellWord(link), "%w: %s is no file", ErrOccupied, link)
+		return hint.Errorf("rm "+git.ShellWord(link), "%w: %s is no file", ErrOccupied, link)
 	default:
 		to, err := gitfile.Private(path)
 		if err == nil && to == private {
@@ -42,10 +43,10 @@ func (r *Repo) relink(ctx context.Context, path string) error {
 		}
 		if err == nil {
 			if _, serr := os.Stat(to); serr == nil {
-				return git.Hintf("git worktree list", "%w: %s belongs to another repository (%s)", ErrOccupied, path, to)
+				return hint.Errorf("git worktree list", "%w: %s belongs to another repository (%s)", ErrOccupied, path, to)
 			}
 		} else if info.Size() > maxGitFile {
-			return git.Hintf("mv "+git.ShellWord(link)+" "+git.ShellWord(path+".git"), "%w: %s is no git file", ErrOccupied, link)
+			return hint.Errorf("mv "+git.ShellWord(link)+" "+git.ShellWord(path+".git"), "%w: %s is no git file", ErrOccupied, link)
 		}
 	}
 	record, err := git.ReadOwner(private)
@@ -53,7 +54,7 @@ func (r *Repo) relink(ctx context.Context, path string) error {
 		return err
 	}
 	if record.Owner == "" {
-		return git.Hintf("git worktree repair -- "+git.ShellWord(path)+", or git worktree prune", "%w: %s has lost its .git file", ErrOccupied, path)
+		return hint.Errorf("git worktree repair -- "+git.ShellWord(path)+", or git worktree prune", "%w: %s has lost its .git file", ErrOccupied, path)
 	}
 	if err := git.WriteFile(link, []byte("gitdir: "+private+"\n")); err != nil {
 		return err
@@ -81,13 +82,13 @@ func (r *Repo) Mend(t *Tree) (mended bool, err error) {
 		return false, err // which says nothing about the file
 	}
 	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {
-		return false, git.Hintf("cmux agents retry NAME", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
+		return false, hint.Errorf("cmux agents retry NAME", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
 	}
 	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
 		return false, err
 	}
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return false, git.Hintf("move it away", "%w: %s is no file of git's", ErrUnsavable, name)
+		return false, hint.Errorf("move it away", "%w: %s is no file of git's", ErrUnsavable, name)
 	}
 	return true, git.WriteFile(name, []byte("gitdir: "+t.GitDir+"\n"))
 }

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmux/worktree/hint"
 	"errors"
 	"net"
 	"os"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"cmux/worktree/git"
 )
 
 // A tree that has lost its .git file is saved and removed, or gone on with;
@@ -54,7 +53,7 @@ func TestBrokenWorktree(t *testing.T) {
 			c.wreck(t, r, tree)
 			s, err := r.Remove(t.Context(), tree.Path, RemoveSpec{Name: "n"})
 			if c.err != nil {
-				var h *git.Hint
+				var h *hint.Error
 				if !errors.Is(err, c.err) || !errors.As(err, &h) || !strings.Contains(err.Error(), tree.Path) {
 					t.Fatalf("removed: %v, want %v with a way out", err, c.err)
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 )
 
@@ -60,7 +61,7 @@ func whole(ctx context.Context, treePath string, saved *Snapshot) (string, error
 // and ErrDirty alone say that the work cannot be moved.
 func (r *Repo) carry(ctx context.Context, s LendSpec, private, from, to string) error {
 	if op := git.Operation(private); op != "" {
-		return git.Hintf("end it (git -C "+git.ShellWord(s.Path)+" "+op+" --continue) and commit", "%w: %s is in the middle of a %s", ErrDirty, s.Path, op)
+		return hint.Errorf("end it (git -C "+git.ShellWord(s.Path)+" "+op+" --continue) and commit", "%w: %s is in the middle of a %s", ErrDirty, s.Path, op)
 	}
 	saved, err := r.Snapshot(ctx, s.Path, SnapshotSpec{Name: snapshotName(s), Reason: "new work of dependencies comes under it"})
 	if err != nil {

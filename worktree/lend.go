@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
@@ -228,7 +229,7 @@ func (r *Repo) count(ctx context.Context, from, to string) (int, error) {
 // link in its place is ErrLinked: what it leads to is another's.
 func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, git.Hintf("rm "+git.ShellWord(path), "%w: %s", ErrLinked, path)
+		return nil, hint.Errorf("rm "+git.ShellWord(path), "%w: %s", ErrLinked, path)
 	}
 	path, err := git.RealPath(path)
 	if err != nil {
@@ -255,5 +256,5 @@ func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 			Unfinished: path != r.Root && r.unfinished(path), Torn: git.Torn(private),
 		}, err
 	}
-	return nil, git.Hintf("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
+	return nil, hint.Errorf("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
 }

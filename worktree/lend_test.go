@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 )
 
@@ -139,7 +140,7 @@ func TestLendRefuses(t *testing.T) {
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s on %s: %v; want %v saying %q", c.branch, c.path, err, c.want, c.says)
 		}
-		var h *git.Hint
+		var h *hint.Error
 		if c.want != nil && !errors.As(err, &h) {
 			t.Errorf("%v: no way out", err)
 		}

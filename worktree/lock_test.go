@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // holding starts git in dir such that it holds a lock, and returns once it does.
@@ -74,7 +75,7 @@ func TestLockOfAKilledGit(t *testing.T) {
 	var notes []string
 	ctx := noting(t.Context(), &notes)
 	_, err := r.CommitAll(ctx, tree.Path, "work")
-	var h *git.Hint
+	var h *hint.Error
 	if !errors.As(err, &h) || !strings.Contains(err.Error(), lock) || !strings.Contains(err.Error(), "git (pid") || len(notes) > 0 {
 		t.Errorf("while a git holds it: %v, notes %q", err, notes)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // unmounted refuses to remove a folder across a mount: what is mounted lies
@@ -24,7 +25,7 @@ func unmounted(dirs ...string) error {
 			for i, m := range mounts {
 				words[i] = "umount " + git.ShellWord(m)
 			}
-			return git.Hintf(strings.Join(words, " && "), "%w: %s", ErrMounted, git.Shown(mounts))
+			return hint.Errorf(strings.Join(words, " && "), "%w: %s", ErrMounted, git.Shown(mounts))
 		}
 	}
 	return nil

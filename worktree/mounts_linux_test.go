@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmux/worktree/hint"
 	"errors"
 	"os"
 	"os/exec"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"cmux/worktree/git"
 )
 
 // A removal does not cross a mount, not even one of the same device, and says
@@ -51,7 +50,7 @@ func TestRemoveStopsAtAMount(t *testing.T) {
 		t.Cleanup(func() { syscall.Unmount(at, syscall.MNT_DETACH) }) // before the folders go
 	}
 	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
-	var h *git.Hint
+	var h *hint.Error
 	if !errors.Is(err, ErrMounted) || !errors.As(err, &h) || !strings.Contains(err.Error(), "/a folder") {
 		t.Fatal(err)
 	}

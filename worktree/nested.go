@@ -15,6 +15,7 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 	"cmux/worktree/submodule"
 )
 
@@ -101,7 +102,7 @@ func (w *snapshotter) nested(ctx context.Context) error {
 	for rel := range w.gitlinks {
 		dir := filepath.Join(w.root, rel)
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && !submodule.IsRepository(dir) {
-			return git.Hintf("move them out of the worktree", "%w: git sees none of the files in %s, as the submodule is not checked out", ErrUnsavable, dir)
+			return hint.Errorf("move them out of the worktree", "%w: git sees none of the files in %s, as the submodule is not checked out", ErrUnsavable, dir)
 		}
 	}
 	for _, dir := range files {
@@ -140,7 +141,7 @@ func (r *Repo) repositoriesHeld(ctx context.Context, root string, repos []*repos
 			refs = append(refs, k.ID+":refs/cmux/kept/"+k.ID)
 			said = append(said, k.ID[:12]+" ("+k.From+")")
 		}
-		return git.Hintf("git --git-dir="+git.ShellWord(n.git)+" --work-tree=. push "+git.ShellWord(r.Root)+" "+strings.Join(refs, " "), "%w: the submodule %s holds what exists nowhere else: %s", ErrUnsavable, n.shown(), git.Shown(said))
+		return hint.Errorf("git --git-dir="+git.ShellWord(n.git)+" --work-tree=. push "+git.ShellWord(r.Root)+" "+strings.Join(refs, " "), "%w: the submodule %s holds what exists nowhere else: %s", ErrUnsavable, n.shown(), git.Shown(said))
 	}
 	return nil
 }
@@ -325,7 +326,7 @@ func (n *repository) history(ctx context.Context, dir string, of, without []stri
 	}
 	out, err := submodule.InGitDir(n.git, dir, in, "rev-list", "--ignore-missing", "--stdin", "--parents").Run(ctx)
 	if err != nil {
-		return nil, git.Hintf("git --git-dir="+git.ShellWord(n.git)+" fsck --connectivity-only, and fix what it names",
+		return nil, hint.Errorf("git --git-dir="+git.ShellWord(n.git)+" fsck --connectivity-only, and fix what it names",
 			"%w: what the submodule %s holds cannot be told: %w", ErrUnsavable, n.shown(), err)
 	}
 	h := history{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/submodule"
 )
 
@@ -196,7 +197,7 @@ func TestBrokenSubmoduleIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.Remove(t.Context(), dir, RemoveSpec{})
-	var h *git.Hint
+	var h *hint.Error
 	if !errors.Is(err, ErrUnsavable) || !errors.As(err, &h) || !strings.Contains(h.Try, "fsck") {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // Kept is a commit, or a tag, tree or blob, that nothing but the removed
@@ -238,7 +239,7 @@ func (r *Repo) saveGone(ctx context.Context, private, path, why string) (*Snapsh
 	}
 	o, err := r.only(ctx, private)
 	if err != nil && ctx.Err() == nil {
-		return nil, git.Hintf("git --git-dir="+git.ShellWord(private)+" reflog expire --expire=now HEAD, or fix what git -C "+git.ShellWord(r.Root)+" fsck --connectivity-only names",
+		return nil, hint.Errorf("git --git-dir="+git.ShellWord(private)+" reflog expire --expire=now HEAD, or fix what git -C "+git.ShellWord(r.Root)+" fsck --connectivity-only names",
 			"%w: some history that only the worktree %s names is broken: %w", ErrUnsavable, path, err)
 	}
 	if err != nil || o.none() {

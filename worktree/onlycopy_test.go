@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 )
 
@@ -198,7 +198,7 @@ func TestBrokenHistoryIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
-	var h *git.Hint
+	var h *hint.Error
 	if !errors.As(err, &h) || !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), gone) {
 		t.Fatal(err)
 	}

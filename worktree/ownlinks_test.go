@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/prepare"
 )
 
@@ -92,7 +92,7 @@ func TestLinkedFoldersThatLoadTheMainCheckout(t *testing.T) {
 			top, _, _ := strings.Cut(name, "/")
 			err := r.Prepare(t.Context(), tree.Path, tree.GitDir, prepare.Spec{Link: []string{top}})
 			fine := strings.Contains(name, "ok.pth") || strings.Contains(name, "real") || strings.Contains(name, "distutils")
-			var h *git.Hint
+			var h *hint.Error
 			if fine && err != nil || !fine && (!errors.Is(err, prepare.ErrSetup) || !errors.As(err, &h) || !strings.Contains(h.Try, "in place of link: ["+top+"]")) {
 				t.Errorf("%v", err)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
@@ -94,7 +95,7 @@ func ReadMergeState(file string) (*MergeState, error) {
 	}
 	st := new(MergeState)
 	if err := json.Unmarshal(b, st); err != nil {
-		return nil, git.Hintf("remove it", "%s is damaged: %w", file, err)
+		return nil, hint.Errorf("remove it", "%s is damaged: %w", file, err)
 	}
 	return st, nil
 }
@@ -215,7 +216,7 @@ func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (_ *queue, err error
 	st, err := ReadMergeState(s.StateFile)
 	switch {
 	case err == nil && (st.Path != s.Path || st.Target != s.Target):
-		return nil, git.Hintf("continue or abort that one first", "%w: a merge into %s in %s has not ended", ErrOccupied, orTree(st.Target), st.Path)
+		return nil, hint.Errorf("continue or abort that one first", "%w: a merge into %s in %s has not ended", ErrOccupied, orTree(st.Target), st.Path)
 	case err == nil:
 		q.state, q.found = *st, true
 	case errors.Is(err, ErrNoMerge):
@@ -288,7 +289,7 @@ func (q *queue) settle(ctx context.Context) error {
 		if n, err := q.r.count(ctx, head, q.state.Good); err != nil {
 			return err
 		} else if n > 0 {
-			return git.Hintf("abort the merge, or git -C "+git.ShellWord(q.s.Path)+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
+			return hint.Errorf("abort the merge, or git -C "+git.ShellWord(q.s.Path)+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
 		}
 		if err := q.mended(ctx, head); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 )
 
 // registration is one entry of git worktree list.
@@ -66,7 +67,7 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 		return nil, err
 	}
 	if s.Path == r.Root {
-		return nil, git.Hintf("set worktree_base to another folder", "%w: %s is the repository's main worktree", ErrOccupied, s.Path)
+		return nil, hint.Errorf("set worktree_base to another folder", "%w: %s is the repository's main worktree", ErrOccupied, s.Path)
 	}
 	for _, e := range all {
 		if e.path != s.Path {
@@ -97,16 +98,16 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 		return nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(s.Path, ".git")); err != nil {
-		return nil, git.Hintf("move it away, or set worktree_base to another folder", "%w: %s exists and is no worktree", ErrOccupied, s.Path)
+		return nil, hint.Errorf("move it away, or set worktree_base to another folder", "%w: %s exists and is no worktree", ErrOccupied, s.Path)
 	}
 	common, err := git.Run(ctx, s.Path, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	switch {
 	case err != nil:
-		return nil, git.Hintf("move it away, or git worktree repair -- "+s.Path, "%w: %s was a worktree whose registration is gone", ErrOccupied, s.Path)
+		return nil, hint.Errorf("move it away, or git worktree repair -- "+s.Path, "%w: %s was a worktree whose registration is gone", ErrOccupied, s.Path)
 	case git.Line(common) == r.GitDir:
-		return nil, git.Hintf("git worktree repair -- "+git.ShellWord(s.Path), "%w: %s is a worktree of this repository that was moved or copied", ErrOccupied, s.Path)
+		return nil, hint.Errorf("git worktree repair -- "+git.ShellWord(s.Path), "%w: %s is a worktree of this repository that was moved or copied", ErrOccupied, s.Path)
 	}
-	return nil, git.Hintf("set another session name or worktree_base", "%w: %s belongs to another repository (%s)", ErrOccupied, s.Path, git.Line(common))
+	return nil, hint.Errorf("set another session name or worktree_base", "%w: %s belongs to another repository (%s)", ErrOccupied, s.Path, git.Line(common))
 }
 
 // unfinished tells the worktree of an interrupted Lend, which nobody was given,
@@ -133,7 +134,7 @@ func (r *Repo) unfinished(path string) bool {
 // what it alone holds is saved.
 func (r *Repo) revive(ctx context.Context, e registration, why string) (*registration, *Snapshot, error) {
 	if e.locked && e.reason != initializing {
-		return nil, nil, git.Hintf("git worktree unlock -- "+git.ShellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+		return nil, nil, hint.Errorf("git worktree unlock -- "+git.ShellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
 	private, err := r.FindPrivate(e.path)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 )
 
 // RemoveSpec names the snapshot.
@@ -57,7 +58,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	case e == nil:
 		return nil, r.removeRest(path)
 	case e.locked && e.reason != initializing:
-		return nil, git.Hintf("git worktree unlock -- "+git.ShellWord(path), "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
+		return nil, hint.Errorf("git worktree unlock -- "+git.ShellWord(path), "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
 	}
 	if err := unmounted(path); err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 			return nil, err
 		}
 		if len(users) > 0 {
-			return nil, git.Hintf("end it (kill PID), or stop the node", "%w: %s: %s", ErrInUse, path, strings.Join(users, ", "))
+			return nil, hint.Errorf("end it (kill PID), or stop the node", "%w: %s: %s", ErrInUse, path, strings.Join(users, ", "))
 		}
 	}
 	if s.Name == "" {
@@ -137,11 +138,11 @@ func (r *Repo) removeSaved(ctx context.Context, path string, snap *Snapshot) err
 
 func halfRemoved(path string, snap *Snapshot, err error) error {
 	try := "fix that, then run the same command again"
-	var h *git.Hint
+	var h *hint.Error
 	if errors.As(err, &h) {
 		try = h.Try
 	}
-	return git.Hintf(try, "%s could not be removed whole; its work is saved: %s: %w", path, snap.RestoreCommand(), err)
+	return hint.Errorf(try, "%s could not be removed whole; its work is saved: %s: %w", path, snap.RestoreCommand(), err)
 }
 
 // finish ends a removal that was interrupted, and returns the snapshot that it
@@ -254,7 +255,7 @@ func (r *Repo) removeRest(path string) error {
 		return err
 	}
 	if !free {
-		return git.Hintf("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
+		return hint.Errorf("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -277,7 +278,7 @@ func (r *Repo) Lost(path string) error {
 		return nil
 	}
 	if _, err := os.Lstat(private); err != nil {
-		return git.Hintf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s was a worktree of %s, which no longer knows it; its files are there, its commits on its branch", ErrLost, path, r.Root)
+		return hint.Errorf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s was a worktree of %s, which no longer knows it; its files are there, its commits on its branch", ErrLost, path, r.Root)
 	}
 	b, err := os.ReadFile(filepath.Join(private, "gitdir"))
 	if at := strings.TrimSuffix(git.Line(string(b)), "/.git"); err == nil && filepath.IsAbs(at) {
@@ -285,10 +286,10 @@ func (r *Repo) Lost(path string) error {
 			return nil
 		}
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return git.Hintf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s is a copy of the worktree %s", ErrLost, path, at)
+			return hint.Errorf("mv "+git.ShellWord(path)+" "+git.ShellWord(path+".found"), "%w: %s is a copy of the worktree %s", ErrLost, path, at)
 		}
 	}
-	return git.Hintf("git -C "+git.ShellWord(r.Root)+" worktree repair -- "+git.ShellWord(path), "%w: %s is a worktree of %s, whose note of where it is (%s) is damaged", ErrLost, path, r.Root, filepath.Join(private, "gitdir"))
+	return hint.Errorf("git -C "+git.ShellWord(r.Root)+" worktree repair -- "+git.ShellWord(path), "%w: %s is a worktree of %s, whose note of where it is (%s) is damaged", ErrLost, path, r.Root, filepath.Join(private, "gitdir"))
 }
 
 // moved is ErrLost when cmux lent a worktree at path that has been moved since.
@@ -313,7 +314,7 @@ func (r *Repo) moved(path string) error {
 			continue
 		}
 		if _, err := os.Lstat(at); err == nil {
-			return git.Hintf("git -C "+git.ShellWord(r.Root)+" worktree move "+git.ShellWord(at)+" "+git.ShellWord(path), "%w: the worktree %s was moved to %s", ErrLost, path, at)
+			return hint.Errorf("git -C "+git.ShellWord(r.Root)+" worktree move "+git.ShellWord(at)+" "+git.ShellWord(path), "%w: the worktree %s was moved to %s", ErrLost, path, at)
 		}
 	}
 	return nil

@@ -13,11 +13,12 @@ import (
 	"cmux/worktree/common"
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 	"cmux/worktree/prepare"
 )
 
-// What errors.Is can tell apart. Each comes wrapped in a *Hint that names the
+// What errors.Is can tell apart. Each comes wrapped in a *hint.Error that names the
 // path and the way out.
 var (
 	ErrNotRepository = errors.New("not a git repository")
@@ -76,7 +77,7 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		var ge *git.Error
 		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "not a git repository") {
-			return nil, git.Hintf("cd into a repository, or: git init && git add -A && git commit --allow-empty -m 'first commit'",
+			return nil, hint.Errorf("cd into a repository, or: git init && git add -A && git commit --allow-empty -m 'first commit'",
 				"%w: %s", ErrNotRepository, dir)
 		}
 		return nil, err // for example git's own "dubious ownership", which says what to do
@@ -86,7 +87,7 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	if _, err := git.Run(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); git.ExitCode(err) == 1 {
-		return nil, git.Hintf("git add -A && git commit --allow-empty -m 'first commit'", "%w: %s (a worktree starts at a commit)", ErrNoCommits, r.Root)
+		return nil, hint.Errorf("git add -A && git commit --allow-empty -m 'first commit'", "%w: %s (a worktree starts at a commit)", ErrNoCommits, r.Root)
 	} else if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func mainRoot(ctx context.Context, dir, common string) (string, error) {
 			if herr != nil {
 				return "", herr
 			}
-			return "", git.Hintf(AddTree(common, git.Line(branch)), "%w: %s is in no worktree of %s", ErrBare, dir, common)
+			return "", hint.Errorf(AddTree(common, git.Line(branch)), "%w: %s is in no worktree of %s", ErrBare, dir, common)
 		}
 		return filepath.EvalSymlinks(git.Line(top))
 	}
@@ -151,7 +152,7 @@ func mainRoot(ctx context.Context, dir, common string) (string, error) {
 			return "", err
 		}
 		if filepath.Clean(git.Line(own)) != common {
-			return "", git.Hintf("start in the main worktree",
+			return "", hint.Errorf("start in the main worktree",
 				"the main worktree of %s is not known from the linked worktree %s", common, dir)
 		}
 		top, err := git.Run(ctx, dir, "rev-parse", "--show-toplevel")
@@ -272,7 +273,7 @@ func (r *Repo) Here(ctx context.Context, dir string) (Dirt, git.Base, error) {
 	}
 	if b.Commit == "(initial)" {
 		at := "git -C " + git.ShellWord(dir)
-		return Dirt{}, git.Base{}, git.Hintf(at+" add -A && "+at+" commit --allow-empty -m 'first commit', or --base BRANCH",
+		return Dirt{}, git.Base{}, hint.Errorf(at+" add -A && "+at+" commit --allow-empty -m 'first commit', or --base BRANCH",
 			"%w on its branch %s: %s (a worktree starts at a commit)", ErrNoCommits, b.Branch, dir)
 	}
 	if b.Branch == detached || strings.HasPrefix(b.Branch, "refs/") || b.Branch == "" || b.Commit == "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 )
 
@@ -43,7 +44,7 @@ func TestOpenRefuses(t *testing.T) {
 		want error
 	}{{"plain", ErrNotRepository}, {"bare", ErrBare}, {"empty", ErrNoCommits}} {
 		_, err := Open(t.Context(), filepath.Join(dir, c.dir))
-		var h *git.Hint
+		var h *hint.Error
 		if !errors.Is(err, c.want) || !errors.As(err, &h) || h.Try == "" {
 			t.Errorf("%s: %v, want %v with a way out", c.dir, err, c.want)
 		}

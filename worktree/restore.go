@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/submodule"
 )
 
@@ -43,13 +44,13 @@ func (r *Repo) FindSnapshot(ctx context.Context, id string) (*Snapshot, error) {
 		case found == nil:
 			found = &s
 		case s.Name != found.Name:
-			return nil, git.Hintf("cmux snapshots list", "%q may be %s or %s: name it in full", id, found.Name, s.Name)
+			return nil, hint.Errorf("cmux snapshots list", "%q may be %s or %s: name it in full", id, found.Name, s.Name)
 		}
 	}
 	if found != nil {
 		return found, nil
 	}
-	return nil, git.Hintf("cmux snapshots list", "no snapshot %q in %s", id, r.Root)
+	return nil, hint.Errorf("cmux snapshots list", "no snapshot %q in %s", id, r.Root)
 }
 
 // RestoreSpec says where to. Zero values mean where the snapshot came from.
@@ -76,7 +77,7 @@ func (r *Repo) Restore(ctx context.Context, s *Snapshot, to RestoreSpec) (*Tree,
 	}
 	if to.Path == "" && s.Bare && (to.Branch != "" || s.Path == "") {
 		if to.Branch == "" {
-			return nil, git.Hintf("a branch name", "snapshot %s holds commits alone and no branch name", s.ID)
+			return nil, hint.Errorf("a branch name", "snapshot %s holds commits alone and no branch name", s.ID)
 		}
 		_, err := r.restoreBranch(ctx, s, to.Branch)
 		return &Tree{Branch: to.Branch, Head: s.Head}, err
@@ -121,7 +122,7 @@ func (r *Repo) restoreBranch(ctx context.Context, s *Snapshot, branch string) (m
 	case err != nil:
 		return false, err
 	case tip != s.Head:
-		return false, git.Hintf("--branch with another name", "%w: branch %s is at %.12s, the snapshot %s at %.12s", ErrOccupied, branch, tip, s.ID, s.Head)
+		return false, hint.Errorf("--branch with another name", "%w: branch %s is at %.12s, the snapshot %s at %.12s", ErrOccupied, branch, tip, s.ID, s.Head)
 	}
 	return false, nil
 }
@@ -129,17 +130,17 @@ func (r *Repo) restoreBranch(ctx context.Context, s *Snapshot, branch string) (m
 func (r *Repo) restoreInto(ctx context.Context, s *Snapshot, to RestoreSpec, e registration) (*Tree, error) {
 	other := "--to with another folder, and --branch with another name"
 	if e.head != s.Head {
-		return nil, git.Hintf(other, "%w: %s is on commit %.12s, the snapshot on %.12s", ErrOccupied, e.path, e.head, s.Head)
+		return nil, hint.Errorf(other, "%w: %s is on commit %.12s, the snapshot on %.12s", ErrOccupied, e.path, e.head, s.Head)
 	}
 	if e.branch != to.Branch {
-		return nil, git.Hintf(other, "%w: %s is on branch %q, not on %q", ErrOccupied, e.path, e.branch, to.Branch)
+		return nil, hint.Errorf(other, "%w: %s is on branch %q, not on %q", ErrOccupied, e.path, e.branch, to.Branch)
 	}
 	d, err := dirt(ctx, e.path)
 	if err != nil {
 		return nil, err
 	}
 	if !d.Clean() {
-		return nil, git.Hintf("commit it, or "+other, "%w: %s (%s: %s)", ErrDirty, e.path, d, git.Shown(d.Paths))
+		return nil, hint.Errorf("commit it, or "+other, "%w: %s (%s: %s)", ErrDirty, e.path, d, git.Shown(d.Paths))
 	}
 	private, err := git.PrivateDir(ctx, e.path)
 	if err != nil {
@@ -369,7 +370,7 @@ func (r *Repo) unobstructed(ctx context.Context, s *Snapshot, t *Tree, index, wo
 		}
 	}
 	if len(blocked) > 0 {
-		return git.Hintf("move them away, or --to with another folder", "%w: %s holds other versions of %s", ErrDirty, t.Path, git.Shown(blocked))
+		return hint.Errorf("move them away, or --to with another folder", "%w: %s holds other versions of %s", ErrDirty, t.Path, git.Shown(blocked))
 	}
 	return nil
 }

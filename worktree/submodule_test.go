@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 	"cmux/worktree/submodule"
 )
@@ -51,7 +52,7 @@ func TestLendChecksSubmodulesOut(t *testing.T) {
 
 	write(t, tree.Path, "lib/sub/local.txt", "changed\n")
 	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
-	var h *git.Hint
+	var h *hint.Error
 	if !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), "lib/sub") || !errors.As(err, &h) {
 		t.Fatalf("changes in the submodule: %v", err)
 	}
@@ -348,7 +349,7 @@ func TestLendSaysThatASubmoduleFails(t *testing.T) {
 	sh(t, sub, "reflog", "expire", "--expire=all", "--all")
 	sh(t, sub, "gc", "-q", "--prune=now")
 	_, err := r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"})
-	var h *git.Hint
+	var h *hint.Error
 	if !errors.Is(err, submodule.ErrCheckout) || !errors.As(err, &h) || !strings.Contains(h.Try, "push that commit") {
 		t.Errorf("%v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
 )
@@ -77,7 +78,7 @@ func (w *snapshotter) survey(ctx context.Context) error {
 	for _, e := range entries {
 		if len(e.Sub) == 4 && e.Sub[0] == 'S' && e.Sub != "S..." && e.Sub != "SC.." {
 			at := git.ShellWord(filepath.Join(w.root, e.Path))
-			return git.Hintf("git -C "+at+" add -A && git -C "+at+" commit -m work",
+			return hint.Errorf("git -C "+at+" add -A && git -C "+at+" commit -m work",
 				"%w: submodule %s has changes of its own", ErrUnsavable, filepath.Join(w.root, e.Path))
 		}
 		if e.Sub == "SC.." {
@@ -155,7 +156,7 @@ func (w *snapshotter) special(ctx context.Context) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		} else if err != nil {
-			return git.Hintf("chmod -R u+rwX "+git.ShellWord(w.root), "%w: %w", ErrUnsavable, err)
+			return hint.Errorf("chmod -R u+rwX "+git.ShellWord(w.root), "%w: %w", ErrUnsavable, err)
 		}
 		rel, err := filepath.Rel(w.root, full)
 		if err != nil {
@@ -234,7 +235,7 @@ func (w *snapshotter) untracked(name string) error {
 		return err
 	}
 	if info.Size() > maxUntracked {
-		return git.Hintf("move it out of the worktree, or commit it",
+		return hint.Errorf("move it out of the worktree, or commit it",
 			"%w: untracked file %s has %d MB (up to %d are saved)", ErrUnsavable, full, info.Size()>>20, maxUntracked>>20)
 	}
 	w.put = append(w.put, name)
@@ -242,7 +243,7 @@ func (w *snapshotter) untracked(name string) error {
 }
 
 func nestedRepository(dir string) error {
-	return git.Hintf("move it out of the worktree", "%w: %s is a repository of its own", ErrUnsavable, filepath.Clean(dir))
+	return hint.Errorf("move it out of the worktree", "%w: %s is a repository of its own", ErrUnsavable, filepath.Clean(dir))
 }
 
 // hidden adds the files whose changes status does not report, because their

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
 )
@@ -50,7 +51,7 @@ func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err
 		return nil, err
 	}
 	if op := git.Operation(private); op != "" {
-		return nil, git.Hintf("end it in "+s.Path, "%w: a %s is in progress in %s", ErrDirty, op, s.Path)
+		return nil, hint.Errorf("end it in "+s.Path, "%w: a %s is in progress in %s", ErrDirty, op, s.Path)
 	}
 	on, err := git.Run(ctx, s.Path, "symbolic-ref", "--quiet", "--short", "HEAD")
 	if err != nil && git.ExitCode(err) != 1 {

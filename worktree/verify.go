@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // maxBroken is how many broken objects are looked for; each costs a git.
@@ -123,7 +124,7 @@ func (r *Repo) brokenError(ctx context.Context, path string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return git.Hintf("cp -a "+git.ShellWord(path)+" "+git.ShellWord(path+".found")+" && git -C "+git.ShellWord(r.Root)+" worktree remove --force --force "+git.ShellWord(path),
+	return hint.Errorf("cp -a "+git.ShellWord(path)+" "+git.ShellWord(path+".found")+" && git -C "+git.ShellWord(r.Root)+" worktree remove --force --force "+git.ShellWord(path),
 		"%w: the repository cannot be read where %s needs it: %w", ErrUnsavable, path, err)
 }
 

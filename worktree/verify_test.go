@@ -1,13 +1,12 @@
 package worktree
 
 import (
+	"cmux/worktree/hint"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"cmux/worktree/git"
 )
 
 // spoil makes the loose object of a revision one that a power cut left.
@@ -74,7 +73,7 @@ func TestRemoveRefusesWhatCannotBeRead(t *testing.T) {
 			c.work(t, tree.Path)
 			id := spoil(t, r, tree.Path, c.spoil, "")
 			_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
-			var h *git.Hint
+			var h *hint.Error
 			if !errors.Is(err, ErrUnsavable) || !errors.As(err, &h) || !strings.Contains(err.Error(), id[2:]) && !strings.Contains(err.Error(), id[:12]) {
 				t.Fatalf("want a refusal that names %s: %v", id, err)
 			}

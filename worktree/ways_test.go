@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 	"cmux/worktree/prepare"
 )
@@ -291,7 +291,7 @@ func TestWaysOut(t *testing.T) {
 				r := newRepo(t)
 				again := w.meet(t, r)
 				err := again()
-				var h *git.Hint
+				var h *hint.Error
 				if !errors.As(err, &h) {
 					t.Fatalf("met: %v, want a hint", err)
 				}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
 )
@@ -75,7 +76,7 @@ func (r *Repo) taken(ctx context.Context, treePath string) error {
 	if err != nil || d.Clean() {
 		return err
 	}
-	return git.Hintf("commit it inside its submodule, or put it back", "%w: no commit of %s takes in %s", ErrUnsavable, treePath, git.Shown(d.Paths))
+	return hint.Errorf("commit it inside its submodule, or put it back", "%w: no commit of %s takes in %s", ErrUnsavable, treePath, git.Shown(d.Paths))
 }
 
 // CommitAll commits everything that is uncommitted and untracked in the
@@ -93,7 +94,7 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 	}
 	op := git.Operation(private)
 	if op != "" && op != "merge" {
-		return "", git.Hintf("end it in "+treePath, "%w: a %s is in progress in %s", ErrDirty, op, treePath)
+		return "", hint.Errorf("end it in "+treePath, "%w: a %s is in progress in %s", ErrDirty, op, treePath)
 	}
 	p, err := prepare.ReadRecord(private)
 	if err != nil {
@@ -174,13 +175,13 @@ func committable(treePath string, entries []git.StatusEntry) error {
 		full := filepath.Join(treePath, e.Path)
 		switch {
 		case e.Kind == 'u':
-			return git.Hintf("resolve it in "+treePath, "%w: %s is unmerged", ErrDirty, full)
+			return hint.Errorf("resolve it in "+treePath, "%w: %s is unmerged", ErrDirty, full)
 		case e.Kind == '?' && strings.HasSuffix(e.Path, "/") && submodule.IsRepository(full):
 			return nestedRepository(full)
 		case e.Kind == '1' && e.Tree != '.' && len(e.Sub) > 0 && e.Sub[0] == 'N':
 			info, err := os.Lstat(full)
 			if err == nil && !info.IsDir() && !savable(info.Mode()) {
-				return git.Hintf("git -C "+git.ShellWord(treePath)+" restore -- "+git.ShellWord(e.Path)+", after rm "+git.ShellWord(full),
+				return hint.Errorf("git -C "+git.ShellWord(treePath)+" restore -- "+git.ShellWord(e.Path)+", after rm "+git.ShellWord(full),
 					"%w: %s was a file and is a %s, which no commit holds", ErrUnsavable, full, special(info.Mode()))
 			}
 		}

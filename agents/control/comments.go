@@ -14,6 +14,7 @@ import (
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // Comments are what a person has to say about the changes of a node or a task. They
@@ -152,7 +153,7 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 		return out, err
 	}
 	if !t.State.Over() {
-		return nil, &project.Hint{Err: fmt.Errorf("nobody has begun task %s (%s)", id, t.Label), Try: "cmux tasks show " + id}
+		return nil, hint.New(fmt.Errorf("nobody has begun task %s (%s)", id, t.Label), "cmux tasks show "+id)
 	}
 	body := text
 	if tip := t.Tip(); tip != "" && !t.Merged.In() {
@@ -167,7 +168,7 @@ func (p *Project) CommentTask(ctx context.Context, id string, c Comments) (*Comm
 	if org, err := p.Org(); err == nil && org.Agents[t.Worker()] != nil && org.Agents[t.Worker()].Leaving == "" {
 		assigned, err := p.Tasks().Assign(ctx, made.ID, t.Worker())
 		if err != nil {
-			out.Note, _ = project.Explain(err) // it is there, and can be assigned to somebody else
+			out.Note, _ = hint.Explain(err) // it is there, and can be assigned to somebody else
 			return out, nil
 		}
 		out.Task = &assigned

@@ -18,6 +18,7 @@ import (
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // scratch is a project with a repository and a clock of its own. Nothing runs
@@ -195,7 +196,7 @@ func (s *scratch) pending() string {
 // refused checks what an error says, and its way out.
 func refused(t *testing.T, err error, text, try string) {
 	t.Helper()
-	got, way := project.Explain(err)
+	got, way := hint.Explain(err)
 	if got != text || way != try {
 		t.Errorf("%q, try %q; want %q, try %q", got, way, text, try)
 	}

@@ -10,6 +10,6 @@
 //
 // A Project opens what stands in packages of its own below.
 //
-// An error that a person can act on says how (see project.Hint); one that comes from
+// An error that a person can act on says how (see hint.Error); one that comes from
 // how something was asked is a project.ErrUsage.
 package control

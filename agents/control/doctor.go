@@ -34,6 +34,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // Examine looks at everything that can be looked at.
@@ -142,7 +143,7 @@ func room(root string, g *dag.Graph) (string, error) {
 	for _, dir := range []string{root, run.Folder(root), filepath.Dir(g.TreePath(root, &dag.Node{}))} {
 		switch free, ok := run.Room(dir); {
 		case run.Cramped(dir):
-			return "", &project.Hint{Err: fmt.Errorf("the disk is full: %s", dir), Try: "free some space: whatever begins waits for it, and commands that change a run need some"}
+			return "", hint.New(fmt.Errorf("the disk is full: %s", dir), "free some space: whatever begins waits for it, and commands that change a run need some")
 		case ok && free < least:
 			least, where, known = free, dir, true
 		}

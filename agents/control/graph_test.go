@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/worktree/hint"
 )
 
 // A configuration that is a link to a file of the project is written through it; one
@@ -45,7 +46,7 @@ func TestWriteGraphThroughLinks(t *testing.T) {
 	if err := errors.Join(os.Rename(real, outside), os.Remove(file), os.Symlink(outside, file)); err != nil {
 		t.Fatal(err)
 	}
-	var hint *project.Hint
+	var hint *hint.Error
 	if err := write("three"); !errors.As(err, &hint) || !strings.Contains(err.Error(), "outside the project") {
 		t.Error(err)
 	}

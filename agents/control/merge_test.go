@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"cmux/agents/control/merging"
-	"cmux/agents/control/project"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 func quiet(q merging.Merge) merging.Merge {
@@ -31,7 +31,7 @@ agents:
 	was := s.gitIn(s.Root, "rev-parse", "main")
 	_, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{}))
 	tree := filepath.Join(s.Root, ".cmux", "merge")
-	if _, try := project.Explain(err); try != "git -C "+tree+" merge scratch/b, resolve and commit there, then cmux agents merge --continue; or cmux agents merge --abort" {
+	if _, try := hint.Explain(err); try != "git -C "+tree+" merge scratch/b, resolve and commit there, then cmux agents merge --continue; or cmux agents merge --abort" {
 		t.Fatalf("%v, try %q", err, try)
 	}
 	if now := s.gitIn(s.Root, "rev-parse", "main"); now != was {
@@ -69,7 +69,7 @@ agents:
 	s.begin(runner.StartOptions{Headless: true})
 	s.carry(dag.RunDone)
 	_, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{}))
-	if _, try := project.Explain(err); try != "repair it on scratch/b, then cmux agents merge --continue; or cmux agents merge --abort" {
+	if _, try := hint.Explain(err); try != "repair it on scratch/b, then cmux agents merge --continue; or cmux agents merge --abort" {
 		t.Fatalf("%v, try %q", err, try)
 	}
 	tree := filepath.Join(filepath.Dir(s.Root), "scratch-b")

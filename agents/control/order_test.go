@@ -13,6 +13,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 const chain = `
@@ -27,7 +28,7 @@ func TestNoRun(t *testing.T) {
 	if !errors.Is(err, run.ErrNone) {
 		t.Error(err)
 	}
-	if _, try := project.Explain(err); try != "cmux agents start" {
+	if _, try := hint.Explain(err); try != "cmux agents start" {
 		t.Errorf("try %q", try)
 	}
 }
@@ -174,7 +175,7 @@ func TestApproveWithACode(t *testing.T) {
 	s := begun(t, "  - {name: api, task: 'true'}\n  - {name: look, role: gate, approve: code, depends_on: [api]}\n  - {name: end, task: 'true', depends_on: [look]}\n")
 	for _, order := range []func(context.Context, commands.Decision) (commands.Taken, error){s.Commands().Approve, s.Commands().Override} {
 		_, err := order(t.Context(), commands.Decision{Node: "look"})
-		if _, try := project.Explain(err); !strings.HasSuffix(try, " look, in a terminal that no agent can type in: no pane of cmux's tmux server") {
+		if _, try := hint.Explain(err); !strings.HasSuffix(try, " look, in a terminal that no agent can type in: no pane of cmux's tmux server") {
 			t.Errorf("%v; try %q", err, try)
 		}
 		no := errors.New("that is not the code")

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // OrgConfig is the organization's configuration as it is in force, beside what
@@ -167,7 +167,7 @@ func (c *OrgConfig) Apply(ctx context.Context) error {
 		return err
 	}
 	if _, err := repo.Base(ctx, c.want.Integration); err != nil {
-		return &project.Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
+		return hint.New(fmt.Errorf("the branch that work comes together on: %w", err), "another integration: in .cmux/config.yml")
 	}
 	return c.org.Set(ctx, c.want)
 }
@@ -180,7 +180,7 @@ func (p *Project) ApplyConfig(ctx context.Context, seen []ConfigChange) (*OrgCon
 		return nil, err
 	}
 	if !slices.Equal(c.Changes, seen) {
-		return nil, &project.Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was applied", c.File), Try: "cmux config, and then apply what that shows"}
+		return nil, hint.New(fmt.Errorf("%s has changed since it was looked at: nothing was applied", c.File), "cmux config, and then apply what that shows")
 	}
 	if err := c.Apply(ctx); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // StartOrg orders that the organization of the project is started.
@@ -65,7 +66,7 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 		return s, nil
 	}
 	if err := tmux.Check(ctx); err != nil {
-		return nil, &project.Hint{Err: err, Try: "install tmux 3.2 or newer"}
+		return nil, hint.New(err, "install tmux 3.2 or newer")
 	}
 	if s.config, err = p.Configured(); err != nil {
 		return nil, err
@@ -114,9 +115,9 @@ func (s *StartingOrg) integration(ctx context.Context) error {
 	}
 	base, err := s.repo.Base(ctx, s.base)
 	if err != nil && s.org != nil {
-		return &project.Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml, and cmux config apply"}
+		return hint.New(fmt.Errorf("the branch that work comes together on: %w", err), "another integration: in .cmux/config.yml, and cmux config apply")
 	} else if err != nil {
-		return &project.Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
+		return hint.New(fmt.Errorf("the branch that work comes together on: %w", err), "another integration: in .cmux/config.yml")
 	}
 	if s.base == "" {
 		if s.base = base.Branch; s.base == "" {
@@ -176,7 +177,7 @@ func (s *StartingOrg) name(ctx context.Context) error {
 			return nil
 		}
 		if s.config.Session != "" {
-			return &project.Hint{Err: fmt.Errorf("the session %q is taken by %s", name, whose), Try: "another session: in .cmux/config.yml"}
+			return hint.New(fmt.Errorf("the session %q is taken by %s", name, whose), "another session: in .cmux/config.yml")
 		}
 	}
 }
@@ -223,7 +224,7 @@ func (s *StartingOrg) Create(ctx context.Context, a FirstAnswers) error {
 	if s.org != nil && !s.order.Env {
 		kept, err := s.org.Run.Env()
 		if err != nil {
-			return &project.Hint{Err: fmt.Errorf("the environment of the organization cannot be read: %w", err), Try: "cmux start --env"}
+			return hint.New(fmt.Errorf("the environment of the organization cannot be read: %w", err), "cmux start --env")
 		}
 		env = kept
 	}

@@ -17,6 +17,7 @@ import (
 	"cmux/agents/runs/runner"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // StoppedOrg is what a stop of the organization came to.
@@ -102,7 +103,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 				return err
 			}
 		case <-ctx.Done():
-			return &project.Hint{Err: fmt.Errorf("not all agents have ended within %s", stopBound), Try: "cmux status"}
+			return hint.New(fmt.Errorf("not all agents have ended within %s", stopBound), "cmux status")
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 func TestGitEnvPointsNowhereElse(t *testing.T) {
@@ -27,7 +28,7 @@ func TestWriteConfig(t *testing.T) {
 	s := newScratch(t, "")
 	path := filepath.Join(s.Root, "flow.yml")
 	_, err := s.Configurations().WriteConfig(path, "session: 'a b'\n")
-	if text, _ := project.Explain(err); !errors.Is(err, project.ErrUsage) || !strings.HasPrefix(text, "these answers make no valid configuration, so nothing was written:\nflow.yml:1:") {
+	if text, _ := hint.Explain(err); !errors.Is(err, project.ErrUsage) || !strings.HasPrefix(text, "these answers make no valid configuration, so nothing was written:\nflow.yml:1:") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -78,7 +79,7 @@ func TestOpen(t *testing.T) {
 	}
 	s.gitIn(s.Root, "update-index", "--add", "--cacheinfo", "100644,"+s.gitIn(s.Root, "rev-parse", "HEAD:README")+",.cmux/runs/x/plan.json")
 	_, err = open(s.Root)
-	if _, try := project.Explain(err); err == nil || try != "git rm -r -q --cached .cmux, look at what it holds, and commit" {
+	if _, try := hint.Explain(err); err == nil || try != "git rm -r -q --cached .cmux, look at what it holds, and commit" {
 		t.Errorf("%v, try %q", err, try)
 	}
 }

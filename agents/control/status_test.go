@@ -14,6 +14,7 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 func TestRuns(t *testing.T) {
@@ -148,12 +149,12 @@ func TestExplain(t *testing.T) {
 	}{
 		{nil, "", ""},
 		{inner, "in the way", ""},
-		{&project.Hint{Err: inner, Try: "x"}, "in the way", "x"},
-		{errors.Join(inner, &project.Hint{Err: inner, Try: "x"}), "in the way\nin the way", "x"},
+		{hint.New(inner, "x"), "in the way", "x"},
+		{errors.Join(inner, hint.New(inner, "x")), "in the way\nin the way", "x"},
 		{project.Usage("x", "wrong: %w", inner), "wrong: in the way", "x"},
-		{&run.Refusal{Err: inner, Try: "y"}, "in the way", "y"},
+		{hint.New(inner, "y"), "in the way", "y"},
 	} {
-		if text, try := project.Explain(c.err); text != c.text || try != c.try {
+		if text, try := hint.Explain(c.err); text != c.text || try != c.try {
 			t.Errorf("%v: %q, try %q", c.err, text, try)
 		}
 	}

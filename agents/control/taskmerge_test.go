@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/control/project"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // organized is a scratch with an organization that nobody keeps, and its agents.
@@ -197,7 +197,7 @@ func TestMergeTasksGoesOn(t *testing.T) {
 	s.did("api", "one", base, nil, "a", "1\n")
 	s.write(filepath.Join(s.Root, "a"), "mine\n")
 	_, err := s.Tasks().Merge(t.Context(), tasks.MergeTasks{})
-	if _, try := project.Explain(err); err == nil || try != "commit these changes there, or put them aside (git stash -u), then cmux tasks merge" || s.file("a") != "mine\n" {
+	if _, try := hint.Explain(err); err == nil || try != "commit these changes there, or put them aside (git stash -u), then cmux tasks merge" || s.file("a") != "mine\n" {
 		t.Fatalf("over what is not committed: %v", err)
 	}
 	if v, _ := s.Tasks().Task("t1"); v.Label != "done" {

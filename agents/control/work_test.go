@@ -19,6 +19,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 func TestDiff(t *testing.T) {
@@ -272,7 +273,7 @@ agents:
 	s.record(started("web"))
 	s.write(s.Configurations().Config(""), "session: other\nagents:\n  - {name: api, agent: command, task: 'true'}\n")
 	_, err = plan()
-	text, try := project.Explain(err)
+	text, try := hint.Explain(err)
 	if !strings.Contains(text, "the session cannot be changed under a run") || try != "cmux agents start --new" {
 		t.Errorf("%q, try %q", text, try)
 	}
@@ -313,7 +314,7 @@ agents:
 		t.Error("another run would be started")
 	}
 	_, err := s.Commands().PlanStart(t.Context(), commands.Start{Headless: true, Dry: true})
-	if _, try := project.Explain(err); try != "cmux agents status, or --new with --dry-run" {
+	if _, try := hint.Explain(err); try != "cmux agents status, or --new with --dry-run" {
 		t.Errorf("%v, try %q", err, try)
 	}
 	// What lies there by hand counts, and is said.

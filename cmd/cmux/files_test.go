@@ -32,7 +32,6 @@ var elsewhere = map[string]string{
 	"agents/kinds/claude/claude.go":             "the size of the program's own transcript",
 	"agents/control/terminals/run.go":           "the worktree",
 	"agents/control/doctor.go":                  "the configuration and worktrees",
-	"agents/control/commands/start.go":          "the configuration, which the person named",
 	"agents/control/runs/progress.go":           "the worktree, and git's folder",
 	"agents/control/commands/shared.go":         "what the person named with --from",
 	"agents/control/merging/verify.go":          "the worktree",

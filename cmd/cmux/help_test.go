@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/control/project"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/help"
+	"cmux/worktree/hint"
 )
 
 func helps(t *testing.T, line string) (string, error) {
@@ -68,7 +68,7 @@ func TestHelpOf(t *testing.T) {
 		"help retry":                "cmux agents retry, or cmux mailbox retry",
 	} {
 		_, err := helps(t, line)
-		if _, try := project.Explain(err); try != want || exitCode(err) != 2 {
+		if _, try := hint.Explain(err); try != want || exitCode(err) != 2 {
 			t.Errorf("%s: %v: try %q, want %q", line, err, try, want)
 		}
 	}

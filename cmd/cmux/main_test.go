@@ -26,6 +26,7 @@ import (
 	"cmux/agents/testkit/scripted"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // TestMain lets this binary be cmux wherever it is called by that name: in
@@ -239,7 +240,7 @@ func TestExitCodes(t *testing.T) {
 		{"fine", nil, 0},
 		{"anything else", errors.New("x"), 1},
 		{"usage", project.Usage("", "x"), 2},
-		{"usage behind a hint", &project.Hint{Err: project.Usage("", "x"), Try: "y"}, 2},
+		{"usage behind a hint", hint.New(project.Usage("", "x"), "y"), 2},
 		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
 		{"a node not done", cli.Silent(runs.ErrUnfinished), 3},
 		{"interrupted", context.Canceled, 130},

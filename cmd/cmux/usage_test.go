@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/cmd/cmux/cli"
+	"cmux/worktree/hint"
 )
 
 // A wrong command line is an error of usage, in cmux's own words, and names
@@ -62,7 +62,7 @@ func TestUsage(t *testing.T) {
 		root := newRoot(d)
 		root.SetArgs(strings.Fields(c.line))
 		err := root.ExecuteContext(context.Background())
-		text, try := project.Explain(err)
+		text, try := hint.Explain(err)
 		if text != c.text || try != c.try || exitCode(err) != 2 {
 			t.Errorf("cmux %s: exit code %d\n  got  %s\n       try: %s\n  want %s\n       try: %s", c.line, exitCode(err), text, try, c.text, c.try)
 		}

@@ -101,11 +101,17 @@ func isWalk(walk string) error {
 	return nil
 }
 
+// ofHint reports whether a function is one of package hint.
+func ofHint(fun ast.Expr) bool {
+	s, ok := fun.(*ast.SelectorExpr)
+	return ok && lastName(s.X) == "hint"
+}
+
 // names says that a text tells a person which command helps.
 var names = regexp.MustCompile(`\bcmux (agents [a-z]|snapshots [a-z]|doctor\b)`)
 
 // waysInSource finds the ways out in the messages of the source: what is given
-// as a Try, the first argument of Usage, hint and Hintf, and the texts of errors and
+// as a Try, the first argument of Usage and hint.Errorf, the second of hint.New, and the texts of errors and
 // of what is printed, returned or filled in that name a command.
 func waysInSource(t *testing.T) (all []string) {
 	root := "../.."
@@ -136,16 +142,13 @@ func waysInSource(t *testing.T) (all []string) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CompositeLit:
-				typ := lastName(n.Type)
-				for i, e := range n.Elts {
+				for _, e := range n.Elts {
 					kv, keyed := e.(*ast.KeyValueExpr)
 					switch {
 					case keyed && lastName(kv.Key) == "Try":
 						add(words(kv.Value))
 					case keyed && !slices.Contains([]string{"Short", "Long", "Example", "doc"}, lastName(kv.Key)) && names.MatchString(words(kv.Value)):
 						add(words(kv.Value))
-					case !keyed && typ == "TryError" && i == 1:
-						add(words(e))
 					}
 				}
 			case *ast.AssignStmt:
@@ -163,8 +166,10 @@ func waysInSource(t *testing.T) (all []string) {
 			case *ast.CallExpr:
 				fn := lastName(n.Fun)
 				switch {
-				case (fn == "Usage" || fn == "hint" || fn == "Hintf") && len(n.Args) > 1:
+				case (fn == "Usage" || fn == "hint" || fn == "Errorf" && ofHint(n.Fun)) && len(n.Args) > 1:
 					add(words(n.Args[0]))
+				case (fn == "New" && ofHint(n.Fun) || fn == "untrusted") && len(n.Args) == 2:
+					add(words(n.Args[1]))
 				case slices.Contains([]string{"Errorf", "New", "refuse", "Fprintf", "Fprintln", "Fprint", "Sprintf", "also", "failed", "tell", "note", "Tell"}, fn):
 					for _, a := range n.Args {
 						if lit, ok := a.(*ast.BasicLit); ok {

@@ -11,11 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/platform/harmless"
+	"cmux/worktree/hint"
 )
 
 // Job is a command that takes longer than a request may, such as a merge with its checks.
@@ -109,7 +108,7 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 		defer w.mu.Unlock()
 		w.job.Running, w.job.EndedAt, w.job.Doing, w.job.Result = false, &ended, "", result
 		if err != nil {
-			w.job.Failed, w.job.Try = project.Explain(err)
+			w.job.Failed, w.job.Try = hint.Explain(err)
 		}
 		if p := (*panicError)(nil); errors.As(err, &p) {
 			r.Log.Error("a job went wrong", "panic", p.value, "stack", string(p.stack))

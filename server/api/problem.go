@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"cmux/agents/control/project"
+	"cmux/worktree/hint"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -58,7 +59,7 @@ func (r *routes) problem(ctx context.Context, op *huma.Operation, err error) err
 	if status == http.StatusInternalServerError && ctx.Err() == nil {
 		r.Log.Error("a request failed", "route", op.OperationID, "err", err)
 	}
-	text, try := project.Explain(err)
+	text, try := hint.Explain(err)
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: text, Try: try}
 }
 
@@ -68,7 +69,7 @@ func statusOf(op *huma.Operation, err error) int {
 		faults dag.Faults
 		path   *fs.PathError
 		errno  syscall.Errno
-		hint   *project.Hint
+		hint   *hint.Error
 	)
 	switch {
 	case errors.Is(err, project.ErrMissing):

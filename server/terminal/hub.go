@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cmux/agents/control/project"
+	"cmux/worktree/hint"
 
 	"github.com/coder/websocket"
 	"golang.org/x/time/rate"
@@ -145,7 +146,7 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Co
 	}()
 	seat, err := find(r.Context())
 	if err != nil {
-		why, try := project.Explain(err)
+		why, try := hint.Explain(err)
 		status := http.StatusInternalServerError
 		if errors.Is(err, project.ErrMissing) || try != "" {
 			status = http.StatusNotFound

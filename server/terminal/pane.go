@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"golang.org/x/sys/unix"
 
 	"cmux/agents/control/terminals"
 	"cmux/agents/platform/tmux"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 const (
@@ -419,7 +418,7 @@ func (p *pane) tell() {
 
 // refuse tells a client why its request was refused.
 func refuse(v *viewer, err error) {
-	why, try := project.Explain(err)
+	why, try := hint.Explain(err)
 	v.tell(must(struct {
 		Type   string `json:"type"`
 		Detail string `json:"detail"`

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/control/project"
-
 	"github.com/coder/websocket"
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -27,6 +25,7 @@ import (
 	"cmux/agents/control/terminals"
 	"cmux/agents/platform/tmux"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Output that does not fit is dropped and the screen is drawn again; other messages are
@@ -189,7 +188,7 @@ func (s *source) AgentSeat(_ context.Context, name string) (*terminals.Seat, err
 	if name == s.seat.Name {
 		return s.seat, nil
 	}
-	return nil, &project.Hint{Err: fmt.Errorf("there is no agent %q", name), Try: "cmux workers list"}
+	return nil, hint.New(fmt.Errorf("there is no agent %q", name), "cmux workers list")
 }
 
 func (s *source) NodeSeat(_ context.Context, _, node string) (*terminals.Seat, error) {

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // State is what all worktrees of a repository have in common beside its
@@ -315,7 +316,7 @@ var ErrNoRemote = errors.New("no remote to push to")
 // branch's pushRemote, remote.pushDefault, the branch's remote, the only remote,
 // origin. A new branch of a repository with several remotes and no origin goes where
 // base goes, the branch that the run started from ("": none). Without any of these
-// the error is a *Hint of ErrNoRemote.
+// the error is a *hint.Error of ErrNoRemote.
 func (s *State) PushRemote(branch, base string) (string, error) {
 	last, remotes := map[string]string{}, map[string]bool{}
 	for _, e := range s.Config {
@@ -346,15 +347,15 @@ func (s *State) PushRemote(branch, base string) (string, error) {
 	names := slices.Sorted(maps.Keys(remotes))
 	switch {
 	case remote == "" && len(names) == 0:
-		return "", git.Hintf("git remote add origin URL, or take push and pr out of on_complete", "%w: the repository has no remote", ErrNoRemote)
+		return "", hint.Errorf("git remote add origin URL, or take push and pr out of on_complete", "%w: the repository has no remote", ErrNoRemote)
 	case remote == "":
-		return "", git.Hintf("git config remote.pushDefault "+git.ShellWord(names[0]), "%w: the repository has the remotes %s, and none of them is named for a push", ErrNoRemote, strings.Join(names, ", "))
+		return "", hint.Errorf("git config remote.pushDefault "+git.ShellWord(names[0]), "%w: the repository has the remotes %s, and none of them is named for a push", ErrNoRemote, strings.Join(names, ", "))
 	case !remotes[remote] && !strings.ContainsAny(remote, "/:"): // else a URL or a path
 		have := "the repository has no remote"
 		if len(names) > 0 {
 			have = "the repository has " + strings.Join(names, ", ")
 		}
-		return "", git.Hintf("git remote add "+git.ShellWord(remote)+" URL", "%w: git's settings name %s, and %s", ErrNoRemote, remote, have)
+		return "", hint.Errorf("git remote add "+git.ShellWord(remote)+" URL", "%w: git's settings name %s, and %s", ErrNoRemote, remote, have)
 	}
 	return remote, nil
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmux/worktree/hint"
 	"context"
 	"errors"
 	"fmt"
@@ -14,25 +15,11 @@ import (
 	"time"
 )
 
-// What errors.Is can tell apart. Each comes wrapped in a *Hint.
+// What errors.Is can tell apart. Each comes wrapped in a *hint.Error.
 var (
 	ErrGit    = errors.New("unusable git")
 	ErrBadRef = errors.New("not a commit")
 )
-
-// Hint is an error together with the way out of it.
-type Hint struct {
-	Err error
-	Try string // a command or an action, as a person would do it
-}
-
-func (h *Hint) Error() string { return h.Err.Error() + "; try: " + h.Try }
-func (h *Hint) Unwrap() error { return h.Err }
-
-// Hintf returns a Hint with the command to try and a formatted error.
-func Hintf(try, format string, a ...any) error {
-	return &Hint{Err: fmt.Errorf(format, a...), Try: try}
-}
 
 // Error is a git command that failed.
 type Error struct {
@@ -207,8 +194,8 @@ func Fields(out string) []string {
 }
 
 func gitMissing(err error) error {
-	return &Hint{Err: fmt.Errorf("%w: git is not installed or not in PATH: %w", ErrGit, err),
-		Try: "install git 2.38 or newer"}
+	return hint.New(fmt.Errorf("%w: git is not installed or not in PATH: %w", ErrGit, err),
+		"install git 2.38 or newer")
 }
 
 // Author is nil where a commit in dir has an author, with the environment env.
@@ -236,6 +223,6 @@ func versionOK(out string) error {
 			return nil
 		}
 	}
-	return &Hint{Err: fmt.Errorf("%w: git %s is too old: cmux needs git 2.38 or newer", ErrGit, v),
-		Try: "install a newer git and put it first in PATH"}
+	return hint.New(fmt.Errorf("%w: git %s is too old: cmux needs git 2.38 or newer", ErrGit, v),
+		"install a newer git and put it first in PATH")
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmux/worktree/hint"
 	"context"
 	"errors"
 	"fmt"
@@ -122,8 +123,8 @@ func explainLock(err error, lock string, held []string) error {
 		return err
 	}
 	if len(held) > 0 {
-		return &Hint{Err: fmt.Errorf("%s is held by %s: %w", lock, strings.Join(held, ", "), err), Try: "again, when that has ended"}
+		return hint.New(fmt.Errorf("%s is held by %s: %w", lock, strings.Join(held, ", "), err), "again, when that has ended")
 	}
-	return &Hint{Err: fmt.Errorf("%s is in the way and nobody is seen to hold it: %w", lock, err),
-		Try: "rm " + ShellWord(lock) + ", if no git is at work there"}
+	return hint.New(fmt.Errorf("%s is in the way and nobody is seen to hold it: %w", lock, err),
+		"rm "+ShellWord(lock)+", if no git is at work there")
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmux/worktree/hint"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 func Resolve(ctx context.Context, dir, ref string) (string, error) {
 	out, err := Run(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if ExitCode(err) > 0 {
-		return "", Hintf("git branch --all, git tag", "%w: %q in %s", ErrBadRef, ref, dir)
+		return "", hint.Errorf("git branch --all, git tag", "%w: %q in %s", ErrBadRef, ref, dir)
 	}
 	return Line(out), err
 }

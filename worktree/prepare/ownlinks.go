@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"bytes"
+	"cmux/worktree/hint"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"cmux/worktree/git"
 )
 
 // A linked folder of packages may lead back to the project: npm and pnpm
@@ -109,7 +108,7 @@ func (r *Preparer) imports(from, name string) error {
 	b = append(bytes.ReplaceAll(b, []byte(from), nil), '\n')
 	for _, mark := range marks {
 		if bytes.Contains(b, []byte(mark)) {
-			return git.Hintf(try, "%w: link: %s loads the project's files from the main checkout, not from the worktree", ErrSetup, name)
+			return hint.Errorf(try, "%w: link: %s loads the project's files from the main checkout, not from the worktree", ErrSetup, name)
 		}
 	}
 	return nil

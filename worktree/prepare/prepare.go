@@ -20,6 +20,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // Preparer gives worktrees of a repository what they need beside their tracked files.
@@ -168,7 +169,7 @@ func ignoredPaths(ctx context.Context, dir string) ([]string, error) {
 func (r *Preparer) bring(ctx context.Context, t place, pattern, verb string, out io.Writer, put func(ctx context.Context, from, to string) error) error {
 	pattern = strings.TrimSuffix(filepath.ToSlash(pattern), "/")
 	if !filepath.IsLocal(pattern) || !doublestar.ValidatePattern(pattern) {
-		return git.Hintf("a pattern below "+r.repo.Root, "%s: %q leads out of the repository or is no pattern", verb, pattern)
+		return hint.Errorf("a pattern below "+r.repo.Root, "%s: %q leads out of the repository or is no pattern", verb, pattern)
 	}
 	// An os.Root refuses links that lead out of it, wherever on the way.
 	root, err := os.OpenRoot(r.repo.Root)
@@ -417,8 +418,8 @@ func setup(ctx context.Context, t place, script string, s Spec) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return &git.Hint{Err: fmt.Errorf("%w: %q in %s: %w%s", ErrSetup, script, t.Path, err, tail.quoted()),
-		Try: "run it there by hand, fix it, and retry the node"}
+	return hint.New(fmt.Errorf("%w: %q in %s: %w%s", ErrSetup, script, t.Path, err, tail.quoted()),
+		"run it there by hand, fix it, and retry the node")
 }
 
 // tailWriter keeps the end of what is written to it.

@@ -14,6 +14,7 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 )
 
 // ErrCheckout is a submodule that could not be checked out.
@@ -82,7 +83,7 @@ func (f *Follower) Run(ctx context.Context, move func() error) error {
 		f.last = map[string]string{} // torn: what is at another commit counts as somebody's
 	}
 	if err := f.all(ctx, root, "", subs); err != nil {
-		return &git.Hint{Err: fmt.Errorf("%w: %w", ErrCheckout, err), Try: "push that commit to the submodule's remote, then retry"}
+		return hint.New(fmt.Errorf("%w: %w", ErrCheckout, err), "push that commit to the submodule's remote, then retry")
 	}
 	if f.Person {
 		return nil

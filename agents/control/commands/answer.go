@@ -15,6 +15,7 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // Question is what an agent asks a person.
@@ -36,7 +37,7 @@ func (p *Commands) Question(ctx context.Context, node string) (*Question, error)
 		return nil, err
 	}
 	if !runview.Asks(n) {
-		return nil, &project.Hint{Err: fmt.Errorf("%s asks nothing (%s)", node, n.Status.Label), Try: "cmux agents answer " + node + " TEXT, which tells it something all the same"}
+		return nil, hint.New(fmt.Errorf("%s asks nothing (%s)", node, n.Status.Label), "cmux agents answer "+node+" TEXT, which tells it something all the same")
 	}
 	return &Question{Node: node, Text: n.Status.Reason, Question: runs.Asked(n), Age: n.Status.Age}, nil
 }
@@ -50,7 +51,7 @@ func answerable(n *run.NodeView) error {
 	if runview.Succeeded(n) {
 		return fmt.Errorf("%s is a gate, and done already", name)
 	}
-	return &project.Hint{Err: fmt.Errorf("%s is a gate", name), Try: "cmux agents approve " + name}
+	return hint.New(fmt.Errorf("%s is a gate", name), "cmux agents approve "+name)
 }
 
 // Answer is what a person says to an agent. A number stands for the option in

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 func TestCameOut(t *testing.T) {
@@ -24,7 +24,7 @@ func TestCameOut(t *testing.T) {
 		{dag.RunStopped, true, "web, slow, flaky did not end within 30s of being told to", "cmux agents stop"},
 	} {
 		err := cameOut(v, c.state, c.brokenOff)
-		if text, try := project.Explain(err); text != c.text || try != c.try {
+		if text, try := hint.Explain(err); text != c.text || try != c.try {
 			t.Errorf("%q, try %q; want %q, try %q", text, try, c.text, c.try)
 		}
 		if c.brokenOff && err != nil && !errors.Is(err, ErrInterrupted) {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // Decision is a person's about one node.
@@ -29,7 +29,7 @@ func (p *Commands) Approve(ctx context.Context, d Decision) (Taken, error) {
 		case n.Spec.Role != dag.RoleGate && runview.Succeeded(n):
 			return fmt.Errorf("%s is a %s, no gate, and done already", n.Spec.Name, n.Spec.Role)
 		case n.Spec.Role != dag.RoleGate:
-			return &project.Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
+			return hint.New(fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), "cmux agents override "+n.Spec.Name+", which calls it done")
 		case runview.Succeeded(n):
 			return fmt.Errorf("%s is done already", n.Spec.Name)
 		}
@@ -101,7 +101,7 @@ func opening(v *run.View, i int, op run.Op) *Opening {
 
 // Refuse is err with the way to open the gate all the same.
 func (o *Opening) Refuse(err error) error {
-	return &project.Hint{Err: err, Try: o.Order + ", in a terminal that no agent can type in: no pane of cmux's tmux server"}
+	return hint.New(err, o.Order+", in a terminal that no agent can type in: no pane of cmux's tmux server")
 }
 
 // maxBeside bounds how many nodes on each side of a gate are named.

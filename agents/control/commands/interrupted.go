@@ -12,6 +12,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // ErrInterrupted says that whoever gave an order broke it off.
@@ -32,7 +33,7 @@ func (p *Commands) Undo(ctx context.Context, l Launch, tell func(string)) error 
 		return interrupted(r, "was made", err)
 	}
 	if v.Holder == nil && l.Resumed {
-		return &project.Hint{Err: ErrNothing, Try: "cmux agents resume"}
+		return hint.New(ErrNothing, "cmux agents resume")
 	}
 	if v.Holder != nil {
 		tell(fmt.Sprintf("interrupted (again: leaves at once): stopping run %s, for at most %s", r.Plan.ID, runner.StopPatience))
@@ -44,12 +45,12 @@ func (p *Commands) Undo(ctx context.Context, l Launch, tell func(string)) error 
 	if v.Holder != nil || len(runview.AtWork(v)) > 0 {
 		return StillRunning(r, ended)
 	}
-	return &project.Hint{Err: interrupted(r, "was made and is stopped", ended), Try: "cmux agents resume, or cmux agents start --new"}
+	return hint.New(interrupted(r, "was made and is stopped", ended), "cmux agents resume, or cmux agents start --new")
 }
 
 // StillRunning says that a run goes on after an interrupt, and why, if err knows.
 func StillRunning(r *run.Run, err error) error {
-	return &project.Hint{Err: interrupted(r, "is running", err), Try: "cmux agents stop, which ends it, or cmux agents attach"}
+	return hint.New(interrupted(r, "is running", err), "cmux agents stop, which ends it, or cmux agents attach")
 }
 
 // interrupted says what an interrupt left of a run, and why, if err knows.
@@ -71,10 +72,10 @@ func cameOut(v *run.View, state dag.RunState, brokenOff bool) error {
 	case state == dag.RunFailed:
 		return runs.ErrUnfinished
 	case !brokenOff:
-		return &project.Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
+		return hint.New(fmt.Errorf("the run is %s", state), "cmux agents resume")
 	}
 	if at := runview.AtWork(v); len(at) > 0 {
-		return &project.Hint{Err: project.Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), ErrInterrupted), Try: "cmux agents stop"}
+		return hint.New(project.Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), ErrInterrupted), "cmux agents stop")
 	}
-	return &project.Hint{Err: ErrInterrupted, Try: "cmux agents resume"}
+	return hint.New(ErrInterrupted, "cmux agents resume")
 }

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // Judgement is what a person decides about a node's work.
@@ -52,9 +53,9 @@ func (p *Commands) Judge(ctx context.Context, j Judgement) (*Judged, error) {
 	case s.Tip == "":
 		return nil, fmt.Errorf("%s has no branch %s any more", j.Node, v.Nodes[i].Spec.Branch)
 	case s.State == runs.ReviewSentBack:
-		return nil, &project.Hint{Err: fmt.Errorf("%s is sent back and waits for a runner", j.Node), Try: "cmux agents resume"}
+		return nil, hint.New(fmt.Errorf("%s is sent back and waits for a runner", j.Node), "cmux agents resume")
 	case j.Commit != "" && j.Commit != s.Tip:
-		return nil, &project.Hint{Err: fmt.Errorf("%s has moved since you looked at it: %.12s -> %.12s", v.Nodes[i].Spec.Branch, j.Commit, s.Tip), Try: "cmux agents review " + j.Node}
+		return nil, hint.New(fmt.Errorf("%s has moved since you looked at it: %.12s -> %.12s", v.Nodes[i].Spec.Branch, j.Commit, s.Tip), "cmux agents review "+j.Node)
 	}
 	book, err := v.Run.OpenBook()
 	if err != nil {
@@ -82,9 +83,9 @@ func (p *Commands) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
 	case strings.TrimSpace(j.Comment) == "":
 		return nil, project.Usage("cmux agents review "+j.Node+" --send-back TEXT", "the comment is empty: say what is to change")
 	case !n.Spec.UsesModel():
-		return nil, &project.Hint{Err: fmt.Errorf("%s is not an agent that can read a comment", j.Node), Try: "cmux agents retry " + j.Node + ", or cmux agents review " + j.Node + " --drop"}
+		return nil, hint.New(fmt.Errorf("%s is not an agent that can read a comment", j.Node), "cmux agents retry "+j.Node+", or cmux agents review "+j.Node+" --drop")
 	case runview.Left(n):
-		return nil, &project.Hint{Err: fmt.Errorf("%s has not ended yet (%s)", j.Node, n.Status.Label), Try: "cmux agents retry " + j.Node}
+		return nil, hint.New(fmt.Errorf("%s has not ended yet (%s)", j.Node, n.Status.Label), "cmux agents retry "+j.Node)
 	}
 	res := &Judged{}
 	behind, err := v.Run.Plan.Graph.Downstream(i)

@@ -18,6 +18,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // Resumable is the run that is meant, if it can go on as it is.
@@ -29,7 +30,7 @@ func (p *Commands) Resumable(ctx context.Context) (*run.View, error) {
 	if holder, err := runner.Vacate(ctx, r); err != nil {
 		return nil, err
 	} else if holder != nil {
-		return nil, &project.Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents attach"}
+		return nil, hint.New(fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), "cmux agents attach")
 	}
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
@@ -40,8 +41,8 @@ func (p *Commands) Resumable(ctx context.Context) (*run.View, error) {
 		return nil, err
 	}
 	if ended && runview.Over(v) && len(v.Pending) == 0 {
-		return nil, &project.Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
-			Try: "cmux agents retry NAME, or cmux agents start"}
+		return nil, hint.New(fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
+			"cmux agents retry NAME, or cmux agents start")
 	}
 	if r.Plan.Headless {
 		if err := run.CheckFiles(); err != nil {
@@ -74,7 +75,7 @@ func (p *Commands) GoOn(ctx context.Context) (*run.View, error) {
 		return nil, err
 	}
 	if v.Run.Plan.Headless {
-		return nil, &project.Hint{Err: fmt.Errorf("run %s is headless: its runner is a process in a terminal of yours", v.Run.Plan.ID), Try: "cmux agents resume"}
+		return nil, hint.New(fmt.Errorf("run %s is headless: its runner is a process in a terminal of yours", v.Run.Plan.ID), "cmux agents resume")
 	}
 	if err := v.Run.Withdraw(time.Now()); err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func (p *Commands) UpdateSeen(ctx context.Context, sum string) (Taken, error) {
 		return Taken{}, err
 	}
 	if u.Sum() != sum {
-		return Taken{}, &project.Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was updated", p.Short(v.Run.Plan.Config)), Try: "cmux agents update, which shows what it changes"}
+		return Taken{}, hint.New(fmt.Errorf("%s has changed since it was looked at: nothing was updated", p.Short(v.Run.Plan.Config)), "cmux agents update, which shows what it changes")
 	}
 	return p.Update(ctx, u)
 }
@@ -175,8 +176,8 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 		errs []error
 	)
 	if old.Session != g.Session {
-		errs = append(errs, &project.Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
-			Try: runview.SessionWay(v)})
+		errs = append(errs, hint.New(fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
+			runview.SessionWay(v)))
 	}
 	what, err := ChangedKeys(old, g, "nodes", "session", "included")
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // Retry orders that a node runs again, and what it blocked after it.
@@ -149,7 +149,7 @@ func (p *Commands) own(v *run.View, node string) (own, error) {
 		g, _, err = runner.ParseConfig(v.Run, src, p.Kinds, p.Env)
 	}
 	if err != nil {
-		return own{}, &project.Hint{Err: fmt.Errorf("the configuration cannot be applied: %w", err), Try: "cmux agents retry " + node + " --frozen, which ignores the configuration"}
+		return own{}, hint.New(fmt.Errorf("the configuration cannot be applied: %w", err), "cmux agents retry "+node+" --frozen, which ignores the configuration")
 	}
 	old := v.Run.Plan.Graph
 	j := g.Index(node)

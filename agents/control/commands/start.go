@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/preflight"
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -17,6 +16,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // Start orders that the graph of the project is started.
@@ -94,8 +94,7 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket, By: o.By, Order: o.Order,
 	}
 	l, err := runner.Plan(ctx, asked)
-	var hinted *runner.TryError
-	if _, missing := os.Stat(p.Configurations.Config(o.Config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
+	if errors.Is(err, runner.ErrNoConfig) {
 		return nil, p.Configurations.NoConfig(ctx, p.Configurations.Config(o.Config))
 	}
 	if err != nil {
@@ -103,11 +102,11 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	}
 	if u := l.Unfinished; u != nil {
 		if o.Dry {
-			return nil, &project.Hint{Err: fmt.Errorf("run %s is not finished, so start would resume it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
+			return nil, hint.New(fmt.Errorf("run %s is not finished, so start would resume it", u.Plan.ID), "cmux agents status, or --new with --dry-run")
 		}
 		if flags := o.anew(u); len(flags) > 0 {
-			return nil, &project.Hint{Err: fmt.Errorf("run %s is not finished, and start would resume it as it is: %s is for a new run", u.Plan.ID, flags[0]),
-				Try: "cmux agents resume, or cmux agents start --new " + strings.Join(flags, " ")}
+			return nil, hint.New(fmt.Errorf("run %s is not finished, and start would resume it as it is: %s is for a new run", u.Plan.ID, flags[0]),
+				"cmux agents resume, or cmux agents start --new "+strings.Join(flags, " "))
 		}
 		return &Starting{Unfinished: u, Changed: u.ConfigChanged(), launch: l}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 )
 
@@ -142,18 +143,18 @@ func (p *Crew) rests(a *standing.Agent) error {
 func Mergeable(list *task.List, a *standing.Agent, now time.Time) error {
 	if word, _ := a.Stands(now, false); word == standing.Working || word == standing.Checking {
 		if a.Work == nil {
-			return &project.Hint{Err: fmt.Errorf("%s is in the middle of a turn", a.Name), Try: "the same when it is idle: cmux workers status " + a.Name}
+			return hint.New(fmt.Errorf("%s is in the middle of a turn", a.Name), "the same when it is idle: cmux workers status "+a.Name)
 		}
 	}
 	for _, t := range list.All() {
 		if t.Worker() == a.Name && t.State == task.Failed && t.WorkBranch() == a.Member.Branch && committed(t) {
-			return &project.Hint{Err: fmt.Errorf("the task %s of %s failed (%s), and what it committed is on the branch %s with all the rest", t.ID, a.Name, t.Label(), a.Member.Branch),
-				Try: fmt.Sprintf("have it mended: cmux tasks assign %s %s. Or accept it: cmux tasks done %[1]s", t.ID, a.Name)}
+			return hint.New(fmt.Errorf("the task %s of %s failed (%s), and what it committed is on the branch %s with all the rest", t.ID, a.Name, t.Label(), a.Member.Branch),
+				fmt.Sprintf("have it mended: cmux tasks assign %s %s. Or accept it: cmux tasks done %[1]s", t.ID, a.Name))
 		}
 	}
 	for _, t := range list.All() {
 		if t.Agent == a.Name && !t.State.Over() {
-			return &project.Hint{Err: fmt.Errorf("%s has the task %s, which is %s", a.Name, t.ID, t.Label()), Try: "cmux tasks show " + t.ID + ", or cmux tasks cancel " + t.ID}
+			return hint.New(fmt.Errorf("%s has the task %s, which is %s", a.Name, t.ID, t.Label()), "cmux tasks show "+t.ID+", or cmux tasks cancel "+t.ID)
 		}
 	}
 	return nil
@@ -169,9 +170,9 @@ func joinHint(err error, a *standing.Agent) error {
 	var conflict *merge.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return &project.Hint{Err: fmt.Errorf("%w; nothing was changed", err), Try: fmt.Sprintf("cmux workers assign %s 'git merge %s%s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, conflict.Options(), a.Member.CloneFrom)}
+		return hint.New(fmt.Errorf("%w; nothing was changed", err), fmt.Sprintf("cmux workers assign %s 'git merge %s%s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, conflict.Options(), a.Member.CloneFrom))
 	case errors.Is(err, worktree.ErrDirty):
-		return &project.Hint{Err: err, Try: "have what is not committed there committed, then cmux workers merge-clone " + a.Name}
+		return hint.New(err, "have what is not committed there committed, then cmux workers merge-clone "+a.Name)
 	}
 	return err
 }

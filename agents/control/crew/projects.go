@@ -14,6 +14,7 @@ import (
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // OtherProject is another project that the organization looks after.
@@ -74,7 +75,7 @@ func ownOrganization(root string) error {
 	if errors.Is(err, run.ErrNoOrganization) {
 		return nil
 	}
-	return &project.Hint{Err: fmt.Errorf("%s has an organization of its own", root), Try: "cmux start in that folder"}
+	return hint.New(fmt.Errorf("%s has an organization of its own", root), "cmux start in that folder")
 }
 
 // Projects are the projects that the organization looks after.

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/runs/runner"
+	"cmux/worktree/hint"
 )
 
 // SpawnSession orders a tmux session with a supervisor of its own, for work that
@@ -191,7 +192,7 @@ func (p *Crew) idle(session string, names []string) error {
 			return err
 		}
 		if a.Member.Role == standing.PermanentWorker {
-			return &project.Hint{Err: fmt.Errorf("%s is a permanent worker, which stays", n), Try: "cmux sessions end --force " + session}
+			return hint.New(fmt.Errorf("%s is a permanent worker, which stays", n), "cmux sessions end --force "+session)
 		}
 		if err := p.rests(a); err != nil {
 			return err

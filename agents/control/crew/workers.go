@@ -22,6 +22,7 @@ import (
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Crew is who works beside the supervisor of a project.
@@ -180,8 +181,8 @@ func (p *Crew) Kill(ctx context.Context, name string, force bool) (*standing.Gon
 		return nil, fmt.Errorf("%s cannot remove itself", a.Name)
 	}
 	if a.Protected() && a.Member.Role != standing.Supervisor && !force {
-		return nil, &project.Hint{Err: fmt.Errorf("%s is a %s, which stays", a.Name, strings.ReplaceAll(a.Member.Role, "-", " ")),
-			Try: "cmux workers reset " + a.Name + ", or, to remove it, cmux workers kill --force " + a.Name}
+		return nil, hint.New(fmt.Errorf("%s is a %s, which stays", a.Name, strings.ReplaceAll(a.Member.Role, "-", " ")),
+			"cmux workers reset "+a.Name+", or, to remove it, cmux workers kill --force "+a.Name)
 	}
 	gone := new(standing.Gone)
 	return gone, p.AskKeeper(ctx, standing.OpKill, a.Name, standing.Ask{By: by, Force: force}, gone)
@@ -254,7 +255,7 @@ func (p *Crew) askLife(ctx context.Context, name string, m attempt.Message) (r a
 	}
 	l, err := host.Dial(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
 	if errors.Is(err, host.ErrGone) {
-		return r, &project.Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: org.WayTo(a.Name)}
+		return r, hint.New(fmt.Errorf("%s does not run", a.Name), org.WayTo(a.Name))
 	}
 	if err != nil {
 		return r, err

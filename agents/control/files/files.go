@@ -144,7 +144,7 @@ func (p *Files) openShown(name string) (f *os.File, rel string, err error) {
 	f, err = root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, "", &project.Hint{Err: fmt.Errorf("%s may not be read", name)}
+		return nil, "", fmt.Errorf("%s may not be read", name)
 	case err != nil:
 		return nil, "", missing
 	}

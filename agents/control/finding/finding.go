@@ -5,9 +5,8 @@
 package finding
 
 import (
+	"cmux/worktree/hint"
 	"strings"
-
-	"cmux/agents/control/project"
 )
 
 // Finding is one thing that doctor looked at.
@@ -20,6 +19,6 @@ type Finding struct {
 
 // Wrong is a finding that says in a line what is wrong, and the way out of it.
 func Wrong(what string, err error) Finding {
-	text, try := project.Explain(err)
+	text, try := hint.Explain(err)
 	return Finding{What: what, Detail: strings.ReplaceAll(text, "\n", "; "), Try: try}
 }

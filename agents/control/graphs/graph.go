@@ -14,6 +14,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // GraphText is the project's configuration of agents as its file has it.
@@ -103,7 +104,7 @@ func (p *Graphs) WriteGraph(ctx context.Context, text, sum string) (*GraphText, 
 		return nil, err
 	}
 	if was.Sum != sum {
-		return nil, &project.Hint{Err: fmt.Errorf("%s has changed since it was read: nothing was written", was.File), Try: "read it again, and make the change in what it says now"}
+		return nil, hint.New(fmt.Errorf("%s has changed since it was read: nothing was written", was.File), "read it again, and make the change in what it says now")
 	}
 	path, err := p.graphFile()
 	if err != nil {
@@ -135,11 +136,11 @@ func (p *Graphs) graphFile() (string, error) {
 		return "", err
 	}
 	if rel, err := filepath.Rel(root, file); err != nil || !filepath.IsLocal(rel) {
-		return "", &project.Hint{Err: fmt.Errorf("%s is a link to %s, outside the project: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
+		return "", hint.New(fmt.Errorf("%s is a link to %s, outside the project: nothing was written", p.Short(path), file), "edit that file by hand, or put a copy in the place of the link")
 	}
 	first, _, _ := strings.Cut(filepath.ToSlash(strings.TrimPrefix(file, root+string(filepath.Separator))), "/")
 	if strings.EqualFold(first, ".git") || strings.EqualFold(first, signals.Folder) {
-		return "", &project.Hint{Err: fmt.Errorf("%s is a link to %s, which is no configuration: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
+		return "", hint.New(fmt.Errorf("%s is a link to %s, which is no configuration: nothing was written", p.Short(path), file), "edit that file by hand, or put a copy in the place of the link")
 	}
 	return file, nil
 }

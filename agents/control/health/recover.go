@@ -35,6 +35,7 @@ import (
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // Health is the care for a project.
@@ -61,7 +62,7 @@ type Recovery struct {
 
 // errNoHealth says that nothing tells how healthy the project is.
 func errNoHealth() error {
-	return &project.Hint{Err: errors.New("nothing says how the health of this project is told"), Try: "health: in .cmux/config.yml (cmux help organization-config), then cmux config apply"}
+	return hint.New(errors.New("nothing says how the health of this project is told"), "health: in .cmux/config.yml (cmux help organization-config), then cmux config apply")
 }
 
 // healthName names what runs health commands, where an agent's name stands.
@@ -92,7 +93,7 @@ func (p *Health) healthDriver(ctx context.Context, note func(string)) (*recovery
 			tree = filepath.Join(p.Root, tree)
 		}
 		if tree, err = filepath.EvalSymlinks(tree); err != nil {
-			return nil, nil, &project.Hint{Err: fmt.Errorf("health.tree: %w", err), Try: "health.tree in .cmux/config.yml, then cmux config apply"}
+			return nil, nil, hint.New(fmt.Errorf("health.tree: %w", err), "health.tree in .cmux/config.yml, then cmux config apply")
 		}
 	}
 	env, err := org.Run.Env()
@@ -268,7 +269,7 @@ func (p *Health) State() (*Recovery, error) {
 	}
 	s, err := recovery.Store{Root: p.Root}.Load()
 	if err != nil {
-		return nil, &project.Hint{Err: err, Try: "look at it, then rm " + p.Short(filepath.Join(run.Folder(p.Root), recovery.File))}
+		return nil, hint.New(err, "look at it, then rm "+p.Short(filepath.Join(run.Folder(p.Root), recovery.File)))
 	}
 	h := org.Settings.Health
 	return &Recovery{Command: h.Command, Tree: cmp.Or(h.Tree, p.Short(p.Tree())), Rollback: h.Rollback, Healthy: s.Healthy, HealthyAt: project.Moment(s.HealthyAt),
@@ -332,7 +333,7 @@ func (p *Health) RecoverNow(ctx context.Context, note func(string)) (*Recovery, 
 func (p *Health) UndoRecovery(ctx context.Context, note func(string)) (*Recovery, error) {
 	return p.inHealth(ctx, note, func(d *recovery.Driver, s *recovery.State) error {
 		if !s.Undo(p.Now().UTC()) {
-			return &project.Hint{Err: errors.New("there is no rollback to undo"), Try: "cmux recover log"}
+			return hint.New(errors.New("there is no rollback to undo"), "cmux recover log")
 		}
 		if err := d.Finish(ctx, s); err != nil || s.Run.End == recovery.Undone {
 			return err

@@ -19,6 +19,7 @@ import (
 	"cmux/agents/runs/wrapper"
 	"cmux/signals"
 	"cmux/signals/mailbox"
+	"cmux/worktree/hint"
 )
 
 // Letters are the messages of a project.
@@ -371,9 +372,9 @@ func (p *Letters) message(id string) (one Mail, line mailbox.Line, err error) {
 			})
 			switch len(found) {
 			case 0:
-				return &project.Hint{Err: project.Tag(fmt.Errorf("there is no message %q", id), project.ErrMissing), Try: "cmux mailbox list"}
+				return hint.New(project.Tag(fmt.Errorf("there is no message %q", id), project.ErrMissing), "cmux mailbox list")
 			case 2:
-				return &project.Hint{Err: fmt.Errorf("%q begins the ids of several messages", id), Try: "more of its id: cmux mailbox list"}
+				return hint.New(fmt.Errorf("%q begins the ids of several messages", id), "more of its id: cmux mailbox list")
 			}
 			m = found[0]
 		}
@@ -437,7 +438,7 @@ func (p *Letters) Retry(ctx context.Context, id string) (to []string, err error)
 		}
 	}
 	if len(again) == 0 {
-		return nil, &project.Hint{Err: fmt.Errorf("message %s was not given up, so there is nothing to try again", line.ID), Try: "cmux mailbox read " + line.ID}
+		return nil, hint.New(fmt.Errorf("message %s was not given up, so there is nothing to try again", line.ID), "cmux mailbox read "+line.ID)
 	}
 	post, err := mail.Open(p.Root, p.Now)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/runs/wrapper"
 	"cmux/signals"
 	"cmux/signals/mailbox"
+	"cmux/worktree/hint"
 )
 
 // reaches says what becomes of a message otherwise than its sender asked, and
@@ -52,7 +53,7 @@ func (p *Letters) reachesNode(ctx context.Context, name string, u mailbox.Urgenc
 	case !n.UsesModel() || !p.Kinds[n.Agent].Judge:
 		return "", project.Usage("cmux agents status", "%s has no agent that could read a message", name)
 	case label.Result() != "":
-		return "", &project.Hint{Err: fmt.Errorf("%s is over (%s), so nobody would read it", name, label), Try: "cmux agents retry " + name}
+		return "", hint.New(fmt.Errorf("%s is over (%s), so nobody would read it", name, label), "cmux agents retry "+name)
 	case v.Holder == nil:
 		return "it waits until the run is resumed: no runner is there to hand it over", nil
 	}

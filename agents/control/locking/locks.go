@@ -18,6 +18,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/signals"
 	"cmux/signals/mailbox"
+	"cmux/worktree/hint"
 )
 
 // Locks are the locks of a project.
@@ -217,10 +218,10 @@ func (p *Locks) gaveUp(ctx context.Context, b *locks.Book, w locks.Wish) error {
 func lockHint(err error) error {
 	var held *locks.HeldError
 	if errors.As(err, &held) && held.Own {
-		return &project.Hint{Err: err, Try: "cmux locks release " + held.Lock.Name}
+		return hint.New(err, "cmux locks release "+held.Lock.Name)
 	}
 	if errors.As(err, &held) {
-		return &project.Hint{Err: err, Try: "the same with --wait 10m, or cmux locks list"}
+		return hint.New(err, "the same with --wait 10m, or cmux locks list")
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Logs are the logs of a project's runs and standing agents.
@@ -51,7 +52,7 @@ func (p *Logs) Node(ctx context.Context, o Log, w Writer) error {
 	v, i, err := p.Runs.NodeOf(ctx, r, o.Node)
 	if errors.Is(err, project.ErrMissing) && o.Run == "" {
 		if before := p.Runs.HadNode(o.Node); before != "" {
-			return &project.Hint{Err: fmt.Errorf("run %s has no node %q, and the earlier run %s has", r.Plan.ID, o.Node, before), Try: "cmux agents logs " + before + " " + o.Node}
+			return hint.New(fmt.Errorf("run %s has no node %q, and the earlier run %s has", r.Plan.ID, o.Node, before), "cmux agents logs "+before+" "+o.Node)
 		}
 	}
 	if err != nil {

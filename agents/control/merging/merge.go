@@ -19,6 +19,7 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/common"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 )
 
@@ -116,9 +117,9 @@ func mergeSpec(r *run.Run, o Merge) (spec *worktree.MergeSpec, begun bool, err e
 	}
 	switch {
 	case !begun && (o.Continue || o.Abort):
-		return nil, false, &project.Hint{Err: worktree.ErrNoMerge, Try: "cmux agents merge"}
+		return nil, false, hint.New(worktree.ErrNoMerge, "cmux agents merge")
 	case begun && !o.Continue && !o.Abort:
-		return nil, false, &project.Hint{Err: fmt.Errorf("a merge into %s was begun and has not ended", state.Target), Try: "cmux agents merge --continue, or --abort"}
+		return nil, false, hint.New(fmt.Errorf("a merge into %s was begun and has not ended", state.Target), "cmux agents merge --continue, or --abort")
 	case begun && o.Into != "" && o.Into != state.Target:
 		return nil, false, project.Usage("cmux agents merge --abort", "the merge that was begun is into %s", state.Target)
 	case begun:
@@ -139,7 +140,7 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 	}
 	text := fmt.Sprintf("there is no branch %q", target)
 	if begun {
-		return &project.Hint{Err: fmt.Errorf("%s any more, into which a merge was begun", text), Try: "git branch " + say.Word(target) + " COMMIT, then cmux agents merge --continue; or cmux agents merge --abort"}
+		return hint.New(fmt.Errorf("%s any more, into which a merge was begun", text), "git branch "+say.Word(target)+" COMMIT, then cmux agents merge --continue; or cmux agents merge --abort")
 	}
 	if _, err := repo.Resolve(ctx, target); err == nil {
 		text += ", only a commit of that name"
@@ -203,7 +204,7 @@ func (p *Merging) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 	for _, item := range items {
 		n, s := item.node, item.standing
 		if runview.Succeeded(n) && o.Continue && s.State == runs.ReviewMoved && s.Why != "" {
-			return &project.Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, s.Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
+			return hint.New(fmt.Errorf("%s: %s", n.Spec.Name, s.Why), "cmux agents review "+n.Spec.Name+", then cmux agents merge --continue; or cmux agents merge --abort")
 		}
 		if item.leftOut != "" {
 			reviewed = reviewed || runview.Succeeded(n) && s.Why != ""
@@ -215,10 +216,10 @@ func (p *Merging) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 		nodes = append(nodes, n)
 	}
 	if reviewed && !work {
-		return &project.Hint{Err: errors.New("the review leaves nothing to merge"), Try: "cmux agents review"}
+		return hint.New(errors.New("the review leaves nothing to merge"), "cmux agents review")
 	}
 	if len(spec.Branches) == 0 {
-		return &project.Hint{Err: errors.New("no node of the run is done and has a branch"), Try: "cmux agents status"}
+		return hint.New(errors.New("no node of the run is done and has a branch"), "cmux agents status")
 	}
 	spec.Verify = func(ctx context.Context, dir, branch string) error {
 		o.Begun(branch)
@@ -302,7 +303,7 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 	)
 	switch {
 	case errors.As(err, &inMerge):
-		return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, %s", say.Word(inMerge.Path), inMerge.Operation, next)}
+		return hint.New(err, fmt.Sprintf("git -C %s %s --continue, or --abort, %s", say.Word(inMerge.Path), inMerge.Operation, next))
 	case errors.As(err, &conflict):
 		what := conflict.Tips[0] // the one that did not fit; the others are in
 		for _, b := range spec.Branches {
@@ -314,13 +315,13 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 		for _, s := range conflict.Submodules {
 			then = fmt.Sprintf("for %s by git -C %s merge %s and git -C %s add %s, ", s.Path, say.Word(filepath.Join(spec.Path, s.Path)), s.Commit, say.Word(spec.Path), say.Word(s.Path)) + then
 		}
-		return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s%s, resolve and commit there, %s", say.Word(spec.Path), conflict.Options(), say.Word(what), then)}
+		return hint.New(err, fmt.Sprintf("git -C %s merge %s%s, resolve and commit there, %s", say.Word(spec.Path), conflict.Options(), say.Word(what), then))
 	case errors.As(err, &broken) && broken.Tree != "":
-		return &project.Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
+		return hint.New(err, fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next))
 	case errors.As(err, &broken):
-		return &project.Hint{Err: err, Try: fmt.Sprintf("repair it on %s, %s", broken.Branch, next)}
+		return hint.New(err, fmt.Sprintf("repair it on %s, %s", broken.Branch, next))
 	case errors.Is(err, worktree.ErrDirty):
-		return &project.Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), " + next}
+		return hint.New(err, "commit these changes there, or put them aside (git stash -u), "+next)
 	}
 	return err
 }
@@ -333,7 +334,7 @@ func TaskHint(err error, tip merge.Tip, target string) error {
 		return err
 	}
 	c.CallBase(target)
-	return &project.Hint{Err: err, Try: fmt.Sprintf("git merge %s%.12s into %s, resolve, commit; then cmux tasks merge", c.Options(), tip.Commit, target)}
+	return hint.New(err, fmt.Sprintf("git merge %s%.12s into %s, resolve, commit; then cmux tasks merge", c.Options(), tip.Commit, target))
 }
 
 // settle records that the collisions between branches that a merge took are

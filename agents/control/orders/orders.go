@@ -14,6 +14,7 @@ import (
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/origin"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // Orders decides about orders in a project.
@@ -66,7 +67,7 @@ func (p *Orders) Allow(ctx context.Context, o Order) error {
 		what = fmt.Errorf("%w (%v)", what, err)
 	}
 	p.auditOrder(ctx, o, from, what)
-	return &project.Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
+	return hint.New(what, "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started")
 }
 
 // carried reports whether an order is the monitor's own, by which it carries out

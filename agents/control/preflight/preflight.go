@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"cmux/agents/control/finding"
-	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
@@ -26,6 +25,7 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/common"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // Launch looks for what would keep the agents of a launch from working. The error
@@ -107,10 +107,10 @@ func folders(ctx context.Context, l *runner.Launch) (errs []error, err error) {
 			return nil, err
 		}
 		if lacks {
-			errs = append(errs, &project.Hint{
-				Err: fmt.Errorf("%s:%d: dir of %s: %.12s, which the run starts from, has no folder %s", cmp.Or(n.File, filepath.Base(l.Options.Config)), n.Line, n.Name, l.Base.Commit, n.Dir),
-				Try: "git ls-tree -d --name-only -r " + l.Base.Ref,
-			})
+			errs = append(errs, hint.New(
+				fmt.Errorf("%s:%d: dir of %s: %.12s, which the run starts from, has no folder %s", cmp.Or(n.File, filepath.Base(l.Options.Config)), n.Line, n.Name, l.Base.Commit, n.Dir),
+				"git ls-tree -d --name-only -r "+l.Base.Ref,
+			))
 		}
 	}
 	return errs, nil
@@ -139,7 +139,7 @@ func Steps(ctx context.Context, repo *worktree.Repo, g *dag.Graph, base string, 
 		}
 		if slices.Contains(n.OnComplete, "pr") {
 			if _, err := agent.LookPath("gh", env); err != nil {
-				refuse(n.Name, &project.Hint{Err: errors.New("pr needs gh, which is not in the PATH"), Try: "install gh, or take pr out of on_complete"})
+				refuse(n.Name, hint.New(errors.New("pr needs gh, which is not in the PATH"), "install gh, or take pr out of on_complete"))
 			}
 		}
 		if shared == nil {

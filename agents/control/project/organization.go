@@ -14,13 +14,14 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Org is the project's organization.
 func (p *Project) Org() (*standing.Org, error) {
 	org, err := standing.Open(p.Root)
 	if errors.Is(err, run.ErrNoOrganization) {
-		return nil, &Hint{Err: err, Try: "cmux start"}
+		return nil, hint.New(err, "cmux start")
 	}
 	return org, err
 }
@@ -43,7 +44,7 @@ func (p *Project) StandingAgent(name string) (*standing.Org, *standing.Agent, er
 func (p *Project) Running() (*standing.Org, error) {
 	org, err := p.Org()
 	if err == nil && !org.Run.RunnerLives() {
-		err = &Hint{Err: errors.New("the organization is not running"), Try: "cmux start"}
+		err = hint.New(errors.New("the organization is not running"), "cmux start")
 	}
 	return org, err
 }
@@ -84,7 +85,7 @@ func (p *Project) AskKeeper(ctx context.Context, op run.Op, name string, ask sta
 		case <-w.C:
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return &Hint{Err: fmt.Errorf("the monitor has not done this within %s; it does it when it can", keeperPatience), Try: "cmux status"}
+				return hint.New(fmt.Errorf("the monitor has not done this within %s; it does it when it can", keeperPatience), "cmux status")
 			}
 			return ctx.Err()
 		}

@@ -28,6 +28,7 @@ import (
 	"cmux/signals"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // Caller is who asks and orders.
@@ -128,8 +129,8 @@ func (p *Project) untracked(ctx context.Context) error {
 	if len(tracked) == 0 {
 		return nil
 	}
-	return &Hint{Err: fmt.Errorf("%s is tracked by git (%s): it came with the repository, so cmux does not trust or use it", run.Folder(p.Root), say.List(tracked, 3)),
-		Try: "git rm -r -q --cached .cmux, look at what it holds, and commit"}
+	return hint.New(fmt.Errorf("%s is tracked by git (%s): it came with the repository, so cmux does not trust or use it", run.Folder(p.Root), say.List(tracked, 3)),
+		"git rm -r -q --cached .cmux, look at what it holds, and commit")
 }
 
 // root is the project's folder as found from dir.
@@ -137,7 +138,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 	if home := c.Getenv("CMUX_HOME"); home != "" {
 		home = c.Abs(home)
 		if info, err := os.Stat(home); err != nil || !info.IsDir() {
-			return "", &Hint{Err: fmt.Errorf("CMUX_HOME is %s, which is not a folder", home), Try: "unset CMUX_HOME"}
+			return "", hint.New(fmt.Errorf("CMUX_HOME is %s, which is not a folder", home), "unset CMUX_HOME")
 		}
 		return filepath.EvalSymlinks(home)
 	}
@@ -152,13 +153,13 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		var missing *exec.Error
 		if errors.As(err, &missing) {
-			return "", &Hint{Err: fmt.Errorf("git is not installed: %w", err), Try: "install git 2.38 or newer"}
+			return "", hint.New(fmt.Errorf("git is not installed: %w", err), "install git 2.38 or newer")
 		}
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
 		if strings.Contains(err.Error(), "not a git repository") {
-			return "", &Hint{Err: fmt.Errorf("%s is not in a git repository", c.Dir), Try: "git init"}
+			return "", hint.New(fmt.Errorf("%s is not in a git repository", c.Dir), "git init")
 		}
 		return "", err
 	}
@@ -195,7 +196,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return filepath.EvalSymlinks(tree)
 	}
-	return "", &Hint{Err: fmt.Errorf("the main worktree of %s is not known here", common), Try: "cd into the main worktree"}
+	return "", hint.New(fmt.Errorf("the main worktree of %s is not known here", common), "cd into the main worktree")
 }
 
 // bareRoot returns the worktree of a bare repository that keeps .cmux: the one that
@@ -224,7 +225,7 @@ func (c Caller) bareRoot(ctx context.Context, common string, facts []string) (st
 			break
 		}
 	}
-	return "", &Hint{Err: fmt.Errorf("%s is a bare repository, and you stand in none of its worktrees", common), Try: way}
+	return "", hint.New(fmt.Errorf("%s is a bare repository, and you stand in none of its worktrees", common), way)
 }
 
 // IsGuard reports whether top is no project but the empty repository that

@@ -14,6 +14,7 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/agents/records/incident"
 	"cmux/agents/records/ledger"
+	"cmux/worktree/hint"
 )
 
 // Records are what is written down of a project.
@@ -78,7 +79,7 @@ func (p *Records) Incident(id string) (*incident.Incident, error) {
 }
 
 func noIncident(id string) error {
-	return &project.Hint{Err: project.Tag(fmt.Errorf("there is no incident %q", id), project.ErrMissing), Try: "cmux incidents list --all"}
+	return hint.New(project.Tag(fmt.Errorf("there is no incident %q", id), project.ErrMissing), "cmux incidents list --all")
 }
 
 // IncidentIDs are the ids of the incidents, with their titles.

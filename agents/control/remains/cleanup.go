@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cmux/agents/control/commands"
-	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/run"
@@ -17,6 +16,7 @@ import (
 	"cmux/signals"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // changelogName is the file in a run's folder that says what each node did.
@@ -59,10 +59,10 @@ func (p *Remains) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 		return nil, err
 	}
 	if runview.UnderWay(v) {
-		return nil, &project.Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, v.Holder.Brief(p.Now())), Try: "cmux agents stop"}
+		return nil, hint.New(fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, v.Holder.Brief(p.Now())), "cmux agents stop")
 	}
 	if at := runview.AtWork(v); len(at) > 0 && !runview.Over(v) {
-		return nil, &project.Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
+		return nil, hint.New(fmt.Errorf("%s is still running", at[0]), "cmux agents stop")
 	}
 	c := &Cleanup{view: v, Open: runview.AtWork(v)}
 	if c.Finally = commands.Unrun(v); len(c.Finally) > 0 {
@@ -112,7 +112,7 @@ func (p *Remains) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 	if holder, err := runner.Yield(ctx, r); err != nil {
 		return "", err
 	} else if holder != nil { // somebody has gone on with it since
-		return "", &project.Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents stop"}
+		return "", hint.New(fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), "cmux agents stop")
 	}
 	// From now on another session may have its nodes' names, and this run may take
 	// them back.

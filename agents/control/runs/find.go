@@ -10,6 +10,7 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // LatestView is the run that is meant, as it stands.
@@ -82,7 +83,7 @@ func Index(r *run.Run, name string) (int, error) {
 	names := g.Names()
 	err := project.Tag(project.Tag(fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, say.List(names, 20)), project.ErrUsage), project.ErrMissing)
 	if near := Nearest(name, names); near != "" {
-		return 0, &project.Hint{Err: err, Try: near + " instead of " + name}
+		return 0, hint.New(err, near+" instead of "+name)
 	}
 	return 0, err
 }

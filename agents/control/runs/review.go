@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
+	"cmux/worktree/hint"
 )
 
 // Delivery is what a node did, for a person to review.
@@ -114,7 +114,7 @@ func Reviewable(n *run.NodeView) error {
 	case n.Fact.Live():
 		return fmt.Errorf("%s is still at work (%s)", name, n.Status.Label)
 	case !runview.Succeeded(n):
-		return &project.Hint{Err: fmt.Errorf("%s is not done (%s)", name, n.Status.Label), Try: "cmux agents status"}
+		return hint.New(fmt.Errorf("%s is not done (%s)", name, n.Status.Label), "cmux agents status")
 	}
 	return nil
 }

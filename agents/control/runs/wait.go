@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // ErrUnfinished says that a run ended with a node not done.
@@ -71,7 +71,7 @@ func (p *Runs) Wait(ctx context.Context, o Wait) error {
 		return true
 	})
 	if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == cause {
-		return &project.Hint{Err: cause, Try: "cmux agents status"}
+		return hint.New(cause, "cmux agents status")
 	}
 	if err != nil {
 		return err
@@ -99,11 +99,11 @@ func Waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 	case v.RunState == dag.RunDone:
 		return nil, false
 	case v.RunState == dag.RunFailed:
-		return &project.Hint{Err: ErrUnfinished, Try: "cmux agents status"}, false
+		return hint.New(ErrUnfinished, "cmux agents status"), false
 	case Halted(v) != nil:
 		return Halted(v), false
 	case v.RunState == dag.RunNoRunner && orphaned:
-		return &project.Hint{Err: errors.New("the run has no runner, so nothing new starts"), Try: "cmux agents resume"}, false
+		return hint.New(errors.New("the run has no runner, so nothing new starts"), "cmux agents resume"), false
 	}
 	return nil, true
 }
@@ -114,7 +114,7 @@ func Halted(v *run.View) error {
 	if v.RunState != dag.RunStopped || v.Holder != nil {
 		return nil
 	}
-	return &project.Hint{Err: errors.New("the run is stopped"), Try: "cmux agents resume"}
+	return hint.New(errors.New("the run is stopped"), "cmux agents resume")
 }
 
 // want is a node for which only a person can do something now.

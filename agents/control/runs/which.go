@@ -10,6 +10,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // candidate is the newest run of a session.
@@ -32,7 +33,7 @@ func (p *Runs) Meant(ctx context.Context, node string) (*run.Run, error) {
 	case err != nil:
 		return nil, err
 	case len(owners) == 0:
-		return nil, &project.Hint{Err: run.ErrNone, Try: "cmux agents start"}
+		return nil, hint.New(run.ErrNone, "cmux agents start")
 	case p.Session != "":
 		return p.ofSession(owners)
 	case len(owners) == 1:

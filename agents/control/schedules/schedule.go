@@ -15,6 +15,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/records/mail"
 	"cmux/signals/mailbox"
+	"cmux/worktree/hint"
 )
 
 // Schedules are what a project has to be done at some time.
@@ -74,7 +75,7 @@ func (p *Schedules) Entry(id string) (Scheduled, error) {
 }
 
 func noEntry(id string) error {
-	return &project.Hint{Err: project.Tag(fmt.Errorf("the schedule has no entry %q", id), project.ErrMissing), Try: "cmux schedule list"}
+	return hint.New(project.Tag(fmt.Errorf("the schedule has no entry %q", id), project.ErrMissing), "cmux schedule list")
 }
 
 // Add adds an entry in the caller's name. A message for nobody is for them.

@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/control/project"
 	"cmux/agents/platform/endpoint"
+	"cmux/worktree/hint"
 )
 
 // LAN is the server's listener on the local network, which is there for as long as
@@ -89,7 +90,7 @@ func chooseAddress(all []net.Addr, asked string) (string, error) {
 	case len(private) == 0:
 		return "", fmt.Errorf("this machine has no private address: is it connected to a local network?")
 	case len(private) > 1:
-		return "", &project.Hint{Err: fmt.Errorf("this machine has several private addresses: %s", strings.Join(private, ", ")), Try: "cmux open --lan --address " + private[0]}
+		return "", hint.New(fmt.Errorf("this machine has several private addresses: %s", strings.Join(private, ", ")), "cmux open --lan --address "+private[0])
 	}
 	return private[0], nil
 }

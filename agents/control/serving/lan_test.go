@@ -1,12 +1,11 @@
 package serving
 
 import (
+	"cmux/worktree/hint"
 	"errors"
 	"net"
 	"strings"
 	"testing"
-
-	"cmux/agents/control/project"
 )
 
 func TestChooseAddress(t *testing.T) {
@@ -34,7 +33,7 @@ func TestChooseAddress(t *testing.T) {
 			t.Errorf("%s, asked for %q: %q %v", c.all, c.asked, got, err)
 		}
 		// The way out of several addresses names one of them, which is then taken.
-		var hint *project.Hint
+		var hint *hint.Error
 		if errors.As(err, &hint) {
 			_, named, _ := strings.Cut(hint.Try, "--address ")
 			if got, err := chooseAddress(all, named); err != nil || got != named {

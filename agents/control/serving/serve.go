@@ -24,6 +24,7 @@ import (
 	"cmux/agents/runs/origin"
 	"cmux/agents/runs/run"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Serving is the server of a project.
@@ -95,9 +96,9 @@ func (p *Serving) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 
 // orOnDemand has an error that no organization runs name the other server too.
 func orOnDemand(err error, flags string) error {
-	var hint *project.Hint
-	if errors.As(err, &hint) {
-		hint.Try = "cmux start, or cmux agents open" + flags + " for runs without an organization"
+	var e *hint.Error
+	if errors.As(err, &e) {
+		e.Try = "cmux start, or cmux agents open" + flags + " for runs without an organization"
 	}
 	return err
 }
@@ -151,7 +152,7 @@ func (p *Serving) dialServer(ctx context.Context) (*endpoint.Client, error) {
 			err = errors.New(s.Why)
 		}
 		if ctx.Err() != nil || failed {
-			return nil, &project.Hint{Err: fmt.Errorf("the server does not answer: %w", err), Try: "cmux restart"}
+			return nil, hint.New(fmt.Errorf("the server does not answer: %w", err), "cmux restart")
 		}
 	}
 }

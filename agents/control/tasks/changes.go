@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"cmux/agents/control/files"
-	"cmux/agents/control/project"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // Changes are the files that a task's worker has changed for it.
@@ -44,7 +44,7 @@ func (p *Tasks) taskWork(ctx context.Context, id string, committed bool) (*files
 		return nil, err
 	}
 	w := &files.Span{By: p.Caller, Dir: p.Root, Tip: view.Tip()}
-	nothing := &project.Hint{Err: fmt.Errorf("task %s has no changes to show (%s)", id, view.Label), Try: "cmux tasks show " + id}
+	nothing := hint.New(fmt.Errorf("task %s has no changes to show (%s)", id, view.Label), "cmux tasks show "+id)
 	var first time.Time
 	for _, at := range view.Attempts {
 		if org.Agents[at.Agent] == nil {

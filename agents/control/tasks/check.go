@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/control/project"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // taskCheck is a command that must pass after a merge, and whose it is.
@@ -66,7 +66,7 @@ func (m *taskMerger) blames(ctx context.Context, t *task.Task, c *brokenCheck) e
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &project.Hint{Err: fmt.Errorf("on %s as it is, without task %s, this fails already: %w", m.target, t.ID, err), Try: "mend it there, then cmux tasks merge"}
+	return hint.New(fmt.Errorf("on %s as it is, without task %s, this fails already: %w", m.target, t.ID, err), "mend it there, then cmux tasks merge")
 }
 
 // MergeTimeout bounds a check after a merge.

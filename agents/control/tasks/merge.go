@@ -9,13 +9,13 @@ import (
 	"slices"
 
 	"cmux/agents/control/merging"
-	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
 	"cmux/signals"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 )
 
@@ -145,7 +145,7 @@ func (p *Tasks) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, erro
 	}
 	m.good, err = m.repo.Tip(ctx, m.target)
 	if errors.Is(err, git.ErrBadRef) {
-		return nil, &project.Hint{Err: fmt.Errorf("work comes together on %q, which is no branch", m.target), Try: "integration: in .cmux/config.yml, then cmux config apply"}
+		return nil, hint.New(fmt.Errorf("work comes together on %q, which is no branch", m.target), "integration: in .cmux/config.yml, then cmux config apply")
 	} else if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,9 @@ func (m *taskMerger) wanted(list *task.List) (ids []string, err error) {
 		case t == nil:
 			return nil, noTask(id)
 		case t.State != task.Done:
-			return nil, &project.Hint{Err: fmt.Errorf("task %s is %s: only what is done is merged", id, t.Label()), Try: "cmux tasks show " + id}
+			return nil, hint.New(fmt.Errorf("task %s is %s: only what is done is merged", id, t.Label()), "cmux tasks show "+id)
 		case !t.Merged.In() && !t.Delivers():
-			return nil, &project.Hint{Err: fmt.Errorf("task %s was done without commits: there is nothing to merge", id), Try: "cmux tasks show " + id}
+			return nil, hint.New(fmt.Errorf("task %s was done without commits: there is nothing to merge", id), "cmux tasks show "+id)
 		}
 	}
 	for _, t := range list.Unmerged() {
@@ -311,9 +311,9 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip merge.Tip, out
 			}
 			return m.leaveOut(ctx, t, tip, conflict, check, out)
 		case errors.As(err, &inMerge):
-			return &project.Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, then cmux tasks merge", say.Word(inMerge.Path), inMerge.Operation)}
+			return hint.New(err, fmt.Sprintf("git -C %s %s --continue, or --abort, then cmux tasks merge", say.Word(inMerge.Path), inMerge.Operation))
 		case errors.Is(err, worktree.ErrDirty):
-			return &project.Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), then cmux tasks merge"}
+			return hint.New(err, "commit these changes there, or put them aside (git stash -u), then cmux tasks merge")
 		}
 		return err
 	}

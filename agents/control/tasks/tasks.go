@@ -18,6 +18,7 @@ import (
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // Tasks are the tasks of a project.
@@ -149,7 +150,7 @@ func (p *Tasks) Log(id string) ([]task.Change, error) {
 }
 
 func noTask(id string) error {
-	return &project.Hint{Err: project.Tag(fmt.Errorf("there is no task %q", id), project.ErrMissing), Try: "cmux tasks list --all"}
+	return hint.New(project.Tag(fmt.Errorf("there is no task %q", id), project.ErrMissing), "cmux tasks list --all")
 }
 
 // IDs are the ids of the tasks that fit.
@@ -188,7 +189,7 @@ func (p *Tasks) Assign(ctx context.Context, id, agent string) (TaskView, error) 
 	agent = p.Taker(ctx, id, agent)
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if t.Backlog && t.State == task.Open {
-			return task.Change{}, &project.Hint{Err: fmt.Errorf("task %s is in the backlog", id), Try: "cmux backlog take " + id + ", then cmux tasks assign " + id + " " + agent}
+			return task.Change{}, hint.New(fmt.Errorf("task %s is in the backlog", id), "cmux backlog take "+id+", then cmux tasks assign "+id+" "+agent)
 		}
 		return task.Change{Op: task.OpMove, To: task.Assigned, Agent: agent}, nil
 	})
@@ -221,7 +222,7 @@ func (p *Tasks) Move(ctx context.Context, id string, to task.State, reason strin
 func (p *Tasks) Take(ctx context.Context, id string) (TaskView, error) {
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if !t.Backlog {
-			return task.Change{}, &project.Hint{Err: fmt.Errorf("task %s is not in the backlog", id), Try: "cmux tasks show " + id}
+			return task.Change{}, hint.New(fmt.Errorf("task %s is not in the backlog", id), "cmux tasks show "+id)
 		}
 		return task.Change{Op: task.OpEdit, Fields: task.Fields{Backlog: new(bool)}}, nil
 	})
@@ -285,11 +286,11 @@ func (p *Tasks) changeTask(ctx context.Context, id string, decide func(*task.Lis
 	})
 	switch {
 	case errors.Is(err, task.ErrBefore):
-		return TaskView{}, &project.Hint{Err: err, Try: "cmux tasks list --all"}
+		return TaskView{}, hint.New(err, "cmux tasks list --all")
 	case errors.Is(err, task.ErrIllegal) && adds:
 		return TaskView{}, project.Usage("cmux tasks add --help", "%w", err)
 	case errors.Is(err, task.ErrIllegal):
-		return TaskView{}, &project.Hint{Err: err, Try: "cmux tasks show " + id}
+		return TaskView{}, hint.New(err, "cmux tasks show "+id)
 	case err != nil:
 		return TaskView{}, err
 	}
@@ -319,8 +320,8 @@ func (p *Tasks) MayCheck(l *task.List, verify []string) error {
 	}
 	for _, v := range verify {
 		if !known[v] {
-			return &project.Hint{Err: fmt.Errorf("the check %q is a person's to add: cmux runs checks without asking, and with permissions: ask or auto the programs do", v),
-				Try: "the task without --verify; verify: in .cmux/config.yml holds for every task that changes the project. Or ask: cmux mailbox send user \"[QUESTION] may I add this check?\""}
+			return hint.New(fmt.Errorf("the check %q is a person's to add: cmux runs checks without asking, and with permissions: ask or auto the programs do", v),
+				"the task without --verify; verify: in .cmux/config.yml holds for every task that changes the project. Or ask: cmux mailbox send user \"[QUESTION] may I add this check?\"")
 		}
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/org/team"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Teams are the teams of a project.
@@ -88,7 +89,7 @@ func (p *Teams) Template(name string) (*team.Template, error) {
 			return &t, nil
 		}
 	}
-	return nil, &project.Hint{Err: project.Tag(fmt.Errorf("there is no kind of team %q", name), project.ErrMissing), Try: "cmux teams list"}
+	return nil, hint.New(project.Tag(fmt.Errorf("there is no kind of team %q", name), project.ErrMissing), "cmux teams list")
 }
 
 // PlanTeam says what a team would be. It changes nothing.
@@ -320,7 +321,7 @@ func (p *Teams) Show(ctx context.Context, name string) (*TeamReport, error) {
 			return &all[i], nil
 		}
 	}
-	return nil, &project.Hint{Err: project.Tag(fmt.Errorf("there is no team %q", name), project.ErrMissing), Try: "cmux teams status"}
+	return nil, hint.New(project.Tag(fmt.Errorf("there is no team %q", name), project.ErrMissing), "cmux teams status")
 }
 
 // TakeTeamDown cancels what a team has not finished and removes its members, the lead

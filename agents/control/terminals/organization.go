@@ -5,6 +5,7 @@ import (
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
 	"cmux/signals"
+	"cmux/worktree/hint"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name s
 		return nil
 	}
 	if errors.Is(err, tmux.ErrNotFound) {
-		return &project.Hint{Err: fmt.Errorf("%s has no window", a.Name), Try: "cmux workers status " + a.Name}
+		return hint.New(fmt.Errorf("%s has no window", a.Name), "cmux workers status "+a.Name)
 	}
 	return err
 }
@@ -66,7 +67,7 @@ func (t *Terminals) OrgShow(ctx context.Context, name, mux string, terminal bool
 		if org.Stopped {
 			err = errors.New("the organization is stopped")
 		}
-		return nil, &project.Hint{Err: err, Try: "cmux start"}
+		return nil, hint.New(err, "cmux start")
 	}
 	if err := toFront(ctx, server, org, name); err != nil {
 		return nil, err

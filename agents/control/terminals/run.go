@@ -25,6 +25,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // Terminals are the terminals of a project.
@@ -86,12 +87,12 @@ func (t *Terminals) Attach(ctx context.Context, o Attach) (*Offer, error) {
 		if runview.Succeeded(n) {
 			return nil, err
 		}
-		return nil, &project.Hint{Err: err, Try: "cmux agents approve " + name}
+		return nil, hint.New(err, "cmux agents approve "+name)
 	}
 	offer := &Offer{Node: name, Label: n.Status.Label, run: v.Run}
 	if n.Fact.Live() && n.Left == nil {
 		if v.Run.Plan.Headless {
-			return nil, &project.Hint{Err: fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), Try: "cmux agents logs " + name + " -f"}
+			return nil, hint.New(fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), "cmux agents logs "+name+" -f")
 		}
 		offer.Pane = true
 		return offer, nil
@@ -110,7 +111,7 @@ func (t *Terminals) Attach(ctx context.Context, o Attach) (*Offer, error) {
 		if c != nil {
 			what, try = "it has no pane any more", "cmux agents attach "+name
 		}
-		return nil, &project.Hint{Err: fmt.Errorf("%s (%s): %s", name, n.Status.Label, what), Try: try}
+		return nil, hint.New(fmt.Errorf("%s (%s): %s", name, n.Status.Label, what), try)
 	}
 	c.busy = n.Fact.Phase != dag.Ended && !runview.Left(n) && v.Holder != nil
 	offer.Conversation = c
@@ -145,7 +146,7 @@ func (o *Offer) Logs() string { return "cmux agents logs " + o.Node }
 // caller.
 func (t *Terminals) Reopen(o *Offer) (*exec.Cmd, error) {
 	if o.Conversation.busy {
-		return nil, &project.Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to start it (%s)", o.Node, o.Label), Try: o.Logs()}
+		return nil, hint.New(fmt.Errorf("%s has no agent now, and the run is about to start it (%s)", o.Node, o.Label), o.Logs())
 	}
 	cmd, err := kinds.Reopen(o.Conversation.kind, t.Env, o.Conversation.ID)
 	if err != nil {
@@ -153,7 +154,7 @@ func (t *Terminals) Reopen(o *Offer) (*exec.Cmd, error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			try = "cmux doctor"
 		}
-		return nil, &project.Hint{Err: fmt.Errorf("the conversation of %s cannot be opened: %w", o.Node, err), Try: try}
+		return nil, hint.New(fmt.Errorf("the conversation of %s cannot be opened: %w", o.Node, err), try)
 	}
 	cmd.Dir = o.Conversation.Dir
 	return cmd, nil
@@ -187,7 +188,7 @@ func (t *Terminals) Show(ctx context.Context, o *Offer, mux string, terminal boo
 	r := o.run
 	server := runner.Server(r)
 	if server == nil {
-		return nil, &project.Hint{Err: fmt.Errorf("run %s is headless: there is no session", r.Plan.ID), Try: "cmux agents status --watch, or cmux agents logs NAME -f"}
+		return nil, hint.New(fmt.Errorf("run %s is headless: there is no session", r.Plan.ID), "cmux agents status --watch, or cmux agents logs NAME -f")
 	}
 	session := r.Plan.TmuxSession()
 	id, ok, err := runner.Session(ctx, r)
@@ -195,7 +196,7 @@ func (t *Terminals) Show(ctx context.Context, o *Offer, mux string, terminal boo
 		return nil, err
 	}
 	if !ok {
-		return nil, &project.Hint{Err: fmt.Errorf("the session %s of run %s is gone", session, r.Plan.ID), Try: "cmux agents resume"}
+		return nil, hint.New(fmt.Errorf("the session %s of run %s is gone", session, r.Plan.ID), "cmux agents resume")
 	}
 	if o.Node != "" {
 		if err := t.selectPane(ctx, r, *server, o.Node); err != nil {
@@ -236,7 +237,7 @@ func (t *Terminals) selectPane(ctx context.Context, r *run.Run, server tmux.Serv
 	n := &v.Nodes[r.Plan.Graph.Index(node)]
 	a := n.Attempt()
 	if a == nil || a.Pane == "" {
-		return &project.Hint{Err: fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), Try: "cmux agents status"}
+		return hint.New(fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), "cmux agents status")
 	}
 	in, err := server.Exec(ctx, "display-message", "-p", "-t", a.Pane, "#{session_name}")
 	if err == nil && in != r.Plan.TmuxSession() { // ids begin again with a new server
@@ -248,7 +249,7 @@ func (t *Terminals) selectPane(ctx context.Context, r *run.Run, server tmux.Serv
 		err = server.ShowPane(ctx, tmux.PaneID(a.Pane), asks || !n.Fact.Live())
 	}
 	if errors.Is(err, tmux.ErrNotFound) {
-		return &project.Hint{Err: fmt.Errorf("the pane of %s is gone", node), Try: "cmux agents logs " + node}
+		return hint.New(fmt.Errorf("the pane of %s is gone", node), "cmux agents logs "+node)
 	}
 	return err
 }

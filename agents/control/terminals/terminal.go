@@ -8,13 +8,13 @@ import (
 
 	"cmux/agents/control/commands"
 	"cmux/agents/control/logs"
-	"cmux/agents/control/project"
 	"cmux/agents/control/records"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
+	"cmux/worktree/hint"
 )
 
 // Seat is where a person sees a program at work, and can type to it: a pane of
@@ -76,7 +76,7 @@ func (t *Terminals) TakeSeat(ctx context.Context, s *Seat, by string) (release f
 	defer func() {
 		o := records.Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
 		if err != nil {
-			o.Refused, _ = project.Explain(err)
+			o.Refused, _ = hint.Explain(err)
 		}
 		err = errors.Join(err, t.Records.Audit(ctx, o))
 	}()

@@ -17,16 +17,15 @@ import (
 
 	"cmux/agents/platform/seal"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Refusal is a folder or a run that is not believed, and the way out.
-type Refusal struct {
-	Err error
-	Try string
-}
+type Refusal struct{ error }
 
-func (e *Refusal) Error() string { return e.Err.Error() }
-func (e *Refusal) Unwrap() error { return e.Err }
+func (e *Refusal) Unwrap() error { return e.error }
+
+func untrusted(err error, try string) error { return &Refusal{hint.New(err, try)} }
 
 // KeyFolder is where the key of the person is kept by which cmux knows what it
 // wrote.
@@ -52,8 +51,8 @@ func Vouch(root string) error {
 			if os.Geteuid() == 0 {
 				sudo = ""
 			}
-			return &Refusal{fmt.Errorf("%s belongs to user %d and you are user %d: cmux does not trust or use anything in it", dir, st.Uid, os.Geteuid()),
-				fmt.Sprintf("run cmux as user %d, or remove what you do not know and make the folder yours: %schown -R %d %s", st.Uid, sudo, os.Geteuid(), Folder(root))}
+			return untrusted(fmt.Errorf("%s belongs to user %d and you are user %d: cmux does not trust or use anything in it", dir, st.Uid, os.Geteuid()),
+				fmt.Sprintf("run cmux as user %d, or remove what you do not know and make the folder yours: %schown -R %d %s", st.Uid, sudo, os.Geteuid(), Folder(root)))
 		}
 	}
 	return nil
@@ -127,35 +126,35 @@ func foreign(dir string, why error) error {
 	if path, err := seal.Path(); err == nil {
 		key += " " + path
 	}
-	return &Refusal{fmt.Errorf("run %s is not trusted, so cmux ignores it: %s was %w (an older cmux, another user or machine, a repository that came with it, or %s is another than it was)",
+	return untrusted(fmt.Errorf("run %s is not trusted, so cmux ignores it: %s was %w (an older cmux, another user or machine, a repository that came with it, or %s is another than it was)",
 		filepath.Base(dir), filepath.Join(dir, planFile), why, key),
-		"cmux agents start --new, which sets the run aside unread and continues its branches; or, if the key was replaced, put the old one back"}
+		"cmux agents start --new, which sets the run aside unread and continues its branches; or, if the key was replaced, put the old one back")
 }
 
 // keyless says of the run in dir that there is no key that could have signed it.
 func keyless(dir string) error {
 	path, _ := seal.Path()
-	return &Refusal{fmt.Errorf("run %s is not trusted, so cmux ignores it: you have no key %s with which it could be signed (it was removed, or the run is of an older cmux, another user or machine, or came with the repository)",
+	return untrusted(fmt.Errorf("run %s is not trusted, so cmux ignores it: you have no key %s with which it could be signed (it was removed, or the run is of an older cmux, another user or machine, or came with the repository)",
 		filepath.Base(dir), path),
-		"cmux agents start --new, which makes a key, sets the run aside unread and continues its branches; or, if the key was removed, put it back"}
+		"cmux agents start --new, which makes a key, sets the run aside unread and continues its branches; or, if the key was removed, put it back")
 }
 
 // graphless says of the run in dir that its graph cannot be read, as after a
 // power cut on a disk that did not keep it.
 func graphless(dir string, why error) error {
-	return &Refusal{fmt.Errorf("run %s cannot go on, its graph is damaged or gone: %w", filepath.Base(dir), why),
-		"cmux agents start --new, which sets the run aside unread and continues its branches"}
+	return untrusted(fmt.Errorf("run %s cannot go on, its graph is damaged or gone: %w", filepath.Base(dir), why),
+		"cmux agents start --new, which sets the run aside unread and continues its branches")
 }
 
 // moved says that the run in dir is of another project.
 func moved(dir, was string) error {
 	if _, err := os.Stat(was); err == nil {
-		return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s, a copy of it: the worktrees of its nodes are the other's", filepath.Base(dir), was, projectOf(dir)),
-			"cmux agents start --new, which sets the copied run aside and begins another"}
+		return untrusted(fmt.Errorf("run %s was started in %s and lies in %s, a copy of it: the worktrees of its nodes are the other's", filepath.Base(dir), was, projectOf(dir)),
+			"cmux agents start --new, which sets the copied run aside and begins another")
 	}
 	// Worktrees point to the repository by its path.
-	return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s: the project was moved, and the worktrees of its nodes still point to where it was", filepath.Base(dir), was, projectOf(dir)),
-		"move it back to " + was + ", or git worktree repair && cmux agents start --new, which sets the run aside and continues its branches"}
+	return untrusted(fmt.Errorf("run %s was started in %s and lies in %s: the project was moved, and the worktrees of its nodes still point to where it was", filepath.Base(dir), was, projectOf(dir)),
+		"move it back to "+was+", or git worktree repair && cmux agents start --new, which sets the run aside and continues its branches")
 }
 
 // projectOf is the root of the project that a run's folder lies in.
@@ -315,6 +314,6 @@ func atWork(dir string) error {
 	if who == nil {
 		return nil
 	}
-	return &Refusal{fmt.Errorf("run %s is not trusted, and its nodes are still running in their worktrees: %s", filepath.Base(dir), strings.Join(who, ", ")),
-		"wait until they have ended, or make sure that these are cmux's and end them: kill " + strings.Join(pids, " ") + "; then cmux agents start --new"}
+	return untrusted(fmt.Errorf("run %s is not trusted, and its nodes are still running in their worktrees: %s", filepath.Base(dir), strings.Join(who, ", ")),
+		"wait until they have ended, or make sure that these are cmux's and end them: kill "+strings.Join(pids, " ")+"; then cmux agents start --new")
 }

@@ -153,7 +153,7 @@ func TestForeignRunsAreRefused(t *testing.T) {
 				t.Fatalf("got %v, want %q", err, c.want)
 			}
 			var refusal *Refusal
-			if errors.As(err, &refusal) != (c.try != "") || refusal != nil && !strings.Contains(refusal.Try, c.try) {
+			if errors.As(err, &refusal) != (c.try != "") || refusal != nil && !strings.Contains(refusal.Error(), c.try) {
 				t.Errorf("way out: %+v, want %q", refusal, c.try)
 			}
 		})
@@ -169,7 +169,7 @@ func TestAMovedProjectIsNamed(t *testing.T) {
 	}
 	_, err := Latest(now)
 	var refusal *Refusal
-	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), was) || !strings.Contains(refusal.Try, "move it back to "+was) {
+	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), was) || !strings.Contains(refusal.Error(), "move it back to "+was) {
 		t.Fatalf("%v", err)
 	}
 	put, err := SetAside(now)
@@ -196,7 +196,7 @@ func TestWhatIsAtWorkIsNotSetAside(t *testing.T) {
 	put, err := SetAside(r.Plan.Root)
 	var refusal *Refusal
 	if !errors.As(err, &refusal) || len(put) != 0 || !strings.Contains(err.Error(), "a (pid ") ||
-		!strings.Contains(refusal.Try, "kill "+strconv.Itoa(os.Getpid())) {
+		!strings.Contains(refusal.Error(), "kill "+strconv.Itoa(os.Getpid())) {
 		t.Fatalf("%q, %v, %+v", put, err, refusal)
 	}
 	if _, err := os.Stat(r.Dir); err != nil {

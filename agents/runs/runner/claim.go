@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"os"
@@ -13,10 +12,11 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // Claim makes r, which is about to go on, the owner of all its nodes' names
-// again. Runs of other sessions that have ended lose them; a *TryError says that
+// again. Runs of other sessions that have ended lose them; a *hint.Error says that
 // one has not.
 func Claim(ctx context.Context, r *run.Run) error {
 	own, err := r.Owner()
@@ -81,11 +81,11 @@ func acquire(g *run.Register, r *run.Run, names []string) error {
 func tried(err error) error {
 	var owned *run.OwnedError
 	if errors.As(err, &owned) {
-		return &TryError{err, owned.Try()}
+		return hint.New(err, owned.Try())
 	}
 	var branch *run.BranchError
 	if errors.As(err, &branch) {
-		return &TryError{err, branch.Try()}
+		return hint.New(err, branch.Try())
 	}
 	return err
 }
@@ -236,15 +236,6 @@ func (r *Runner) takeNew(ctx context.Context, g *dag.Graph) (done func(), err er
 		return nil, errors.Join(err, reg.Unlock())
 	}
 	return func() { r.unlock(reg) }, nil
-}
-
-// inWords is err with the way out that it has, in one line.
-func inWords(err error) error {
-	var late *TryError
-	if errors.As(err, &late) {
-		return fmt.Errorf("%w; try: %s", err, late.Try)
-	}
-	return err
 }
 
 // claimAgain is when a run looks again whether it can have the names that it

@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // Two clones of one repository have the same session name, and two projects may
@@ -69,8 +70,8 @@ func (l *Launch) nameTmux(ctx context.Context) error {
 	if taken == "" {
 		taken = "somebody else"
 	}
-	return &TryError{fmt.Errorf("the tmux session %q is taken by %s", l.Graph.Session, taken),
-		"another session: in " + l.Options.Config + ", or cmux agents cleanup there"}
+	return hint.New(fmt.Errorf("the tmux session %q is taken by %s", l.Graph.Session, taken),
+		"another session: in "+l.Options.Config+", or cmux agents cleanup there")
 }
 
 // nameFolders fills in the graph's Folders. It takes the first name with which no

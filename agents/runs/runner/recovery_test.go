@@ -19,6 +19,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/testkit/agenttest/until"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // carrying is a runner at work beside the test.
@@ -593,7 +594,7 @@ func TestStartBesideARun(t *testing.T) {
 	c := p.live(r, HowStart)
 	p.becomes(r, failed)
 	_, err := Plan(t.Context(), p.options())
-	var try *TryError
+	var try *hint.Error
 	if !errors.Is(err, ErrRunning) || !errors.As(err, &try) || !strings.Contains(try.Try, "attach") {
 		t.Errorf("a second start: %v", err)
 	}

@@ -78,7 +78,7 @@ func (r *Runner) respond(ctx context.Context, q run.Request) (wait bool, err err
 	if q.Op == run.OpLeave || q.Op == run.OpStop {
 		d = r.answer(ctx, q)
 	} else if done, err := r.keepNames(ctx); err != nil {
-		d.refusal = inWords(err)
+		d.refusal = err
 	} else {
 		defer done()
 		d = r.answer(ctx, q)

@@ -21,6 +21,7 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/common"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // DefaultConfig is the configuration's name at the project's root.
@@ -76,14 +77,8 @@ type LaunchRow struct {
 	Closed    bool      // a marker that would open it does not count: it asks for a code
 }
 
-// TryError is an error together with what to do about it.
-type TryError struct {
-	Err error
-	Try string
-}
-
-func (e *TryError) Error() string { return e.Err.Error() }
-func (e *TryError) Unwrap() error { return e.Err }
+// ErrNoConfig says that the configuration is not there.
+var ErrNoConfig = errors.New("there is no")
 
 // ErrRunning says of a run that a runner is at work on it.
 var ErrRunning = errors.New("is under way")
@@ -135,7 +130,7 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 		}
 	} else {
 		if err := tmux.Check(ctx); err != nil {
-			return nil, &TryError{err, "apt-get install tmux, or cmux agents start --headless"}
+			return nil, hint.New(err, "apt-get install tmux, or cmux agents start --headless")
 		}
 		if err := l.nameTmux(ctx); err != nil {
 			return nil, err
@@ -201,7 +196,7 @@ func (l *Launch) read(ctx context.Context) (err error) {
 		return err
 	}
 	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
-		err = &TryError{fmt.Errorf("there is no %s", o.Config), "cmux agents init"}
+		err = hint.New(fmt.Errorf("%w %s", ErrNoConfig, o.Config), "cmux agents init")
 	} else if err == nil {
 		l.Graph, l.Warnings, err = parse(o, l.config)
 	}
@@ -287,7 +282,7 @@ func (l *Launch) running(name string, holder signals.Holder) error {
 		s := l.last.Plan.Graph.Session
 		way = fmt.Sprintf("cmux agents attach --session %s, or cmux agents stop --session %s", s, s)
 	}
-	return &TryError{fmt.Errorf("%s %w (%s)", name, ErrRunning, holder.Brief(time.Now())), way}
+	return hint.New(fmt.Errorf("%s %w (%s)", name, ErrRunning, holder.Brief(time.Now())), way)
 }
 
 // TmuxServer is the tmux server that the runs of a project use; socket is empty
@@ -365,7 +360,7 @@ func (l *Launch) branches(ctx context.Context) (ahead map[string]int, err error)
 			continue
 		}
 		if b := git.InTheWay(n.Branch, all); b != "" {
-			return nil, &TryError{fmt.Errorf("git cannot make the branch %s while there is a branch %s", n.Branch, b), "another session: in " + l.Options.Config}
+			return nil, hint.New(fmt.Errorf("git cannot make the branch %s while there is a branch %s", n.Branch, b), "another session: in "+l.Options.Config)
 		}
 		if !l.Options.Fresh && slices.Contains(all, n.Branch) {
 			goesOn = append(goesOn, n.Branch)
@@ -482,8 +477,8 @@ func (l *Launch) lock() (*signals.Lock, error) {
 			return nil, err
 		}
 		if held && l.strange { // no command would believe the run
-			return nil, &TryError{fmt.Errorf("a run %w (%s)", ErrRunning, holder.Brief(time.Now())),
-				fmt.Sprintf("let it end, or stop it with the cmux and the key that it was started with, or end its runner: kill %d; then cmux agents start --new", holder.PID)}
+			return nil, hint.New(fmt.Errorf("a run %w (%s)", ErrRunning, holder.Brief(time.Now())),
+				fmt.Sprintf("let it end, or stop it with the cmux and the key that it was started with, or end its runner: kill %d; then cmux agents start --new", holder.PID))
 		}
 	}
 	lock, err := signals.TryLock(locks[0])
@@ -557,7 +552,7 @@ func (l *Launch) endUnfinished(ctx context.Context) error {
 		return errors.Join(err, latest.DropEnv())
 	}
 	if !l.Options.New {
-		return &TryError{fmt.Errorf("run %s %w", latest.Plan.ID, ErrRunning), "cmux agents resume"}
+		return hint.New(fmt.Errorf("run %s %w", latest.Plan.ID, ErrRunning), "cmux agents resume")
 	}
 	return giveUp(ctx, latest)
 }

@@ -72,7 +72,7 @@ func (r *Runner) answerUpdate(ctx context.Context, q run.Request) deed {
 	}
 	done, err := r.takeNew(ctx, g)
 	if err != nil {
-		return deed{refusal: inWords(err)}
+		return deed{refusal: err}
 	}
 	defer done()
 	for _, i := range gone {

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"cmux/agents/control/commands"
-	"cmux/agents/control/project"
 	"cmux/agents/runs/origin"
+	"cmux/worktree/hint"
 )
 
 // typeCode shows a code in the terminal of the person who opens a gate, there
@@ -45,9 +45,9 @@ func typeCode(ctx context.Context, g *commands.Opening) error {
 		case code:
 			return nil
 		case "":
-			return &project.Hint{Err: fmt.Errorf("no code was typed: gate %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
+			return hint.New(fmt.Errorf("no code was typed: gate %s stays closed", g.Gate), g.Order+", which shows another")
 		}
-		return &project.Hint{Err: fmt.Errorf("wrong code: gate %s stays closed", g.Gate), Try: g.Order + ", which shows another"}
+		return hint.New(fmt.Errorf("wrong code: gate %s stays closed", g.Gate), g.Order+", which shows another")
 	case <-ctx.Done():
 		fmt.Fprintln(tty)
 		return ctx.Err()

@@ -18,6 +18,7 @@ import (
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/top"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // monitor is what the monitor of r needs of this process.
@@ -100,7 +101,7 @@ func newRunCmd(d *cli.Deps) *cobra.Command {
 				return cli.Silent(runs.ErrUnfinished)
 			}
 			if state != dag.RunDone {
-				return &project.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}
+				return hint.New(errors.New("the runner has left"), "cmux agents resume")
 			}
 			return nil
 		},

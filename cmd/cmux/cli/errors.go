@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/wrapper"
+	"cmux/worktree/hint"
 )
 
 // A silentError is an error whose story is already on the screen.
@@ -30,7 +30,7 @@ func Report(w io.Writer, err error) {
 	if err == nil || errors.As(err, &s) {
 		return
 	}
-	text, try := project.Explain(err)
+	text, try := hint.Explain(err)
 	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintf(w, "cmux: %s\n", line)
 	}
@@ -54,7 +54,7 @@ func (d *Deps) Report(err error) {
 // Outside tells a person who calls what agents call where it belongs.
 func Outside(err error) error {
 	if errors.Is(err, wrapper.ErrOutside) {
-		return &project.Hint{Err: err, Try: "cmux agents status"}
+		return hint.New(err, "cmux agents status")
 	}
 	return err
 }

@@ -2,10 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"cmux/worktree/hint"
 	"errors"
 	"testing"
-
-	"cmux/agents/control/project"
 )
 
 func TestReport(t *testing.T) {
@@ -14,7 +13,7 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{errors.New("a\nb"), "cmux: a\ncmux: b\n"},
-		{&project.Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
+		{hint.New(errors.New("worktree api has uncommitted changes"), "cmux diff api"),
 			"cmux: worktree api has uncommitted changes\ncmux: try: cmux diff api\n"},
 		{Silent(errors.New("told already")), ""},
 	} {

@@ -9,10 +9,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control/commands"
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // kind is what an effect does.
@@ -115,7 +115,7 @@ func (m model) step(msg tea.Msg) (model, effect) {
 func (m model) took(j judged) (model, effect) {
 	m.busy = false
 	if j.err != nil {
-		text, try := project.Explain(j.err)
+		text, try := hint.Explain(j.err)
 		if m.note = text; try != "" {
 			m.note += " (try: " + try + ")"
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control/commands"
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // session is a model that a test talks to.
@@ -100,7 +100,7 @@ func TestDecisions(t *testing.T) {
 // is over. One that could not be given is told, and stands to be given.
 func TestOnward(t *testing.T) {
 	s := open(t, 80, 24).keys("n", "a")
-	s.send(judged{s.last.judgement, "", &project.Hint{Err: errors.New("it has moved"), Try: "look again"}})
+	s.send(judged{s.last.judgement, "", hint.New(errors.New("it has moved"), "look again")})
 	s.shows("web  changed since it was approved  (2 of 2)", "it has moved (try: look again)")
 	s.keys("a").send(judged{s.last.judgement, "web: approved at cccccccccccc\n", nil})
 	s.shows("api  to review  (1 of 2)", "web: approved at cccccccccccc")

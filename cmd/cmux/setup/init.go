@@ -23,6 +23,7 @@ import (
 	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // answers is what init asks for.
@@ -131,9 +132,9 @@ func runInit(ctx context.Context, o *initOptions) error {
 	switch there, err := os.Lstat(path); {
 	case err != nil:
 	case there.IsDir():
-		return &project.Hint{Err: fmt.Errorf("%s is a folder", p.Short(path)), Try: "move it away, then cmux agents init"}
+		return hint.New(fmt.Errorf("%s is a folder", p.Short(path)), "move it away, then cmux agents init")
 	case !o.force:
-		return &project.Hint{Err: fmt.Errorf("%s exists", p.Short(path)), Try: "cmux agents init --force, which replaces it"}
+		return hint.New(fmt.Errorf("%s exists", p.Short(path)), "cmux agents init --force, which replaces it")
 	}
 	if o.Session == "" {
 		o.Session = sessionName(p.Root)

@@ -16,6 +16,7 @@ import (
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/say"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // issue is an issue as gh shows it.
@@ -57,7 +58,7 @@ func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]age
 	}
 	gh, err := agent.LookPath("gh", o.Env)
 	if err != nil {
-		return nil, &project.Hint{Err: errors.New("issues are read with gh, the GitHub command line, which is not installed"), Try: "install gh, then gh auth login"}
+		return nil, hint.New(errors.New("issues are read with gh, the GitHub command line, which is not installed"), "install gh, then gh auth login")
 	}
 	var (
 		all  []agentAnswer
@@ -65,7 +66,7 @@ func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]age
 	)
 	for _, n := range numbers {
 		i, err := readIssue(ctx, p, gh, n)
-		var general *project.Hint
+		var general *hint.Error
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -78,7 +79,7 @@ func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]age
 		}
 	}
 	if len(errs) > 0 {
-		return nil, &project.Hint{Err: errors.Join(errs...), Try: "leave them out of --from-issues; nothing was written"}
+		return nil, hint.New(errors.Join(errs...), "leave them out of --from-issues; nothing was written")
 	}
 	return all, nil
 }
@@ -114,7 +115,7 @@ func ghError(number, said string, err error) error {
 	}
 	has := func(part string) bool { return strings.Contains(strings.ToLower(said), part) }
 	hint := func(what, try string) error {
-		return &project.Hint{Err: fmt.Errorf("%s (gh: %s)", what, say.Line(said)), Try: try}
+		return hint.New(fmt.Errorf("%s (gh: %s)", what, say.Line(said)), try)
 	}
 	var exit *exec.ExitError
 	switch {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"cmux/agents/control/logs"
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 // follow tells the program of each change of the run; unless the monitor stays,
@@ -179,7 +179,7 @@ func (p *program) tell(ctx context.Context, s *sight) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			text, _ := project.Explain(err)
+			text, _ := hint.Explain(err)
 			p.tea.Send(told{text, true})
 		default:
 			p.tea.Send(made{s.node, work})

@@ -17,11 +17,11 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/logs"
-	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // Options are what the monitor needs of the process that it runs in.
@@ -184,7 +184,7 @@ func result(o order, said string, err error) tea.Msg {
 		}
 		return did{order: o, said: say.Line(said)}
 	}
-	text, try := project.Explain(err)
+	text, try := hint.Explain(err)
 	if said != "" {
 		text += ": " + said
 	}

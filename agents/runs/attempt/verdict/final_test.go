@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 func TestCodeOf(t *testing.T) {
@@ -20,7 +21,7 @@ func TestCodeOf(t *testing.T) {
 	}{
 		{sh("exit 7"), 7},
 		{sh("kill -TERM $$"), 143},
-		{&git.Hint{Err: fmt.Errorf("setup: %w", sh("kill -KILL $$"))}, 137},
+		{hint.New(fmt.Errorf("setup: %w", sh("kill -KILL $$")), "x"), 137},
 		{&git.Error{Code: -1, Err: errors.New("signal: terminated")}, -1},
 		{fmt.Errorf("x: %w", &git.Error{Code: 128}), 128},
 		{ctx.Err(), 1},
