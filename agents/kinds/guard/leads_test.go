@@ -404,6 +404,12 @@ func TestReadsOutside(t *testing.T) {
 	w.write("home/.ssh/id", "key\n")
 	w.write("temp/tmp.Ab3dE6gh1J/out.log", "x\n")
 	w.write("temp/out.log", "x\n")
+	w.write("temp/kept", "x\n")
+	w.must(os.Chmod(filepath.Join(temp, "kept"), 0o600))
+	for _, dir := range []string{filepath.Dir(w.dir), w.dir, temp} {
+		w.must(os.Chmod(dir, 0o755))
+	}
+	w.must(os.Chmod(filepath.Join(temp, "out.log"), 0o644))
 	w.must(os.Symlink(filepath.Join(w.dir, "home/.ssh"), filepath.Join(temp, "tmp.Ab3dE6gh1J/link")))
 	w.must(os.Symlink(filepath.Join(w.dir, "home/.ssh/id"), filepath.Join(tree, "outward")))
 	for _, leads := range []bool{false, true} {
@@ -411,10 +417,10 @@ func TestReadsOutside(t *testing.T) {
 			Machine: places.Here(tree, append(w.env("bin"), "PATH="+os.Getenv("PATH"), "TMPDIR="+temp))}
 		for path, want := range map[string]bool{
 			root + "/README": true, root + "/src/a.txt": true, root + "/with blank": true, "../root/README": true, "/etc/hosts": true,
-			temp + "/tmp.Ab3dE6gh1J/out.log": true,
+			temp + "/tmp.Ab3dE6gh1J/out.log": true, temp + "/out.log": true, temp + "/none": true, temp + "/tmp.Ab3dE6gh1J/../out.log": true,
 			root + "/.env": false, root + "/new": true, root: false, root + "/src": false, root + "/*": false, root + "/:(top)README": false, root + "/.git/config": false, root + "/../root/.git/HEAD": false,
 			root + "/link": false, root + "/src/link2": false, tree + "/outward": false,
-			temp + "/out.log": false, temp + "/tmp.Ab3dE6gh1J": false, temp + "/tmp.Ab3dE6gh1J/link/id": false, temp + "/tmp.Ab3dE6gh1J/../out.log": false,
+			temp + "/kept": false, temp + "/tmp.Ab3dE6gh1J": false, temp + "/tmp.Ab3dE6gh1J/link/id": false, temp: false,
 			w.dir + "/home/.ssh/id": false, w.dir + "/outside/secret": false, "/etc": false, "/etc/shadow": false, "/etc/no-such-file": false, "/etc/../proc/self/environ": false, "/proc/self/environ": false, "~/.ssh/id": false, "": false,
 		} {
 			if got := granted(p, guard.Call{Tool: "Read", Input: object("file_path", path), Dir: tree}); got != want {

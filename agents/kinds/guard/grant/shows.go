@@ -72,14 +72,15 @@ var system = []string{"/etc", "/usr", "/opt", "/sys", "/Library", "/System", "/p
 var own = regexp.MustCompile(`^tmp\.[A-Za-z0-9]{6,}/.`)
 
 // shown reports whether a file outside of the project may be looked at by everybody on
-// the machine and lies where the system keeps its own, or is a temporary one.
+// the machine and lies where the system keeps its own, or is a temporary one: the agent's
+// own, or not there.
 func (g *Giver) shown(path string) bool {
 	if slices.ContainsFunc(system, func(dir string) bool { _, in := places.Inside(dir, path); return in }) {
 		return g.Machine.Public(path)
 	}
 	for _, dir := range []string{"/tmp", g.Machine.Env("TMPDIR")} {
 		if r, err := g.Resolved(dir); dir != "" && err == nil {
-			if rel, in := places.Inside(r, path); in && own.MatchString(rel) {
+			if rel, in := places.Inside(r, path); in && (own.MatchString(rel) || !strings.Contains(rel, "/") && (g.Machine.Public(path) || !g.Machine.Exists(path))) {
 				return true
 			}
 		}
