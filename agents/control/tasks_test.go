@@ -8,6 +8,8 @@ import (
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
+	"cmux/agents/runs/run"
+	"cmux/dag"
 )
 
 // The label of a task says what it comes after, and of what it waits for in vain how
@@ -53,6 +55,15 @@ func TestLabelOfWhatRests(t *testing.T) {
 	org := &standing.Org{Agents: map[string]*standing.Agent{"api": {State: lives}, "web": {State: standing.State{Stopped: true}}, "db": {}}}
 	for name, want := range map[string]string{"api": "working", "web": "working, web is stopped", "db": "working, db is down", "gone": "working"} {
 		if v := tasks.ViewOf(nil, &task.Task{State: task.Working, Agent: name}, org); v.Label != want {
+			t.Errorf("%q, want %q", v.Label, want)
+		}
+	}
+	waits := standing.Agent{State: lives}
+	waits.Life.Began, waits.Since = lives.Life.Started, time.Now().Add(-3*time.Minute-4500*time.Millisecond)
+	waits.Activity, waits.Detail, waits.Work = dag.Working, "waits for 1 background command", &run.Work{ID: "t1"}
+	org.Agents["dan"] = &waits
+	for id, want := range map[string]string{"t1": "working, waits for 1 background command, since 3m04s", "t2": "working"} {
+		if v := tasks.ViewOf(nil, &task.Task{ID: id, State: task.Working, Agent: "dan"}, org); v.Label != want {
 			t.Errorf("%q, want %q", v.Label, want)
 		}
 	}

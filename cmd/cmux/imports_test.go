@@ -71,7 +71,7 @@ var house = []struct {
 	{"agents/runs/run", "agents/kinds/question agents/platform/lease agents/platform/limits agents/platform/proc agents/platform/seal agents/platform/settings agents/records/mail dag dag/plainjson signals signals/mailbox worktree worktree/common worktree/git worktree/hint"},
 	{"agents/runs/origin", "agents/platform/proc agents/runs/run signals"},
 	{"agents/runs/prompt", "agents/records/event agents/runs/run dag"},
-	{"agents/runs/conversation", "agents/kinds/news agents/kinds/question dag"},
+	{"agents/runs/conversation", "agents/kinds/news agents/kinds/question agents/platform/say dag"},
 	{"agents/runs/attempt/output", "signals"},
 	{"agents/runs/attempt/workspace", "agents/runs/conversation agents/runs/prompt agents/runs/run dag signals worktree worktree/common worktree/git worktree/gitfile worktree/prepare"},
 	{"agents/runs/attempt/verdict", "agents/kinds/agent agents/platform/harmless agents/platform/proc agents/records/event agents/runs/attempt/output agents/runs/attempt/workspace agents/runs/conversation agents/runs/prompt agents/runs/run dag signals worktree worktree/common worktree/git worktree/merge worktree/prepare"},

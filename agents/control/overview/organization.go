@@ -323,6 +323,12 @@ func (a *AgentReport) Explained() string {
 	return text
 }
 
+// Waits reports whether the agent waits for something that nobody is to see to.
+func (a *AgentReport) Waits() bool {
+	w := standing.Word(a.State)
+	return a.Detail != "" && a.Since != nil && (w == standing.Working || w == standing.Idle)
+}
+
 // NeedsPerson reports whether the agent waits for a person.
 func (a *AgentReport) NeedsPerson() bool {
 	return standing.WantsPerson(standing.Word(a.State), a.Detail)

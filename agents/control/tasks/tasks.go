@@ -65,6 +65,10 @@ func ViewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 	case (t.State == task.Working || t.State == task.NeedsInput) && a != nil && !a.Life.On():
 		w, _ := a.Stands(time.Now(), crew.Stopped)
 		v.Label += fmt.Sprintf(", %s is %s", t.Agent, w)
+	case t.State == task.Working && a != nil && a.Work != nil && a.Work.ID == t.ID:
+		if w, detail := a.Stands(time.Now(), crew.Stopped); w == standing.Working && detail != "" {
+			v.Label += ", " + detail + ", since " + say.Span(time.Since(a.Since))
+		}
 	}
 	if end := t.Result(); end != nil {
 		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted(), Snapshot: end.Snapshot}

@@ -67,10 +67,10 @@ func (m *move) working() bool {
 		m.ask(Open{Question: q, Reason: dag.ReasonReported})
 	case len(m.Pending) > 0 || m.Said != nil:
 		m.sayOn()
-	case m.TurnEnded && m.Unkept():
+	case m.TurnEnded && m.Subagents == 0 && m.Unkept():
 		m.Gated, m.TurnEnded = true, false
 		m.deliver(Message{Why: Unkept})
-	case m.Stays && (!m.Got || m.Awaits != ""):
+	case m.rests():
 		m.TurnEnded = false
 		m.rest()
 	default:

@@ -3,8 +3,11 @@ package conversation
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"cmux/agents/kinds/news"
+	"cmux/agents/platform/say"
 	"cmux/dag"
 )
 
@@ -56,7 +59,7 @@ func (m *move) hear(what What) {
 		m.rang[e.Clock] = true
 		switch e.Clock {
 		case BackgroundClock:
-			m.TurnEnded, m.Background = true, false
+			m.TurnEnded, m.Background, m.LeftAt = true, false, time.Time{}
 		case SlipClock:
 			// In a turn that has begun since, the end of that turn sets it again: what
 			// was handed over in this turn is not late yet.
@@ -233,6 +236,10 @@ func (m *move) did(d Did) {
 			return
 		}
 		m.quiet()
+		turnsTo(m)
+		if !m.typing() {
+			m.LeftAt = time.Time{} // what it left at work began this turn
+		}
 		m.begins()
 		m.TurnEnded, m.Limit, m.Falter = false, nil, nil
 		if !m.questionOpen() { // else a sub-agent still waits for the answer
@@ -252,7 +259,7 @@ func (m *move) did(d Did) {
 		m.letGo()
 		m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 		m.WentOn = true
-		if m.Stays && m.Open.InPane && !m.busy && !m.inTurn && (!m.Got || m.Awaits != "") {
+		if m.Open.InPane && !m.busy && !m.inTurn && m.rests() {
 			m.TurnEnded = true // there was no turn: it rests again
 		}
 	case news.Worked:
@@ -380,16 +387,18 @@ func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
 	if !m.Taken {
 		m.accountWorks()
 	}
-	// Background commands end with the agent once it has reported.
-	if e.Background > 0 || e.Shells > 0 && m.Report == nil {
+	if left := leaves(m, e); left > 0 {
 		if !m.questionOpen() {
 			m.letGo()
 		}
-		m.Background = true
-		m.do(Arm{Clock: BackgroundClock, For: m.Settle})
+		m.Background, m.LeftAt = true, m.at.Add(left-m.Settle)
+		m.do(Arm{Clock: BackgroundClock, For: left})
+		if m.Phase == Working && m.Activity == dag.Working && !m.eventful() {
+			m.become(Become{Activity: dag.Working, Detail: waitsFor(e)})
+		}
 		return
 	}
-	m.TurnEnded = true
+	m.TurnEnded, m.LeftAt = true, time.Time{}
 	switch {
 	case m.Taken || m.Activity == dag.NeedsInput || m.Activity == dag.AtLimit:
 		m.letGo()
@@ -398,6 +407,39 @@ func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
 	case m.typing():
 		m.letGo() // its program takes what is typed when the turn is over, and begins another
 		m.TurnEnded = e.InOrder
+	}
+}
+
+// leaves is how long what the turn that ended with e left at work is waited for; 0: not
+// at all. A message in between does not begin that time again. Background commands end
+// with the agent once it has reported. One that rests has nothing to report: what
+// is left begins a turn of its own.
+func leaves(m *move, e news.TurnEnded) time.Duration {
+	switch {
+	case e.Background == 0 && (e.Shells == 0 || m.Report != nil), m.rests() && !m.questionOpen():
+		return 0
+	case m.LeftAt.IsZero():
+		return m.Settle
+	}
+	return m.Settle - m.at.Sub(m.LeftAt)
+}
+
+// waitsFor says what is left at work.
+func waitsFor(e news.TurnEnded) string {
+	var left []string
+	if e.Background > 0 {
+		left = append(left, say.Count(e.Background, "sub-agent"))
+	}
+	if e.Shells > 0 {
+		left = append(left, say.Count(e.Shells, "background command"))
+	}
+	return "waits for " + strings.Join(left, " and ")
+}
+
+// turnsTo takes in that a turn has begun, after which it waits no more.
+func turnsTo(m *move) {
+	if !m.LeftAt.IsZero() && m.Phase == Working && m.Activity == dag.Working {
+		m.become(Become{Activity: dag.Working})
 	}
 }
 

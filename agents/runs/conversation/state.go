@@ -136,6 +136,7 @@ type State struct {
 	Falters    int          // failed calls of the model in a row
 	Trial      bool         // it is to find out whether the limit of its account is over
 	Background bool         // what a turn left at work is waited for
+	LeftAt     time.Time    // since when, whatever it was told in between; zero: it is not
 	Concludes  bool         // it says when it has taken in that its report is accepted
 }
 

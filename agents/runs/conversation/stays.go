@@ -224,6 +224,7 @@ func (m *move) personTyped(said string) {
 	m.quiet()
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 	m.Spoke, m.WentOn = true, true
+	turnsTo(m)
 	m.begins()
 	if said == "" && m.Got { // broken off, and not to be sent on at once
 		m.Awaits = "waits for a person, who broke its turn off"
@@ -250,6 +251,9 @@ func (m *move) rest() {
 		m.become(Become{Activity: dag.Resting})
 	}
 }
+
+// rests reports whether it has nothing to do once its turn is over.
+func (s *State) rests() bool { return s.Stays && (!s.Got || s.Awaits != "") }
 
 // startsAgain says of a program that goes on for one that was lost, and has given no
 // sign yet, that it starts again.
@@ -299,6 +303,9 @@ func (m *move) handed() {
 	}
 	if h.Why == NewWork {
 		m.Got = m.Work == h.ID
+	}
+	if h.Why != FromMail && h.Why != ByPerson {
+		m.LeftAt = time.Time{}
 	}
 	parts := h.split()
 	for i, p := range parts {

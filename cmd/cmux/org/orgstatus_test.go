@@ -24,7 +24,7 @@ func TestRenderOrg(t *testing.T) {
 	web := agent("web", "worker", "idle", "")
 	web.Waiting, web.Hinders = []string{"m1", "m2"}, "its input line holds a draft"
 	r := &overview.OrgReport{State: overview.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []overview.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5, NeedYou: []string{"reader", "writer"}}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1, NeedYou: []string{"look"}}},
-		Agents: []overview.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?")}}
+		Agents: []overview.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?"), agent("dan", "worker", "working", "waits for 1 background command")}}
 	needs := []overview.Need{{Kind: overview.NeedAgent, Name: "perm-x"}, {Kind: overview.NeedFailure, Name: "b", Label: "failed (exit 3)", Try: "cmux agents retry b"}, {Kind: overview.NeedReview, Name: "a", Label: "to review", Try: "cmux agents review a"}}
 	text := (&orgStatus{r, needs, 4}).render(noon, cli.Look{})
 	r.State = overview.OrgNoMonitor
