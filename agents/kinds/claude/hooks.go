@@ -1,9 +1,11 @@
 package claude
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +57,8 @@ type listener struct {
 	asking    string          // tool that waits for a person's yes or answer
 	dialogs   int             // how many tools have waited so
 	askingSub string          // the sub-agent that uses it; empty: the agent itself, or not known
+	askingID  string          // the call of it; empty: not known
+	calls     []payload       // of tools in this turn, whose end no hook has told of
 	subagents map[string]bool // at work, by id
 	held      string          // event of the hook that waits for its answer
 	question  json.RawMessage // tool input of a held PermissionRequest
@@ -105,7 +109,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		}
 		return one(news.Converses{ID: p.Session})
 	case "UserPromptSubmit":
-		l.busy = true
+		l.busy, l.calls = true, nil
 		if l.policy.Headless || injected(p.Prompt) || l.own(p.Prompt) {
 			return one(news.Prompted{Text: p.Prompt, Own: true})
 		}
@@ -117,7 +121,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 			l.refused(p, guard.NobodyToAsk)
 			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
 		}
-		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
+		l.asking, l.askingSub, l.askingID, l.held, l.question = p.Tool, p.AgentID, l.callOf(&p), hook, p.Input
 		l.dialogs++
 		return one(news.Asked{Question: l.asked(p), Hold: true, Own: p.Tool == "AskUserQuestion"})
 	case "PreCompact":
@@ -133,7 +137,8 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 			l.busy, l.ended = false, true
 			return []news.Event{news.Concluded{}, news.TurnEnded{}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
 		}
-		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
+		l.calls = slices.DeleteFunc(l.calls, func(c payload) bool { return c.ToolID == p.ToolID })
+		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) && (l.askingID == "" || l.askingID == p.ToolID) {
 			l.asking = ""
 			return one(append(p.shellEnded(), news.WentOn{})...)
 		}
@@ -193,10 +198,25 @@ func (l *listener) before(p *payload) ([]news.Event, agent.HookReply, error) {
 		return p.shellBegan(), decided("allow", ""), nil
 	}
 	l.unjudged = true
+	if p.ToolID != "" {
+		l.calls = append(l.calls, *p)
+	}
 	if d.Tell != "" {
 		return p.shellBegan(), beside("PreToolUse", d.Tell), nil
 	}
 	return p.shellBegan(), agent.HookReply{}, nil
+}
+
+// callOf is the call that a dialog asks about, which does not name it: others of the
+// tool may be under way beside it. Empty: it is not known.
+func (l *listener) callOf(p *payload) string {
+	i := slices.IndexFunc(l.calls, func(c payload) bool {
+		return c.Tool == p.Tool && c.AgentID == p.AgentID && bytes.Equal(c.Input, p.Input)
+	})
+	if i < 0 {
+		return ""
+	}
+	return l.calls[i].ToolID
 }
 
 // stops is the end of a turn, which is held.

@@ -659,6 +659,38 @@ func TestTwoPermissions(t *testing.T) {
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed", Commits: 1}, "", nil, []string{"one", "two"})
 }
 
+// A question about one of several calls of a tool stands while the others end.
+func TestPermissionBesideAnotherCall(t *testing.T) {
+	testall.Only(t)
+	t.Parallel()
+	dir := t.TempDir()
+	asked, other, read := filepath.Join(dir, "asked"), filepath.Join(dir, "other"), filepath.Join(dir, "read") // hooks hold the other until it may go
+	reads := func(file string) mt.ToolUse {
+		return mt.ToolUse{Name: "Read", Input: map[string]string{"file_path": file}}
+	}
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{reads(asked), reads(other)}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	f.Write(dir, "asked", "x\n")
+	f.Write(dir, "other", "y\n")
+	f.Write(f.home.Claude, "settings.json", `{"permissions":{"ask":["Read(/`+asked+`)"]},"hooks":{
+		"PreToolUse":[{"matcher":"Read","hooks":[{"type":"command","command":"! grep -q `+other+` || until test -e `+dir+`/go; do sleep 0.05; done"}]}],
+		"PostToolUse":[{"matcher":"Read","hooks":[{"type":"command","command":"touch `+read+`"}]}]}}`)
+	p := f.inPane()
+	f.label("needs input")
+	f.Write(dir, "go", "")
+	f.Eventually("the other file is read", func() bool { return exists(read) })
+	if err := f.Dial().Answer(t.Context(), "yes"); err != nil {
+		t.Fatal(err)
+	}
+	p.Ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+	for _, r := range f.Records() {
+		if strings.Contains(r.Detail, "shows a dialog") {
+			t.Errorf("asked %q", r.Detail)
+		}
+	}
+}
+
 // cmux reports a dialog of the program that no hook reports, also in a pane that is too
 // small for its last line.
 func TestUntoldDialog(t *testing.T) {

@@ -221,6 +221,35 @@ func TestSubagentsAreCounted(t *testing.T) {
 	}
 }
 
+// Calls of one tool may be under way at the same time: the end of one ends no question
+// about another.
+func TestQuestionOfOneCall(t *testing.T) {
+	const pre, ask, post = `PreToolUse {"tool_name":"Read","cwd":"/t",`, `PermissionRequest {"tool_name":"Read","cwd":"/t",`, `PostToolUse {"tool_name":"Read",`
+	const out, in = `"tool_input":{"file_path":"/etc/x"}`, `"tool_input":{"file_path":"/t/x"}`
+	for name, c := range map[string]struct {
+		what  []string
+		stays bool // the question does
+	}{
+		"the call itself ends":           {[]string{pre + `"tool_use_id":"1",` + out + `}`, ask + out + `}`, post + `"tool_use_id":"1",` + out + `}`}, false},
+		"another ends":                   {[]string{pre + `"tool_use_id":"1",` + out + `}`, pre + `"tool_use_id":"2",` + in + `}`, ask + out + `}`, post + `"tool_use_id":"2",` + in + `}`}, true},
+		"another, begun before":          {[]string{pre + `"tool_use_id":"2",` + in + `}`, pre + `"tool_use_id":"1",` + out + `}`, ask + out + `}`, post + `"tool_use_id":"2",` + in + `}`}, true},
+		"another, then itself":           {[]string{pre + `"tool_use_id":"1",` + out + `}`, ask + out + `}`, post + `"tool_use_id":"2",` + in + `}`, post + `"tool_use_id":"1",` + out + `}`}, false},
+		"a sub-agent's, of the same":     {[]string{pre + `"tool_use_id":"1",` + out + `}`, pre + `"tool_use_id":"2","agent_id":"s",` + out + `}`, ask + `"agent_id":"s",` + out + `}`, post + `"tool_use_id":"1",` + out + `}`}, true},
+		"one whose beginning was missed": {[]string{ask + out + `}`, post + `"tool_use_id":"1",` + out + `}`}, false},
+	} {
+		l := listening(false)
+		for _, what := range c.what {
+			event, payload, _ := strings.Cut(what, " ")
+			if _, _, err := l.hear(event, json.RawMessage(payload)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if (l.asking != "") != c.stays {
+			t.Errorf("%s: it asks about %q", name, l.asking)
+		}
+	}
+}
+
 // A turn ends once, however late its result line is read and whatever a
 // sub-agent does meanwhile.
 func TestResult(t *testing.T) {
