@@ -49,6 +49,33 @@ func TestLabelOfWhatWaits(t *testing.T) {
 	label("open, waits for t1 (cancelled), t2")
 }
 
+// The label of an agent's next task says why it has not begun.
+func TestLabelOfWhatHasNotBegun(t *testing.T) {
+	alive := standing.Life{N: 1, Started: time.Now(), Began: time.Now()}
+	title := "x"
+	for _, c := range []struct {
+		ann, cy standing.State
+		want    string
+	}{
+		{standing.State{Life: alive, Activity: dag.Resting}, standing.State{}, "assigned"},
+		{standing.State{Life: alive, Activity: dag.Working}, standing.State{}, "assigned, ann is working"},
+		{standing.State{Life: alive, Activity: dag.Working, Work: &run.Work{ID: "t9"}}, standing.State{}, "assigned"},
+		{standing.State{Life: alive, Activity: dag.Resting}, standing.State{Life: alive, Work: &run.Work{ID: "t1"}}, "assigned, waits for cy to leave it, which is at work on it"},
+		{standing.State{Life: alive, Activity: dag.Resting, Waits: "cy has not left it yet"}, standing.State{Life: alive}, "assigned, waits: cy has not left it yet"},
+	} {
+		l := &task.List{}
+		for _, change := range []task.Change{{Task: "t1", Op: task.OpAdd, By: "user", Fields: task.Fields{Title: &title}}, {Task: "t1", Saw: 1, Op: task.OpMove, By: "user", To: task.Assigned, Agent: "ann"}} {
+			if err := l.Step(change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		org := &standing.Org{Agents: map[string]*standing.Agent{"ann": {Name: "ann", State: c.ann}, "cy": {Name: "cy", State: c.cy}}}
+		if v := tasks.ViewOf(l, l.Get("t1"), org); v.Label != c.want {
+			t.Errorf("%q, want %q", v.Label, c.want)
+		}
+	}
+}
+
 // A task whose agent is stopped or down is at work by its state only.
 func TestLabelOfWhatRests(t *testing.T) {
 	lives := standing.State{Life: standing.Life{N: 1, Started: time.Now()}}

@@ -323,10 +323,15 @@ func (a *AgentReport) Explained() string {
 	return text
 }
 
-// Waits reports whether the agent waits for something that nobody is to see to.
-func (a *AgentReport) Waits() bool {
-	w := standing.Word(a.State)
-	return a.Detail != "" && a.Since != nil && (w == standing.Working || w == standing.Idle)
+// Waits is what the agent waits for that nobody is to see to; empty: nothing.
+func (a *AgentReport) Waits(now time.Time) string {
+	switch w := standing.Word(a.State); {
+	case a.Detail != "" && w == standing.Working && a.Since != nil:
+		return a.Explained() + ", since " + say.Span(now.Sub(*a.Since))
+	case a.Detail != "" && w == standing.Idle:
+		return a.Explained()
+	}
+	return ""
 }
 
 // NeedsPerson reports whether the agent waits for a person.

@@ -61,7 +61,7 @@ func ViewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 	}
 	switch a := crew.Agents[t.Agent]; {
 	case t.State == task.Open, t.State == task.Assigned:
-		v.Label += comesAfter(l, t)
+		v.Label += comesAfter(l, t) + begins(l, t, crew)
 	case (t.State == task.Working || t.State == task.NeedsInput) && a != nil && !a.Life.On():
 		w, _ := a.Stands(time.Now(), crew.Stopped)
 		v.Label += fmt.Sprintf(", %s is %s", t.Agent, w)
@@ -74,6 +74,30 @@ func ViewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted(), Snapshot: end.Snapshot}
 	}
 	return v
+}
+
+// begins is what a label says of an assigned task that is its agent's next: why that has
+// not begun with it.
+func begins(l *task.List, t *task.Task, crew *standing.Org) string {
+	a := crew.Agents[t.Agent]
+	if t.State != task.Assigned || a == nil {
+		return ""
+	}
+	for name, o := range crew.Agents {
+		if o != a && o.Work != nil && o.Work.ID == t.ID {
+			return fmt.Sprintf(", waits for %s to leave it, which is at work on it", name)
+		}
+	}
+	if next, _ := l.Next(t.Agent); a.Work != nil || next != t {
+		return ""
+	}
+	switch w, _ := a.Stands(time.Now(), crew.Stopped); {
+	case w != standing.Idle && w != standing.Starting:
+		return fmt.Sprintf(", %s is %s", t.Agent, w)
+	case a.Waits != "":
+		return ", waits: " + a.Waits
+	}
+	return ""
 }
 
 // comesAfter is what a label says of the tasks that t comes after. What is over and not done

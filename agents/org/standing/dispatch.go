@@ -416,6 +416,10 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 		_, err := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why})
 		return errors.Join(err, k.write(ctx, a, t.CreatedBy, fmt.Sprintf("%s-%d-branch", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), why))
 	}
+	if o, err := keeps(ctx, k, a, t); o != nil || err != nil {
+		k.at(k.Now().Add(time.Second))
+		return errors.Join(err, k.waits(ctx, a, o.Name+" has not left it yet"))
+	}
 	if waits, err := k.hindered(ctx, a); waits || err != nil {
 		return err
 	}
@@ -658,6 +662,28 @@ func (k *Keeper) takenUp(ctx context.Context, a *Agent, w *run.Work) (string, er
 		return "", err
 	}
 	return prompt.TakenUp(restore), k.org.lookAt(a)
+}
+
+// keeps is who has not left a task yet that is another's now, or its branch; nil: nobody.
+func keeps(ctx context.Context, k *Keeper, to *Agent, t *task.Task) (*Agent, error) {
+	branch := ""
+	if to.Member.Tree != "" && t.Kind != task.ForAnswer {
+		branch = branchFor(&to.Member, t)
+	}
+	for _, o := range k.org.Agents {
+		switch {
+		case o == to || !o.Life.On():
+		case o.Work != nil:
+			if o.Work.ID == t.ID || branch != "" && o.Work.Place.Branch == branch {
+				return o, nil
+			}
+		case branch != "" && o.Branch == branch && o.Member.Tree != "" && o.Last != nil:
+			if free, err := k.free(ctx, o); !free || err != nil {
+				return o, err
+			}
+		}
+	}
+	return nil, nil
 }
 
 // release has an agent that rests leave a branch that another one is to work on.

@@ -254,6 +254,36 @@ func TestTaskOfAnother(t *testing.T) {
 	}
 }
 
+// A task that is taken from an agent at work waits until that agent has left it, and
+// no error is reported.
+func TestTaskTakenFromOneAtWork(t *testing.T) {
+	w := newWorld(t)
+	w.keep()
+	w.answered(w.spawn("api"))
+	w.answered(w.spawn("web"))
+	w.until("their lives", func(o *Org) bool { return w.lives1("api", 1)(o) && w.lives1("web", 1)(o) })
+	id := w.add("Write it", "api", task.Normal)
+	w.until("it is given", func(*Org) bool { return count(w.gives("api"), id) == 1 })
+	w.change(id, task.Assigned, "web")
+	w.until("the other waits", func(o *Org) bool { return o.Agents["web"].Waits == "api has not left it yet" })
+	w.until("it is taken back", func(*Org) bool { return count(w.takes("api"), id) == 1 })
+	w.mu.Lock()
+	w.lives["api"].stands = "in its turn"
+	w.mu.Unlock()
+	w.ends("api", id, run.End{Outcome: dag.Cancelled})
+	w.until("the end is taken in", func(o *Org) bool { return o.Agents["api"].Work == nil })
+	if got := w.gives("web"); len(got) > 0 {
+		t.Errorf("in the middle of a turn it gave %q", got)
+	}
+	w.mu.Lock()
+	w.lives["api"].stands = ""
+	w.mu.Unlock()
+	w.until("the other gets it", func(o *Org) bool { return count(w.gives("web"), id) == 1 && o.Agents["web"].Waits == "" })
+	if got := w.mailFor("user"); len(got) > 0 {
+		t.Errorf("the person is told %q", got)
+	}
+}
+
 // A worktree that cannot take a task blocks none: its agent's tasks wait, and who
 // gave the first is told once.
 func TestTasksOfABadTree(t *testing.T) {

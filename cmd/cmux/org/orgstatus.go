@@ -191,8 +191,8 @@ func orgTail(r *overview.OrgReport, now time.Time) string {
 			need = append(need, a.Name+": "+a.Explained()+" ("+way+")")
 		} else if a.Hinders != "" && len(a.Waiting) > 0 {
 			need = append(need, fmt.Sprintf("%s: %s not handed over: %s", a.Name, say.Count(len(a.Waiting), "message"), a.Hinders))
-		} else if a.Waits() {
-			need = append(need, fmt.Sprintf("%s: %s (since %s)", a.Name, a.Explained(), say.Span(now.Sub(*a.Since))))
+		} else if waits := a.Waits(now); waits != "" {
+			need = append(need, a.Name+": "+waits)
 		}
 	}
 	for _, t := range r.Blocked {

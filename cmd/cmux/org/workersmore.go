@@ -75,7 +75,7 @@ func runWorkerAssign(ctx context.Context, o *workerAssignOptions) error {
 	if o.JSON {
 		return cli.PrintJSON(o.Out, t)
 	}
-	_, err = fmt.Fprintf(o.Out, "%s: %s to %s  %s\n", t.ID, t.Label, t.Agent, say.Line(t.Title))
+	_, err = fmt.Fprintf(o.Out, "%s: %s to %s%s  %s\n", t.ID, t.State, t.Agent, strings.TrimPrefix(t.Label, string(t.State)), say.Line(t.Title))
 	return err
 }
 
