@@ -38,6 +38,9 @@ const maxAwaited = 100
 // answer.
 func (s *State) AwaitAnswer(p *question.Posed) {
 	s.Posed, s.Awaits = p, "asked "+p.To
+	if p.To == "user" {
+		s.Asked = append(slices.Clip(s.Asked), p.Message)
+	}
 	if line, _, _ := strings.Cut(strings.TrimSpace(p.Parts[0].Text), "\n"); line != "" {
 		s.Awaits += ": " + question.Shorten(line, maxAwaited)
 	}
@@ -62,6 +65,7 @@ func (s *State) answers(e Tell) *question.Posed {
 func (s *State) gets(p Message) (all []Effect) {
 	if p.Of != nil && p.Of.To == "user" {
 		all = append(all, Settle{p.Of.Message})
+		s.Asked = slices.DeleteFunc(slices.Clone(s.Asked), func(id string) bool { return id == p.Of.Message })
 	}
 	if p.Of == s.Posed {
 		s.goesOn()

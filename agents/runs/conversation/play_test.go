@@ -53,6 +53,7 @@ type player struct {
 
 	// Of one that stays.
 	ids       int
+	asked     int            // questions that went as messages
 	messages  []string       // told and accepted
 	confirmed map[string]int // how often
 	slipped   []string       // went with a hook
@@ -110,7 +111,7 @@ func gone(what What) bool {
 	switch e := what.(type) {
 	case Wrote:
 		return e.Posed != nil
-	case Passed, Give, Tallied:
+	case Passed, Give:
 		return true
 	}
 	return false
@@ -188,7 +189,8 @@ func (p *player) carry(effect Effect) {
 			p.wrong("%d pieces of work are over, of %d", p.over, p.works)
 		}
 	case PassOn:
-		said := Passed{PassOn: e, To: []string{"supervisor", "user"}[p.ids%2], ID: "q1", Text: "it was sent"}
+		p.asked++
+		said := Passed{PassOn: e, To: []string{"supervisor", "user"}[p.ids%2], ID: fmt.Sprint("q", p.asked), Text: "it was sent"}
 		if p.below(3) == 0 {
 			said.Failure = "the disk is full"
 		}

@@ -85,6 +85,7 @@ type State struct {
 	Awaits string    // what it waits for, without a turn: `asked NAME: QUESTION`
 	// Posed is that question; nil: it waits for something else, or for nothing.
 	Posed    *question.Posed
+	Asked    []string    // ids of the messages by which it put questions to a person since its work was given, and that nobody has answered
 	Read     []string    // ids of messages that it has read, the newest last
 	Unproven []Message   // handed to a hook, of which it has shown no sign yet; where its conversation cannot be read
 	Ill      *string     // it is stuck, which is seen to when its work is tallied

@@ -41,7 +41,7 @@ func (m *move) ordered(what What) {
 		case e.At:
 			m.Work, m.Got, m.Told = e.ID, true, true
 		default:
-			m.Work, m.Told = e.ID, false
+			m.Work, m.Told, m.Asked = e.ID, false, nil
 			m.goesOn()
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
 		}
@@ -401,8 +401,12 @@ func (m *move) workOver(c Close) {
 	}
 }
 
-// tallied is after a piece of work.
+// tallied is after a piece of work. What it asked a person in it is over, too.
 func (m *move) tallied() {
+	for _, id := range m.Asked {
+		m.do(Settle{id})
+	}
+	m.Asked = nil
 	m.Work, m.Got, m.Told, m.Drop, m.Midway = "", false, false, nil, false
 	m.goesOn()
 	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
