@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 
 	"cmux/worktree/gitfile"
 
@@ -103,10 +105,17 @@ func commonDir(root string) (dir string, ok bool) {
 	return dir, err == nil && st.IsDir()
 }
 
-// ExcludedByOthers returns info/exclude without the part that Init wrote.
+// ExcludedByOthers returns info/exclude without the part that Init wrote, and without
+// those that agent programs add by themselves.
 func ExcludedByOthers(exclude []byte) []byte {
-	return bytes.ReplaceAll(exclude, []byte(excluded), nil)
+	return programExcludesRE().ReplaceAll(bytes.ReplaceAll(exclude, []byte(excluded), nil), nil)
 }
+
+// programExcludesRE is what an agent program adds to info/exclude: its heading, and names
+// in its own folder.
+var programExcludesRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^# claude-code-runtime\n(?:\*\*/\.claude/[^\n*?\[\\]+\n)+`)
+})
 
 // exclude adds the folder to the repository's info/exclude.
 func exclude(gitDir string) error {

@@ -272,3 +272,23 @@ func TestRunLivesThroughGitClean(t *testing.T) {
 	must(t, l.Append(ctx, true, []byte(`1`)))
 	must(t, lock.Unlock())
 }
+
+// What an agent program adds to info/exclude by itself is nobody's change: names in its
+// own folder below its heading, and nothing else.
+func TestExcludedByOthers(t *testing.T) {
+	const block = "# claude-code-runtime\n**/.claude/scheduled_tasks.lock\n**/.claude/worktrees/\n"
+	for have, want := range map[string]string{
+		"":                                      "",
+		block:                                   "",
+		"/mine\n" + block + "*.tmp\n":           "/mine\n*.tmp\n",
+		excluded + block:                        "",
+		block + "*.secret\n":                    "*.secret\n",
+		"# claude-code-runtime\n*.secret\n":     "# claude-code-runtime\n*.secret\n",
+		"# claude-code-runtime\n**/.claude/*\n": "# claude-code-runtime\n**/.claude/*\n",
+		"# mine\n**/.claude/worktrees/\n":       "# mine\n**/.claude/worktrees/\n",
+	} {
+		if got := string(ExcludedByOthers([]byte(have))); got != want {
+			t.Errorf("of %q stays %q, want %q", have, got, want)
+		}
+	}
+}

@@ -219,6 +219,19 @@ func TestThePersonGoesOnWorking(t *testing.T) {
 	}
 }
 
+// What an agent program adds to info/exclude by itself is no news.
+func TestProgramsExcludesAreNoNews(t *testing.T) {
+	for line, news := range map[string]bool{"": false, "*.secret": true} {
+		f := sharing(t, dag.Node{Task: "printf '%s\\n' '# claude-code-runtime' '**/.claude/worktrees/' " + quote(line) + " >> ../'shop é'/.git/info/exclude"})
+		if end := f.run(); end.Outcome != dag.Done {
+			t.Errorf("end %+v", end)
+		}
+		if n := f.notes(); strings.Contains(n, "info/exclude") != news {
+			t.Errorf("with %q: notes %s", line, n)
+		}
+	}
+}
+
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // What cmux makes and what other agents do on their branches is no news, and no
