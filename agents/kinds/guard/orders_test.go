@@ -225,6 +225,18 @@ func TestLocksRunPrograms(t *testing.T) {
 	}
 }
 
+// A worker is told whose an order is: there is no run, and a supervisor may give some.
+func TestWhoseOrderItIs(t *testing.T) {
+	p := builder()
+	p.Holder = rights.Holder{Stays: true}
+	for command, want := range map[string]string{
+		"cmux tasks merge t1": "that is for a supervisor or a person", "cmux workers spawn dan x": "that is for a supervisor or a person",
+		"cmux workers kill dan --force": "the organization is steered by a person", "cmux stop": "the organization is steered by a person", "cmux open": "the organization is steered by a person",
+	} {
+		runShell(t, p, []shellRow{{command, want}})
+	}
+}
+
 // A command that does not exist is not a person's: the agent is told which it has.
 func TestNoSuchCommand(t *testing.T) {
 	p := checked()
@@ -233,8 +245,8 @@ func TestNoSuchCommand(t *testing.T) {
 		"cmux tasks foo t1":  "there is no such command. Of `cmux tasks` you have add, assign, cancel, list, log, merge, pause, priority, show. See `cmux tasks --help`",
 		"cmux frobnicate":    "there is no such command. Of `cmux` you have agents, alert, autonomy, backlog, blocked, done, help,",
 		"cmux mailbox write": "Of `cmux mailbox` you have blocked, done, inbox,",
-		"cmux tasks done t1": "the run is steered by a person",
-		"cmux restart":       "the run is steered by a person",
+		"cmux tasks done t1": "the organization is steered by a person",
+		"cmux restart":       "the organization is steered by a person",
 	} {
 		if d := guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", command), Dir: root}); d.Verdict != guard.Deny || !strings.Contains(d.Reason, want) {
 			t.Errorf("%s: %s %q", command, d.Verdict, d.Reason)

@@ -75,6 +75,8 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 		s.refuse(places.InState(what, at.State))
 	case s.OrdersAt(path, doing != making):
 		s.refuse(places.GivesOrders(what))
+	case whole && path == s.TreeDir && at.Whose == places.Own:
+		s.refuse(what + " is refused: it is your whole worktree, with what git and cmux keep in it. Name the files in it that you mean.")
 	case whole && s.Above(path):
 		s.refuse(fmt.Sprintf("%s is refused: the project or its worktrees lie in it. Name the files in %s that you mean.", what, s.Home))
 	case at.Whose == places.Peers:
@@ -278,7 +280,14 @@ func (s *shell) cmux(args []word) {
 	case !contains(rights.All(), name) && (words[0].is(name) || words[1].whole):
 		s.refuse(s.noSuch(name))
 	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)):
-		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report `done`, or report `blocked` and say what you need.")
+		by := "the run is steered by a person"
+		switch {
+		case s.Holder.Stays && !s.Leads && rights.IsLeaders(name, with):
+			by = "that is for a supervisor or a person"
+		case s.Holder.Stays:
+			by = "the organization is steered by a person"
+		}
+		s.refuse("cmux " + name + " is refused: " + by + ". Report `done`, or report `blocked` and say what you need.")
 	case name == "locks with": // runs a command
 		dashes := false
 		for i, a := range args { // the first may be the value of an option
