@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"cmux/agents/control/preflight"
@@ -295,7 +296,12 @@ func Waves(g *dag.Graph, presets []dag.Change) (all []Wave) {
 	return all
 }
 
-// RunnerLog opens what a runner of the run writes down of its own work.
+// RunnerLog opens what a runner of the run writes down of its own work. If this process
+// crashes, the log says where as well: the pane is drawn over by who comes next.
 func RunnerLog(r *run.Run) (io.WriteCloser, error) {
-	return signals.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := signals.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, debug.SetCrashOutput(f, debug.CrashOptions{})
 }
