@@ -205,6 +205,34 @@ func TestAsksWhileItStays(t *testing.T) {
 	f.stopped(nil)
 }
 
+// What it left running is waited for only while it is at work on a task.
+func TestBackgroundWhileItStays(t *testing.T) {
+	testall.Only(t)
+	t.Parallel()
+	f := newFixture(t, node("brief", nil),
+		mt.Script{Name: "brief", Turns: []mt.Turn{{mt.Text("hello")}}},
+		mt.Script{Name: "serve", Turns: []mt.Turn{{inBackground("while :; do sleep 1; done")}, {mt.Text("it serves")}}},
+		mt.Script{Name: "mail", Turns: []mt.Turn{{mt.Text("thanks")}}},
+		mt.Script{Name: "wait", Turns: []mt.Turn{{mt.Text("waiting for it")}}},
+		mt.Script{Name: "make", Turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("made it")}, {mt.Text("end")}}},
+	)
+	f.Stay("You are a worker. #script:brief")
+	f.inPane()
+	f.restsIdle()
+	f.hears("m1", "serve it #script:serve")
+	f.restsIdle()
+	f.hears("m2", "hi #script:mail")
+	f.restsIdle()
+	f.ordered(attempt.Message{Op: attempt.OpGive, Work: f.Work("T1", "Make it. #script:wait")})
+	f.Eventually("it waits in words", func() bool { return f.Last(run.Active).Detail == "waits for 1 background command" })
+	f.hears("m3", "go on #script:make")
+	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "made it" {
+		t.Errorf("T1 ended as %+v", end)
+	}
+	f.restsIdle()
+	f.stopped(nil)
+}
+
 // It is told to compact at rest: how it stands is kept first, its program confirms
 // it, and an order that is said again changes nothing. What comes meanwhile waits.
 func TestCompactsByOrder(t *testing.T) {
