@@ -393,6 +393,18 @@ func TestReadsInWorktrees(t *testing.T) {
 	}
 }
 
+// A refusal says of a call with several commands that the others did not run either.
+func TestRefusalSaysThatNothingRan(t *testing.T) {
+	for command, want := range map[string]bool{
+		"git gc": false, "git gc --auto 2>&1": false, "git commit -am x ; git gc": true, "make && git gc": true, "git gc | tail -1": true, "make\ngit gc": true, "for i in 1 2; do git gc; done": false,
+	} {
+		d := guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", command), Dir: tree})
+		if d.Verdict != guard.Deny || strings.HasSuffix(d.Reason, "(Nothing else in this call was run either.)") != want {
+			t.Errorf("%q: %s %q", command, d.Verdict, d.Reason)
+		}
+	}
+}
+
 // Every agent looks at what is no secret to it outside of its directory: what git
 // tracks in the project's checkout, what the system shows to all, what mktemp made.
 func TestReadsOutside(t *testing.T) {

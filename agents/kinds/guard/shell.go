@@ -35,6 +35,7 @@ type shell struct {
 	depth  int
 	looked int    // words looked up by reads
 	called int    // calls of the script's functions
+	steps  int    // of the text, of which a refusal lets none run
 	argv   []word // of the function that is judged
 	reason string
 }
@@ -94,6 +95,9 @@ func (g *guard) shellTool(c Call, in input) string {
 		return fmt.Sprintf("a command of %d bytes is refused: no shell takes it as an argument. Write it to a file in %s and run that.", len(script), g.Home)
 	}
 	s.script(script)
+	if s.reason != "" && s.steps > 1 {
+		return s.reason + " (Nothing else in this call was run either.)"
+	}
 	return s.reason
 }
 
@@ -116,6 +120,7 @@ func (s *shell) script(text string) {
 	for stmt, err := range p.StmtsSeq(strings.NewReader(text)) {
 		// The parser may go on after a fault, even when told to stop.
 		if broken = broken || err != nil; !broken {
+			s.steps++
 			s.walk(stmt)
 		}
 	}
@@ -152,6 +157,7 @@ func (s *shell) visit(n syntax.Node) bool {
 		s.apart(nodes(n.Stmts)...)
 		return false
 	case *syntax.BinaryCmd:
+		s.steps++
 		before := s.dir
 		switch n.Op {
 		case syntax.Pipe, syntax.PipeAll:
