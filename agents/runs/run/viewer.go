@@ -104,16 +104,16 @@ func halted(h signals.Holder) bool {
 // markers and locks are looked at after the records were read, if beside says
 // so.
 func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View, stale bool, err error) {
-	r := w.run
-	v = &View{Run: r}
 	// Before the records as well: a runner that ends records that first.
-	_, before, err := signals.ReadHolder(r.LockPath())
+	_, before, err := signals.ReadHolder(w.run.LockPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
 	if err := w.catchUp(); err != nil {
 		return nil, false, err
 	}
+	r := w.run // it may have another graph than before
+	v = &View{Run: r}
 	h := w.hist.look()
 	h.rebooted(proc.BootID())
 	holder, held, err := signals.ReadHolder(r.LockPath())

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -111,5 +112,41 @@ func TestViewerOfRecordsCutShort(t *testing.T) {
 			t.Errorf("%d attempts, want %d", got, want)
 		}
 		write(t, r.Records(), nil)
+	}
+}
+
+// Who follows a run sees it with its new graph as soon as that is on record: a gate
+// that an update adds crashed the monitor, and with it the runner.
+func TestViewerOfAnUpdatedRun(t *testing.T) {
+	r := newRun(t)
+	viewer := r.Viewer()
+	if _, err := viewer.View(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	grown, _, err := dag.Parse("x.yml", []byte(`
+session: s
+defaults: {agent: command, role: review}
+agents:
+  - {name: a, task: "true", retries: 1}
+  - {name: b, task: "true", depends_on: a}
+  - {name: more, role: gate}
+`), dag.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	updated, err := OpenDir(r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := updated.Refreeze(grown, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.append(t, Record{Type: Updated}, Record{Type: Opened, Node: "more"})
+	v, err := viewer.View(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, of := len(v.Nodes), v.Run.Plan.Graph.Len(); n != of || n != r.Plan.Graph.Len()+1 {
+		t.Errorf("%d nodes of a graph with %d", n, of)
 	}
 }
