@@ -153,7 +153,7 @@ func TestMergeTasks(t *testing.T) {
 	}
 
 	// What became of each stands in the task, with who is to mend it.
-	for id, want := range map[string]string{"t1": "done, merged", "t2": "done, not merged (conflict)", "t3": "done, not merged (check)", "t5": "assigned", "t6": "open"} {
+	for id, want := range map[string]string{"t1": "done, merged", "t2": "done, not merged (conflict)", "t3": "done, not merged (check)", "t5": "assigned, web is down", "t6": "open"} {
 		if v, err := s.Tasks().Task(id); err != nil || v.Label != want {
 			t.Errorf("%s: %s, %v; want %s", id, v.Label, err, want)
 		}
