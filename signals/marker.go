@@ -284,7 +284,7 @@ func Remove(dir, name string) error {
 }
 
 // RemoveOnly removes the marker of the named node if it is the file of this identity.
-// Another stays, also one that is written or touched at this moment.
+// Another stays, also one that takes its place or is touched while this looks.
 func RemoveOnly(dir, name string, id Identity) error {
 	path, err := markerPath(dir, name)
 	if err == nil {
@@ -313,6 +313,9 @@ func removeOnly(path string, id Identity) error {
 		err = unix.Unlinkat(dir, name, 0)
 		if errors.Is(err, fs.ErrNotExist) { // it was renamed
 			return nil
+		}
+		if err != nil { // a folder, say
+			err = errors.Join(err, renameNew(aside, path))
 		}
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -284,6 +285,12 @@ func TestRemoveOnlyWhatWasMeant(t *testing.T) {
 		if got := list(t, dir); got != nil {
 			t.Errorf("%s: folder holds %v", what, got)
 		}
+	}
+	must(t, os.Mkdir(path, 0o755))
+	o, err := s.Look(0, time.Now())
+	must(t, err)
+	if err := RemoveOnly(dir, "x", o.Identity); err == nil || !slices.Equal(list(t, dir), []string{"x" + Suffix}) {
+		t.Errorf("of a folder: %v, which leaves %v", err, list(t, dir))
 	}
 }
 
