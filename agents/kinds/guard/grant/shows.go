@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cmux/agents/kinds/guard/places"
 )
@@ -19,7 +20,7 @@ func (g *Giver) Shows(dir string, paths []string) bool {
 		return false
 	}
 	var trees []string
-	for i, p := range paths {
+	for _, p := range paths {
 		abs := p
 		if !filepath.IsAbs(abs) {
 			abs = filepath.Join(dir, p)
@@ -34,7 +35,7 @@ func (g *Giver) Shows(dir string, paths []string) bool {
 			if !g.Leads || s.State != "" || places.Odd(s.Rel) {
 				return false
 			}
-			if i == 0 || trees == nil {
+			if trees == nil {
 				trees = g.worktrees()
 			}
 			if !slices.ContainsFunc(trees, func(t string) bool { _, in := places.Inside(t, r); return in }) {
@@ -69,7 +70,7 @@ func (g *Giver) tracked(path string) bool {
 var system = []string{"/etc", "/usr", "/opt", "/sys", "/Library", "/System", "/private/etc"}
 
 // own is a file in a folder that mktemp -d made.
-var own = regexp.MustCompile(`^tmp\.[A-Za-z0-9]{6,}/.`)
+var own = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^tmp\.[A-Za-z0-9]{6,}/.`) })
 
 // shown reports whether a file outside of the project may be looked at by everybody on
 // the machine and lies where the system keeps its own, or is a temporary one: the agent's
@@ -80,7 +81,7 @@ func (g *Giver) shown(path string) bool {
 	}
 	for _, dir := range []string{"/tmp", g.Machine.Env("TMPDIR")} {
 		if r, err := g.Resolved(dir); dir != "" && err == nil {
-			if rel, in := places.Inside(r, path); in && (own.MatchString(rel) || !strings.Contains(rel, "/") && (g.Machine.Public(path) || !g.Machine.Exists(path))) {
+			if rel, in := places.Inside(r, path); in && (own().MatchString(rel) || !strings.Contains(rel, "/") && (g.Machine.Public(path) || !g.Machine.Exists(path))) {
 				return true
 			}
 		}
