@@ -75,7 +75,12 @@ func (p *Letters) viewOfNode(ctx context.Context, name string) (*run.View, int, 
 			continue // cmux agents status says what is wrong with it
 		}
 		v, err := r.View(ctx, p.Now())
-		return v, r.Plan.Graph.Index(name), err
+		if err != nil {
+			return nil, 0, err
+		}
+		if i := v.Run.Plan.Graph.Index(name); i >= 0 {
+			return v, i, nil
+		}
 	}
 	return nil, 0, project.Usage("cmux agents status", "no run has a node %q", name)
 }

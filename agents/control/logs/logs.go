@@ -71,7 +71,7 @@ func (p *Logs) Node(ctx context.Context, o Log, w Writer) error {
 	}
 	out, flush := o.filtered(w(agent), agent, v.Run, "cmux agents logs")
 	if o.Follow {
-		return p.followLog(ctx, v.Run, i, from, out, flush)
+		return p.followLog(ctx, v.Run, o.Node, from, out, flush)
 	}
 	n, err := from.copy(out)
 	if errors.Is(err, fs.ErrNotExist) && !o.Events && !agent {
@@ -135,8 +135,7 @@ type copier interface {
 }
 
 // followLog copies what a node writes until it has ended.
-func (p *Logs) followLog(ctx context.Context, r *run.Run, i int, from copier, out io.Writer, flush func(over bool) error) error {
-	name := r.Plan.Graph.Nodes[i].Name
+func (p *Logs) followLog(ctx context.Context, r *run.Run, name string, from copier, out io.Writer, flush func(over bool) error) error {
 	w := signals.Watch(ctx, r.NodeDir(name))
 	defer w.Close()
 	// The log is complete once a view that was taken before the last copy says
@@ -145,8 +144,9 @@ func (p *Logs) followLog(ctx context.Context, r *run.Run, i int, from copier, ou
 	followCtx, cancel := context.WithCancel(ctx)
 	go func() {
 		ended <- runs.Follow(followCtx, r, p.Now, func(v *run.View) bool {
-			_, more := runs.Waited(v, i, false)
-			return more || v.Nodes[i].Fact.Live()
+			_, more := runs.Waited(v, name, false)
+			i := v.Run.Plan.Graph.Index(name) // an update may have moved it or taken it out
+			return more || i >= 0 && v.Nodes[i].Fact.Live()
 		})
 	}()
 	last := false

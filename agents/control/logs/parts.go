@@ -108,7 +108,7 @@ func (p *Logs) Prompt(ctx context.Context, id, node string, attempt int) (*Promp
 	}
 	out := &Prompt{Task: r.Plan.Graph.Nodes[i].Task}
 	if out.Attempt = attempt; attempt == 0 {
-		if out.Attempt, err = newestAttempt(ctx, p, r, i); err != nil {
+		if out.Attempt, err = newestAttempt(ctx, p, r, node); err != nil {
 			return nil, err
 		}
 	}
@@ -126,8 +126,12 @@ func (p *Logs) Prompt(ctx context.Context, id, node string, attempt int) (*Promp
 	return out, nil
 }
 
-func newestAttempt(ctx context.Context, p *Logs, r *run.Run, i int) (int, error) {
+func newestAttempt(ctx context.Context, p *Logs, r *run.Run, node string) (int, error) {
 	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		return 0, err
+	}
+	i, err := runs.Index(v.Run, node)
 	if err != nil {
 		return 0, err
 	}

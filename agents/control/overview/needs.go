@@ -16,6 +16,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/hint"
 )
 
 // What can wait for a person.
@@ -103,7 +104,8 @@ func (ov *Overview) runNeeds(ctx context.Context) (all []Need, err error) {
 			if ids, err := run.List(ov.Root); err == nil && !slices.Contains(ids, o.ID) {
 				continue // it was removed in between
 			}
-			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Label: "cannot be read", Text: err.Error(),
+			text, _ := hint.Explain(err)
+			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Label: "cannot be read", Text: text,
 				Try: ov.Runs.InSession("cmux agents status", o.Session)})
 			continue
 		}

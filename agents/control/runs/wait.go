@@ -31,16 +31,8 @@ func (p *Runs) Wait(ctx context.Context, o Wait) error {
 	if err != nil {
 		return err
 	}
-	node := -1
-	needed := r.Plan.Graph.Order()
-	if o.Node != "" {
-		if node, err = Index(r, o.Node); err != nil {
-			return err
-		}
-		if needed, err = r.Plan.Graph.Upstream(node); err != nil {
-			return err
-		}
-		needed = append(needed, node)
+	if _, err := needed(r, o.Node); err != nil {
+		return err
 	}
 	cause := fmt.Errorf("not ended after %s", o.Timeout)
 	if o.Timeout > 0 {
@@ -58,10 +50,15 @@ func (p *Runs) Wait(ctx context.Context, o Wait) error {
 			orphaned = 0
 		}
 		var more bool
-		if outcome, more = Waited(v, node, orphaned > 2); !more {
+		if outcome, more = Waited(v, o.Node, orphaned > 2); !more {
 			return false
 		}
-		wants := wanted(v, needed)
+		nodes, err := needed(v.Run, o.Node)
+		if err != nil {
+			outcome = err
+			return false
+		}
+		wants := wanted(v, nodes)
 		for _, w := range wants {
 			if o.Person != nil && !slices.Contains(told, w) {
 				o.Person(w.node, w.why)
@@ -79,14 +76,32 @@ func (p *Runs) Wait(ctx context.Context, o Wait) error {
 	return outcome
 }
 
+// needed are the nodes that a node of r needs to end, itself included; without a name all
+// of r. An update may change them.
+func needed(r *run.Run, node string) ([]int, error) {
+	if node == "" {
+		return r.Plan.Graph.Order(), nil
+	}
+	i, err := Index(r, node)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.Plan.Graph.Upstream(i)
+	return append(all, i), err
+}
+
 // Waited judges a view: whether there is more to wait for, and how it came out.
-// node is -1 for the whole run. orphaned says that the run has had no runner for
+// node is empty for the whole run. orphaned says that the run has had no runner for
 // longer than one needs to come back.
-func Waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
-	if node >= 0 {
-		n := &v.Nodes[node]
-		if v.State.Settled(node) {
-			if runview.Succeeded(n) || v.State.Skipped(node) {
+func Waited(v *run.View, node string, orphaned bool) (outcome error, more bool) {
+	if node != "" {
+		i, err := Index(v.Run, node)
+		if err != nil {
+			return err, false // an update took it out
+		}
+		n := &v.Nodes[i]
+		if v.State.Settled(i) {
+			if runview.Succeeded(n) || v.State.Skipped(i) {
 				return nil, false
 			}
 			return fmt.Errorf("%s: %s: %w", n.Spec.Name, n.Status.Label, ErrUnfinished), false

@@ -11,7 +11,6 @@ import (
 
 func TestWaited(t *testing.T) {
 	v := runtest.Everything(t)
-	name := func(n string) int { return v.Run.Plan.Graph.Index(n) }
 	done := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
 		run.Record{Type: run.Overridden, Node: "a", How: run.HowTouched, At: runtest.Noon})
 	failed := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
@@ -26,25 +25,26 @@ func TestWaited(t *testing.T) {
 	for _, c := range []struct {
 		what     string
 		v        *run.View
-		node     int
+		node     string
 		orphaned bool
 		more     bool
 		code     int
 	}{
-		{"a done node", v, name("schema"), false, false, 0},
-		{"an overridden node", v, name("docs"), false, false, 0},
-		{"a failed node", v, name("api"), false, false, 3},
-		{"a blocked node", v, name("audit"), false, false, 3},
-		{"a running node", v, name("flaky"), false, true, 0},
-		{"a running node without a runner", alone, name("flaky"), true, true, 0},
-		{"a run under way", v, -1, false, true, 0},
-		{"a run whose runner is being replaced", alone, -1, false, true, 0},
-		{"a run without a runner", alone, -1, true, false, 1},
-		{"a gate without a runner", alone, name("release"), true, false, 1},
-		{"a stopped run", stopped, -1, false, false, 1},
-		{"a done run", done, -1, false, false, 0},
-		{"a done run whose runner stays", &leaving, -1, false, false, 0},
-		{"a failed run", failed, -1, false, false, 3},
+		{"a done node", v, "schema", false, false, 0},
+		{"an overridden node", v, "docs", false, false, 0},
+		{"a failed node", v, "api", false, false, 3},
+		{"a blocked node", v, "audit", false, false, 3},
+		{"a running node", v, "flaky", false, true, 0},
+		{"a running node without a runner", alone, "flaky", true, true, 0},
+		{"a node that an update took out", v, "gone", false, false, 1},
+		{"a run under way", v, "", false, true, 0},
+		{"a run whose runner is being replaced", alone, "", false, true, 0},
+		{"a run without a runner", alone, "", true, false, 1},
+		{"a gate without a runner", alone, "release", true, false, 1},
+		{"a stopped run", stopped, "", false, false, 1},
+		{"a done run", done, "", false, false, 0},
+		{"a done run whose runner stays", &leaving, "", false, false, 0},
+		{"a failed run", failed, "", false, false, 3},
 	} {
 		err, more := Waited(c.v, c.node, c.orphaned)
 		if more != c.more || !more && code(err) != c.code {

@@ -234,7 +234,11 @@ func (t *Terminals) selectPane(ctx context.Context, r *run.Run, server tmux.Serv
 	if err != nil {
 		return err
 	}
-	n := &v.Nodes[r.Plan.Graph.Index(node)]
+	i, err := runs.Index(v.Run, node)
+	if err != nil {
+		return err
+	}
+	n := &v.Nodes[i]
 	a := n.Attempt()
 	if a == nil || a.Pane == "" {
 		return hint.New(fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), "cmux agents status")

@@ -54,7 +54,7 @@ func (w *watching) show(ctx context.Context, r *run.Run) error {
 // changes writes a line for each node whose label changed, and for the
 // run.
 func (w *watching) changes(ctx context.Context, views <-chan *run.View) error {
-	var last []dag.Label
+	last := make(map[string]dag.Label) // by name: an update may move nodes
 	state := ""
 	for {
 		select {
@@ -63,13 +63,11 @@ func (w *watching) changes(ctx context.Context, views <-chan *run.View) error {
 				return nil
 			}
 			at := w.now().Format("15:04:05")
-			if last == nil {
-				last = make([]dag.Label, len(v.Nodes))
-			}
 			for i := range v.Nodes {
-				if label := v.Nodes[i].Status.Label; i < len(last) && !label.Same(last[i]) {
-					last[i] = label
-					if _, err := fmt.Fprintf(w.Out, "%s %s: %s\n", at, v.Nodes[i].Spec.Name, label); err != nil {
+				name, label := v.Nodes[i].Spec.Name, v.Nodes[i].Status.Label
+				if !label.Same(last[name]) {
+					last[name] = label
+					if _, err := fmt.Fprintf(w.Out, "%s %s: %s\n", at, name, label); err != nil {
 						return err
 					}
 				}
