@@ -25,6 +25,7 @@ func TestUsage(t *testing.T) {
 		{"staus", `cmux has no command "staus"`, "cmux status"},
 		{"list", `cmux has no command "list"`, "cmux agents list, or cmux backlog list, or cmux incidents list, or others: cmux --help"},
 		{"snapshots lst", `cmux snapshots has no command "lst"`, "cmux snapshots list"},
+		{"agents log api", `cmux agents has no command "log"`, "cmux agents logs, or cmux recover log, or cmux tasks log"},
 		{"agents runs", `cmux agents has no command "runs"`, "cmux agents list"},
 		{"projects ls", `cmux projects has no command "ls"`, "cmux projects list"},
 		{"projects rm shop", `cmux projects has no command "rm"`, "cmux projects remove"},

@@ -87,8 +87,11 @@ var usual = map[string]string{"ls": "list", "runs": "list", "rm": "remove", "del
 
 func meant(cmd *cobra.Command, word string) []*cobra.Command {
 	here, elsewhere := named(cmd)
-	if there := elsewhere[word]; there != nil {
+	near := runs.Nearest(word, slices.Sorted(maps.Keys(here)))
+	if there := elsewhere[word]; there != nil && (near == "" || !cmd.HasParent()) {
 		return there
+	} else if there != nil { // agents log: more likely logs than the log of something else
+		return append(slices.Clone(here[near]), there...)
 	}
 	if ours := usual[word]; ours != "" {
 		if cmd.HasParent() {
@@ -96,7 +99,7 @@ func meant(cmd *cobra.Command, word string) []*cobra.Command {
 		}
 		return append(here[ours], elsewhere[ours]...)
 	}
-	if near := runs.Nearest(word, slices.Sorted(maps.Keys(here))); near != "" {
+	if near != "" {
 		return here[near]
 	}
 	return elsewhere[runs.Nearest(word, slices.Sorted(maps.Keys(elsewhere)))]
