@@ -244,9 +244,14 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		if err := a.looksKept(); err != nil {
 			return err
 		}
+		e.InOrder = e.InOrder || a.began
+		return a.feed(conversation.Did{Event: e, Hook: ref})
 	case news.Prompted:
 		a.compaction.lapse()
 		e.Own = e.Own || a.isOwn(e.Text)
+		if n := len(a.delivered); n > 0 && isText(e.Text, a.delivered[n-1]) {
+			a.began = true
+		}
 		return a.feed(conversation.Did{Event: e, Hook: ref})
 	}
 	return a.feed(conversation.Did{Event: e, Hook: ref})

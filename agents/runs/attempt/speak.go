@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type talk struct {
 	callers   callers
 	reply     *Reply              // reply to the current message; nil: none
 	delivered []string            // texts delivered to the agent
+	began     bool                // a turn has begun with the last of them
 	back      string              // the one with which its last report was handed back
 	giveUp    context.CancelFunc  // cancels the current delivery
 	goAhead   bool                // a key may be pressed for the current delivery
@@ -106,19 +108,19 @@ func (t *talk) broken(c conversation.Close) error {
 }
 
 // isOwn reports whether a prompt is one that cmux delivered, for kinds that cannot tell
-// (news.Prompted.Own). White space does not matter. A long text may have more around it,
-// such as the tags in which a program wraps pasted text; a short one must match whole,
-// because a person may use the same words.
+// (news.Prompted.Own).
 func (t *talk) isOwn(prompt string) bool {
+	return slices.ContainsFunc(t.delivered, func(text string) bool { return isText(prompt, text) })
+}
+
+// isText reports whether a prompt is a text that was delivered. White space does not
+// matter. A long text may have more around it, such as the tags in which a program wraps
+// pasted text; a short one must match whole, because a person may use the same words.
+func isText(prompt, text string) bool {
 	const long = 40
 	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	prompt = plain(prompt)
-	for _, d := range t.delivered {
-		if d = plain(d); d != "" && (prompt == d || len(d) >= long && strings.Contains(prompt, d)) {
-			return true
-		}
-	}
-	return false
+	prompt, text = plain(prompt), plain(text)
+	return text != "" && (prompt == text || len(text) >= long && strings.Contains(prompt, text))
 }
 
 // tellBack answers a hook or a call with something for the agent.

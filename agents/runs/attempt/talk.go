@@ -308,7 +308,7 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 			shown = d.Text
 		}
 		a.stage.Show(event.Event{Kind: kind, Text: shown})
-		a.delivered = append(a.delivered, text)
+		a.delivered, a.began = append(a.delivered, text), false
 		if d.Why == conversation.FromVerdict {
 			a.back = text
 		}

@@ -25,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cmux/agents/kinds/agent"
@@ -64,6 +65,7 @@ type instance struct {
 	plain   bool
 	program *agent.Program
 	stdin   *os.File
+	wrote   atomic.Bool // what was handed over last; who ends a turn then has it
 
 	stop   context.CancelFunc // reading the conversation
 	tasks  sync.WaitGroup
@@ -151,10 +153,15 @@ func (a *instance) Start(ctx context.Context) error {
 func (a *instance) ToldNothing() bool { return a.stage.Stays && a.stage.Prompt == "" }
 
 func (a *instance) Deliver(ctx context.Context, text string) error {
+	a.wrote.Store(false)
 	if err := a.stage.Admit(ctx); err != nil {
 		return err
 	}
-	return a.write(ctx, text)
+	if err := a.write(ctx, text); err != nil {
+		return err
+	}
+	a.wrote.Store(true)
+	return nil
 }
 
 // write fails when the script has ended or, within the context, does not read.
@@ -187,8 +194,17 @@ func (a *instance) Exit() proc.Exit        { return a.program.Exit() }
 // by what its hook prints.
 func (a *instance) Hook(event string, payload json.RawMessage) ([]news.Event, agent.HookReply, error) {
 	events, err := agent.ParseEvent(event, payload)
-	if event == "compacted" {
+	switch {
+	case err != nil:
+	case event == "compacted":
 		events = append(events, news.Forgot{})
+	case event == "turn-ended" && a.wrote.Load():
+		for i, e := range events {
+			if e, is := e.(news.TurnEnded); is {
+				e.InOrder = true
+				events[i] = e
+			}
+		}
 	}
 	return events, agent.HookReply{}, err
 }
