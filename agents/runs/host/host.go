@@ -76,6 +76,10 @@ type Host interface {
 	// Withdraw makes sure that nobody takes up an attempt that Probe found Gone, even
 	// after its release.
 	Withdraw(ref Ref) error
+	// End ends what the attempts of a node up to ref.N left running, with the process that
+	// runs ref.N if by, as its record names it, is alive. Each has patience to end by itself
+	// when it is asked to. End returns what it ended, and may be called by any goroutine.
+	End(ctx context.Context, ref Ref, by proc.Identity, patience time.Duration) ([]proc.Process, error)
 	// Close ends leftover processes of attempts and releases all resources. Attempts that
 	// are not bound continue.
 	Close() error

@@ -85,6 +85,35 @@ func (w *wrappers) Probe(ref Ref, fresh time.Time) (Pulse, func() error, error) 
 // Withdraw removes the spec, without which no wrapper takes up the attempt.
 func (w *wrappers) Withdraw(ref Ref) error { return w.c.Run.DropSpec(ref.Node, ref.N) }
 
+// End finds the processes by their marks.
+func (w *wrappers) End(ctx context.Context, ref Ref, by proc.Identity, patience time.Duration) ([]proc.Process, error) {
+	if by.PID > 0 && by.Alive() {
+		proc.Kill(ctx, []proc.Process{{Identity: by, Command: ref.Node}})
+	}
+	return proc.End(ctx, patience, marks(w.c.Run, ref)...)
+}
+
+// EndLeft is Host.End for callers without a Host, about attempts that are over.
+func EndLeft(ctx context.Context, r *run.Run, refs []Ref, patience time.Duration) ([]proc.Process, error) {
+	var all []proc.Mark
+	for _, ref := range refs {
+		all = append(all, marks(r, ref)...)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return proc.End(ctx, patience, all...)
+}
+
+// marks are those of a node's attempts up to ref.N.
+func marks(r *run.Run, ref Ref) []proc.Mark {
+	all := make([]proc.Mark, ref.N)
+	for k := range all {
+		all[k] = proc.Attempt(r.Mark(), ref.Node, k+1)
+	}
+	return all
+}
+
 // connection is the Link to a wrapper.
 type connection struct{ c *wrapper.Client }
 

@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -18,15 +19,6 @@ type cleared struct {
 	err           error
 }
 
-// marks are those of a node's attempts up to n.
-func marks(r *run.Run, node string, n int) []proc.Mark {
-	all := make([]proc.Mark, n)
-	for k := range all {
-		all[k] = proc.Attempt(r.Plan.ID, node, k+1)
-	}
-	return all
-}
-
 // EndLeftovers ends what attempts of r left running that are over: their owner
 // was killed, or they left it behind where nothing proved whose it is but their
 // mark. It returns what it ended. The caller has made sure that none is at work.
@@ -35,16 +27,13 @@ func EndLeftovers(ctx context.Context, r *run.Run) ([]proc.Process, error) {
 	if _, err := r.Replay(h, 0, nil); err != nil {
 		return nil, err
 	}
-	var all []proc.Mark
+	var all []host.Ref
 	for i := range h.Nodes {
 		if a := h.Nodes[i].Attempt(); a != nil && !h.Nodes[i].Fact.StillOpen {
-			all = append(all, marks(r, r.Plan.Graph.Nodes[i].Name, a.N)...)
+			all = append(all, host.Ref{Node: r.Plan.Graph.Nodes[i].Name, N: a.N})
 		}
 	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	return proc.End(ctx, attempt.Limits{}.Patience(), all...)
+	return host.EndLeft(ctx, r, all, attempt.Limits{}.Patience())
 }
 
 // clearHeld ends what is left of nodes that were lost too often, beside the
@@ -59,7 +48,7 @@ func (r *Runner) clearHeld(ctx context.Context) {
 		}
 		name, last := r.g.Nodes[i].Name, n.Fact.Attempts
 		r.tasks.Go(func() {
-			ended, err := proc.End(ctx, attempt.Limits{}.Patience(), marks(r.Run, name, last)...)
+			ended, err := r.host.End(ctx, host.Ref{Node: name, N: last}, proc.Identity{}, attempt.Limits{}.Patience())
 			select {
 			case r.cleared <- cleared{i, last, ended, err}:
 			case <-r.over:

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
@@ -64,6 +65,12 @@ func (h *Far) Probe(host.Ref, time.Time) (host.Pulse, func() error, error) {
 
 // Withdraw has nothing to do: Probe finds none Gone.
 func (h *Far) Withdraw(host.Ref) error { return nil }
+
+// End has nothing to do: a machine ends its attempt, with all that it left, before it says
+// that it is gone.
+func (h *Far) End(context.Context, host.Ref, proc.Identity, time.Duration) ([]proc.Process, error) {
+	return nil, nil
+}
 
 func (h *Far) Close() error { return nil }
 
