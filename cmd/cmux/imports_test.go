@@ -81,7 +81,8 @@ var house = []struct {
 	{"agents/runs/host", "agents/kinds/agent agents/platform/proc agents/platform/say agents/platform/tmux agents/runs/attempt agents/runs/run agents/runs/wrapper dag signals worktree"},
 	{"agents/runs/lives", "agents/runs/attempt agents/runs/host"},
 	{"agents/runs/monitor", "agents/platform/tmux agents/runs/run signals"},
-	{"agents/runs/runner", "agents/kinds/agent agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree worktree/common worktree/git worktree/hint worktree/merge"},
+	{"agents/runs/shares", "agents/platform/lease agents/platform/limits"},
+	{"agents/runs/runner", "agents/kinds/agent agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/common worktree/git worktree/hint worktree/merge"},
 
 	{"agents/org/upkeep", ""},
 	{"agents/org/team", ""},
@@ -89,7 +90,7 @@ var house = []struct {
 	{"agents/org/watchconfig", ""},
 	{"agents/org/task", "agents/records/ledger agents/runs/run dag"},
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
-	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/merge"},
+	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/git worktree/merge"},
 
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/platform/tmux agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git worktree/hint"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},

@@ -33,48 +33,24 @@ func refuse(format string, args ...any) done {
 // the step, and each step can be repeated. So if this keeper is killed, the next
 // keeper continues the request.
 func (k *Keeper) requests(ctx context.Context) error {
-	pending, err := k.org.Run.Pending()
-	if err != nil {
-		k.Log.Warn("what is no request is put aside", "err", err)
-		k.setAside(err)
-	}
 	k.halting = nil
-	for _, q := range pending {
-		if _, known := k.org.Answers[q.ID]; !known {
-			d, err := k.carryOut(ctx, q)
-			if err != nil {
-				k.Log.Error("a request could not be carried out; trying again", "op", q.Op, "agent", q.Node, "err", err)
-				k.at(k.Now().Add(time.Second))
-				continue
-			}
-			if !d.over {
-				continue
-			}
-			if err := k.answer(ctx, q, d); err != nil {
-				return err
-			}
+	known := func(id string) bool { _, is := k.org.Answers[id]; return is }
+	answer := func(q run.Request) (waits bool, err error) {
+		d, err := k.carryOut(ctx, q)
+		if err != nil {
+			k.Log.Error("a request could not be carried out; trying again", "op", q.Op, "agent", q.Node, "err", err)
+			k.at(k.Now().Add(time.Second))
 		}
-		if err := k.org.Run.Answered(q); err != nil {
-			return err
+		if err != nil || !d.over {
+			return true, nil
 		}
+		return false, k.answer(ctx, q, d)
 	}
-	return nil
-}
-
-// setAside renames what lies among the requests and is none.
-func (k *Keeper) setAside(err error) {
-	var not *run.NoRequest
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			k.setAside(e)
-		}
-		return
+	odd := func(not, aside error) error {
+		k.Log.Warn("what is no request is put aside", "err", errors.Join(not, aside))
+		return nil
 	}
-	if errors.As(err, &not) {
-		if err := not.SetAside(); err != nil {
-			k.Log.Error("it could not be put aside", "err", err)
-		}
-	}
+	return run.Desk{Known: known, Answer: answer, Odd: odd}.Serve(k.org.Run)
 }
 
 // answer records what a request has come to.

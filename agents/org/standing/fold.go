@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/shares"
 	"cmux/dag"
 )
 
@@ -241,7 +242,7 @@ func (s *State) lives(rec *run.Record) {
 		if how := s.lost(); how != "" {
 			again = run.Revival + how
 		}
-		s.Life, s.place = Life{N: rec.Attempt, Started: rec.At}, run.Place{Slot: noSlot}
+		s.Life, s.place = Life{N: rec.Attempt, Started: rec.At}, run.Place{Slot: shares.NoSlot}
 		if rec.Place != nil {
 			s.place = *rec.Place
 		}

@@ -190,7 +190,7 @@ func (k *Keeper) close() error {
 	}
 	k.lives.Close()
 	k.tasks.Wait()
-	return errors.Join(k.host.Close(), k.closeShare(), k.lock.Unlock())
+	return errors.Join(k.host.Close(), k.share.Close(), k.lock.Unlock())
 }
 
 func (k *Keeper) keep(ctx context.Context) error {

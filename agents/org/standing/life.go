@@ -6,13 +6,13 @@ import (
 	"os"
 	"time"
 
-	"cmux/agents/platform/lease"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/shares"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -109,13 +109,11 @@ func (k *Keeper) part(ctx context.Context, a *Agent) error {
 	}
 	p.ended = true
 	k.Log.Warn("an agent does not stop and is ended", "agent", a.Name)
-	life, name := a.Life, a.Name
+	life, ref := a.Life, host.Ref{Node: a.Name, N: a.Life.N}
 	k.tasks.Go(func() {
-		if id := (proc.Identity{PID: life.PID, Start: life.Start}); life.PID > 0 && id.Alive() {
-			proc.Kill(ctx, []proc.Process{{Identity: id, Command: name}})
-		}
-		if _, err := proc.End(ctx, time.Second, proc.Attempt(k.org.Run.Mark(), name, life.N)); err != nil {
-			k.Log.Error("processes of an agent could not be ended", "agent", name, "err", err)
+		by := proc.Identity{PID: life.PID, Start: life.Start}
+		if _, err := k.host.End(ctx, ref, by, time.Second); err != nil {
+			k.Log.Error("processes of an agent could not be ended", "agent", ref.Node, "err", err)
 		}
 	})
 	k.at(k.Now().Add(time.Second))
@@ -180,9 +178,6 @@ func (o *Org) owner(name string) string {
 	return o.Run.Plan.Session + "/" + run.OrganizationID + "/" + name
 }
 
-// noSlot is the slot of what has none.
-const noSlot = lease.BlockSlots * lease.Blocks
-
 // Spec is what life n of an agent is started with.
 func (o *Org) Spec(a *Agent, n int) *run.Spec {
 	m := a.Member
@@ -195,7 +190,7 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 	frame.BaseBranch = o.Settings.Integration
 	return &run.Spec{
 		Node: a.Name, Frame: frame, Def: o.def(&m), Attempt: n, Token: run.NewToken(),
-		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: noSlot},
+		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: shares.NoSlot},
 		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
 		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Lost: a.lost(), Midway: a.Midway, LastTold: last, Posed: a.posed, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
 	}

@@ -2,77 +2,51 @@ package standing
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"cmux/agents/platform/lease"
 	"cmux/agents/platform/limits"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/shares"
 	"cmux/dag"
 )
 
-// share is what the organization has in common with all runs of the person:
-// usage limits, the places of agents that work (max_agents), slots and ports.
-// What cannot be shared is told once, and keeps nobody from working.
+// share is what the organization shares with all runs of the person.
 type share struct {
-	slots  lease.Slots
-	held   map[string]int       // agent to its slot
-	limits string               // the folder of usage limits; empty: there is none to be had
-	told   map[string]time.Time // account to the limit that all runs were told of, by when it was met
-	later  map[string]time.Time // agent to when it is told again that its limit is over
-	asked  bool                 // in this look an agent was refused a place
-	seats  *lease.Seating
-	warned map[string]bool // by text
+	*shares.Shares
+	held  map[string]int       // agent to its slot
+	told  map[string]time.Time // account to the limit that all runs were told of, by when it was met
+	later map[string]time.Time // agent to when it is told again that its limit is over
 }
 
 func (k *Keeper) openShare() {
 	by := lease.Holder{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID}
-	k.share = share{held: make(map[string]int), later: make(map[string]time.Time), told: make(map[string]time.Time), warned: make(map[string]bool)}
-	k.share.slots = lease.Slots{By: by, Warn: func(err error) { k.warnShare("slots and ports", err) }}
-	var err error
-	if k.share.limits, err = limits.Open(); err != nil {
-		k.share.limits = ""
-		k.warnShare("usage limits", err)
-	}
-	k.share.seats = lease.OpenSeating(by, func(err error) { k.warnShare("places of max_agents", err) })
+	k.share = share{shares.Open(by, shares.Needs{Seats: true, Limits: true}, k.Log), make(map[string]int), make(map[string]time.Time), make(map[string]time.Time)}
 	for _, a := range k.org.Agents {
-		if a.Life.On() && a.place.Slot != noSlot {
-			k.share.slots.Hold(a.place.Slot)
+		if a.Life.On() && a.place.Slot != shares.NoSlot {
+			k.share.Hold(a.place.Slot)
 			k.share.held[a.Name] = a.place.Slot
 		}
 	}
 }
 
-func (k *Keeper) warnShare(what string, err error) {
-	if text := what + err.Error(); !k.share.warned[text] {
-		k.share.warned[text] = true
-		k.Log.Warn(what+" are not shared with your runs", "err", err)
-	}
-}
-
-func (k *Keeper) closeShare() error {
-	k.share.seats.Close()
-	return k.share.slots.Close()
-}
-
 // shares tells all runs of the limits that agents met, takes in the ends of those
-// that others found over, and has the agents that work hold their places.
+// that others found over, and has the agents that work hold their seats.
 func (k *Keeper) shares(ctx context.Context) {
 	for name, slot := range k.share.held {
 		if a := k.org.Agents[name]; a == nil || !a.Life.On() {
-			k.share.slots.Release(slot)
+			k.share.Release(slot)
 			delete(k.share.held, name)
 		}
 	}
 	k.shareLimits(ctx)
-	k.shareSeats()
+	k.share.Sit(maps.Keys(k.org.Agents), func(name string) bool { a := k.org.Agents[name]; return a != nil && a.sits() })
 }
 
 func (k *Keeper) shareLimits(ctx context.Context) {
 	s := &k.share
-	if s.limits == "" {
-		return
-	}
 	now := k.Now()
 	for name, a := range k.org.Agents {
 		l := a.Limit
@@ -80,10 +54,7 @@ func (k *Keeper) shareLimits(ctx context.Context) {
 			continue
 		}
 		s.told[l.Account] = l.At
-		is := limits.State{Account: l.Account, Free: l.Free, Until: l.Until, Said: l.Said, At: l.At, By: k.source(name)}
-		if _, err := limits.Tell(s.limits, is, false, now); err != nil {
-			k.warnShare("usage limits", err)
-		}
+		s.Tell(limits.State{Account: l.Account, Free: l.Free, Until: l.Until, Said: l.Said, At: l.At}, name, false, now)
 	}
 	for _, a := range k.org.Agents {
 		if a.Limit == nil || a.Activity != dag.AtLimit || k.lives.Of(a.Name) == nil {
@@ -103,9 +74,9 @@ const awakeAgain = 10 * time.Second
 func (k *Keeper) awake(ctx context.Context, a *Agent) error {
 	s := &k.share
 	if !a.Limit.Free {
-		is, err := limits.Read(s.limits, a.Limit.Account, k.Now())
-		if err != nil || is == nil || !is.Free || !is.At.After(a.Limit.At) {
-			return err
+		is, _ := s.Limit(a.Limit.Account, k.Now())
+		if is == nil || !is.Free || !is.At.After(a.Limit.At) {
+			return nil
 		}
 		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Freed, Account: is.Account}); err != nil {
 			return err
@@ -127,40 +98,13 @@ func (k *Keeper) awake(ctx context.Context, a *Agent) error {
 }
 
 // shared is where something happens when what agents wait for may be there.
-func (k *Keeper) shared() (dirs []string) {
+func (k *Keeper) shared() []string {
 	for _, a := range k.org.Agents {
-		if a.Waits == "" && a.Activity != dag.AtLimit {
-			continue
+		if a.Waits != "" || a.Activity == dag.AtLimit {
+			return k.share.Dirs()
 		}
-		if k.share.limits != "" {
-			dirs = append(dirs, k.share.limits)
-		}
-		if dir := k.share.seats.Dir(); dir != "" {
-			dirs = append(dirs, dir)
-		}
-		return dirs
 	}
 	return nil
-}
-
-func (k *Keeper) source(agent string) limits.Source {
-	return limits.Source{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID, Node: agent}
-}
-
-// shareSeats has whoever works hold a place, and whoever does not give it back.
-func (k *Keeper) shareSeats() {
-	s := &k.share
-	s.seats.Look(s.asked)
-	s.asked = false
-	s.seats.Keep(func(name string) bool { a := k.org.Agents[name]; return a != nil && a.sits() })
-	if !s.seats.Bounded() {
-		return
-	}
-	for name, a := range k.org.Agents {
-		if a.sits() {
-			s.seats.Take(name, true)
-		}
-	}
 }
 
 // sits reports whether the agent works on a task, for which it holds a place. The
@@ -172,9 +116,9 @@ func (s *State) sits() bool {
 // slot takes a slot for the next life of an agent.
 func (k *Keeper) slot(name string, p *run.Place) {
 	if old, ok := k.share.held[name]; ok {
-		k.share.slots.Release(old)
+		k.share.Release(old)
 	}
-	p.Slot, p.PortBase = k.share.slots.Take()
+	p.Slot, p.PortBase = k.share.Take()
 	k.share.held[name] = p.Slot
 }
 
@@ -183,16 +127,15 @@ func (k *Keeper) slot(name string, p *run.Place) {
 // its place when it may begin.
 func (k *Keeper) hindered(ctx context.Context, a *Agent) (bool, error) {
 	why := ""
-	if k.share.limits != "" && a.Member.Account != "" {
-		is, err := limits.Read(k.share.limits, a.Member.Account, k.Now())
-		if err == nil && is != nil && !is.Free && is.Until.After(k.Now()) {
+	if a.Member.Account != "" {
+		is, _ := k.share.Limit(a.Member.Account, k.Now())
+		if is != nil && !is.Free && is.Until.After(k.Now()) {
 			why = "the account is limited until " + is.Until.Local().Format("15:04") + ", " + is.By.String() + " found out"
 			k.at(is.Until)
 		}
 	}
-	if why == "" && k.share.seats.Bounded() && a.Member.NeedsSeat() {
-		if why = k.share.seats.Take(a.Name, false); why != "" {
-			k.share.asked = true
+	if why == "" && a.Member.NeedsSeat() {
+		if why = k.share.Seat(a.Name); why != "" {
 			k.at(k.Now().Add(2 * time.Second))
 		}
 	}

@@ -80,9 +80,6 @@ func (e *NoRequest) Error() string {
 }
 func (e *NoRequest) Unwrap() error { return e.Err }
 
-// SetAside renames the file so that it is read no more.
-func (e *NoRequest) SetAside() error { return signals.Rename(e.Path, filepath.Base(e.Path)+".bad") }
-
 // Pending reads the requests that wait, oldest first. Each file that is no
 // request is a *NoRequest in the error.
 func (r *Run) Pending() ([]Request, error) {
@@ -121,6 +118,51 @@ func (r *Run) Pending() ([]Request, error) {
 	// Not by id alone, whose time is in milliseconds: a person's last word counts.
 	slices.SortFunc(qs, func(a, b Request) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
 	return qs, errors.Join(errs...)
+}
+
+// A Desk answers the requests of a run or an organization.
+type Desk struct {
+	// Known reports whether the answer to a request is on record.
+	Known func(id string) bool
+	// Answer carries a request out and records that, or returns that it waits.
+	Answer func(Request) (waits bool, err error)
+	// Odd gets what is no request: a *NoRequest, which is set aside unless aside is an
+	// error.
+	Odd func(not, aside error) error
+}
+
+// Serve has each request that waits answered once, oldest first, and removes it then.
+func (d Desk) Serve(r *Run) error {
+	pending, err := r.Pending()
+	errs := []error{err}
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = all.Unwrap()
+	}
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		var aside error
+		if not := (*NoRequest)(nil); errors.As(err, &not) {
+			aside = signals.Rename(not.Path, filepath.Base(not.Path)+".bad")
+		}
+		if err := d.Odd(err, aside); err != nil {
+			return err
+		}
+	}
+	for _, q := range pending {
+		if !d.Known(q.ID) {
+			if waits, err := d.Answer(q); err != nil {
+				return err
+			} else if waits {
+				continue
+			}
+		}
+		if err := r.Answered(q); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Withdraw removes the orders to stop the whole run and to let go of it that

@@ -282,8 +282,46 @@ func TestRequestsComeInOrderAndGo(t *testing.T) {
 	if _, err := r.Pending(); !errors.As(err, &not) {
 		t.Fatalf("the damaged request is not named: %v", err)
 	}
-	if err := not.SetAside(); err != nil {
-		t.Fatal(err)
+	var odd []error
+	err = Desk{func(string) bool { return false }, func(Request) (bool, error) { return true, nil },
+		func(not, aside error) error { odd = append(odd, not); return aside }}.Serve(r)
+	if err != nil || len(odd) != 1 || !errors.As(odd[0], &not) {
+		t.Errorf("%v is set aside, %v", odd, err)
+	}
+	if qs, err := r.Pending(); err != nil || len(qs) != 0 {
+		t.Errorf("%d requests are left, %v", len(qs), err)
+	}
+}
+
+// Every request is answered once: also when its file stayed because the process that
+// recorded the answer was killed, and not while it waits.
+func TestServe(t *testing.T) {
+	r := newRun(t)
+	for _, op := range []Op{OpStop, OpRetry, OpLeave} {
+		if _, err := r.Ask(Request{Op: op}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on, waiting := make(map[string]bool), true
+	var got []Op
+	serve := func() error {
+		return Desk{func(id string) bool { return on[id] }, func(q Request) (bool, error) {
+			if got = append(got, q.Op); q.Op == OpRetry && waiting {
+				return true, nil
+			}
+			on[q.ID] = true
+			if q.Op == OpLeave && waiting {
+				return false, errors.New("killed")
+			}
+			return false, nil
+		}, func(not, _ error) error { return not }}.Serve(r)
+	}
+	if err := serve(); err == nil || len(got) != 3 {
+		t.Fatalf("answered %v, %v", got, err)
+	}
+	got, waiting = nil, false
+	if err := serve(); err != nil || !slices.Equal(got, []Op{OpRetry}) {
+		t.Errorf("then answered %v, %v", got, err)
 	}
 	if qs, err := r.Pending(); err != nil || len(qs) != 0 {
 		t.Errorf("%d requests are left, %v", len(qs), err)

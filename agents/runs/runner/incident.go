@@ -89,28 +89,13 @@ func (r *Runner) foreign(ctx context.Context) error {
 	return nil
 }
 
-// notRequests sets aside what lies among the requests and is none.
-func (r *Runner) notRequests(ctx context.Context, err error) error {
-	all, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		r.Log.Error("the requests cannot be read", "err", err)
+// noRequest records that something lay among the requests that is none.
+func (r *Runner) noRequest(ctx context.Context, not, aside error) error {
+	if is := (*run.NoRequest)(nil); aside != nil || !errors.As(not, &is) {
+		r.Log.Error("a request cannot be read", "err", errors.Join(not, aside))
 		return nil
 	}
-	for _, err := range all.Unwrap() {
-		var not *run.NoRequest
-		if !errors.As(err, &not) {
-			r.Log.Error("a request cannot be read", "err", err)
-			continue
-		}
-		if err := not.SetAside(); err != nil {
-			r.Log.Error("what is no request cannot be set aside", "err", err)
-			continue
-		}
-		if err := r.incident(ctx, run.IncidentRequest, fmt.Sprintf("%v; it does not count", not)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.incident(ctx, run.IncidentRequest, fmt.Sprintf("%v; it does not count", not))
 }
 
 // proveBin makes sure, before an attempt is launched, that it finds this cmux

@@ -13,70 +13,32 @@ import (
 	"cmux/dag"
 )
 
-// known is what this runner shares with all runs of the person about the
-// accounts of its nodes.
-type known struct {
-	dir      string          // of the files; empty: there is none to be had
-	accounts []string        // of the nodes
-	warned   map[string]bool // by what was said: once is enough
-	later    bool            // they could not be told: not again before the next look at everything
-}
-
-func (r *Runner) openLimits() {
-	accounts := make(map[string]bool)
-	for i := range r.g.Nodes {
-		if n := &r.g.Nodes[i]; n.Account != "" && r.Kinds[n.Agent].Judge {
-			accounts[n.Account] = true
-		}
-	}
-	r.known = known{accounts: slices.Sorted(maps.Keys(accounts)), warned: make(map[string]bool)}
-	if len(accounts) == 0 {
-		return
-	}
-	dir, err := limits.Open()
-	if err != nil {
-		r.warnLimits(err)
-		return
-	}
-	r.known.dir = dir
-}
-
-func (r *Runner) warnLimits(err error) {
-	if !r.known.warned[err.Error()] {
-		r.known.warned[err.Error()] = true
-		r.Log.Warn("usage limits are not shared with your other runs", "err", err)
-	}
-}
-
 // tellLimits makes known to all runs of the person what this one found out about
 // their accounts.
 func (r *Runner) tellLimits(ctx context.Context) error {
-	if r.known.dir == "" || r.known.later || len(r.hist.Untold) == 0 {
+	if r.untold || len(r.hist.Untold) == 0 {
 		return nil
 	}
 	now := time.Now()
 	var recs []run.Record
 	for _, account := range slices.Sorted(maps.Keys(r.hist.Untold)) {
 		rec := r.hist.Untold[account]
-		if !slices.Contains(r.known.accounts, account) {
+		if !slices.Contains(r.accounts, account) {
 			continue
 		}
 		released := rec.How == run.HowReleased
 		if rec.Type == run.Limited && !released && !rec.Until.After(now) {
 			continue // it is past, and nobody has tried since
 		}
-		root := r.Run.Plan.Root
-		s := limits.State{Account: account, Free: rec.Type == run.Freed, Until: rec.Until, Said: rec.Detail, At: rec.At,
-			By: limits.Source{Project: root, Session: r.g.Session, Run: r.Run.Plan.ID, Node: rec.Node}}
-		is, err := limits.Tell(r.known.dir, s, released, now)
+		s := limits.State{Account: account, Free: rec.Type == run.Freed, Until: rec.Until, Said: rec.Detail, At: rec.At}
+		is, ok := r.shares.Tell(s, rec.Node, released, now)
 		switch {
-		case err != nil:
-			r.warnLimits(err)
-			r.known.later = true
+		case !ok:
+			r.untold = true
 			return nil
 		case is == nil: // it is for this run alone
 			recs = append(recs, run.Record{Type: rec.Type, Account: account, Until: rec.Until, Shared: &run.Shared{}})
-		case is.By == s.By && is.Until.Equal(s.Until) && is.Free == s.Free:
+		case r.mine(is) && is.By.Node == rec.Node && is.Until.Equal(s.Until) && is.Free == s.Free:
 			recs = append(recs, run.Record{Type: rec.Type, Account: account, Until: rec.Until, Shared: &run.Shared{ID: is.ID}})
 		default:
 			recs = append(recs, r.takenIn(is)...)
@@ -91,20 +53,16 @@ func (r *Runner) tellLimits(ctx context.Context) error {
 // takeLimits takes in what other runs of the person found out about the
 // accounts of this one.
 func (r *Runner) takeLimits(ctx context.Context) error {
-	if r.known.dir == "" {
-		return nil
-	}
 	if err := r.tellLimits(ctx); err != nil {
 		return err
 	}
 	now := time.Now()
 	var recs []run.Record
-	for _, account := range r.known.accounts {
-		is, err := limits.Read(r.known.dir, account, now)
+	for _, account := range r.accounts {
+		is, ok := r.shares.Limit(account, now)
 		l := r.hist.Limits[account]
 		switch {
-		case err != nil:
-			r.warnLimits(err)
+		case !ok:
 		case is == nil:
 			// A person removed what all runs knew.
 			if r.hist.Shared[account] != "" && l.Times > 0 {
@@ -126,7 +84,7 @@ func (r *Runner) takeLimits(ctx context.Context) error {
 // takenIn is what a state of an account means for this run.
 func (r *Runner) takenIn(is *limits.State) (recs []run.Record) {
 	shared := &run.Shared{ID: is.ID, By: &is.By}
-	if is.By.Run == r.Run.Plan.ID && is.By.Project == r.Run.Plan.Root {
+	if r.mine(is) {
 		shared.By = nil
 	}
 	if l := r.hist.Limits[is.Account]; is.Free || l.Times > 0 && (l.Until.IsZero() || is.Until.Before(l.Until)) {
@@ -136,6 +94,11 @@ func (r *Runner) takenIn(is *limits.State) (recs []run.Record) {
 		recs = append(recs, run.Record{Type: run.Limited, Account: is.Account, Until: is.Until, Detail: is.Said, Shared: shared})
 	}
 	return recs
+}
+
+// mine reports whether this run found out a state.
+func (r *Runner) mine(is *limits.State) bool {
+	return is.By.Run == r.Run.Plan.ID && is.By.Project == r.Run.Plan.Root
 }
 
 // awake tells the attempts that wait for the end of an account's limit that it

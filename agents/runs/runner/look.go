@@ -96,7 +96,7 @@ func (r *Runner) rescan(ctx context.Context) error {
 	}
 	r.takeSeats()
 	r.postman.kick()
-	r.known.later = false
+	r.untold = false
 	if err := r.takeLimits(ctx); err != nil {
 		return err
 	}
@@ -129,14 +129,18 @@ func (r *Runner) notice(ctx context.Context, n signals.Notice) error {
 		records  bool
 		limits   bool
 	)
+	shared := r.shares.Dirs()
 	for _, f := range n.Files {
-		switch dir := dirOf(f); dir {
+		dir := dirOf(f)
+		if slices.Contains(shared, dir) {
+			limits = true
+			continue
+		}
+		switch dir {
 		case r.Run.Requests():
 			requests = true
 		case r.Run.Dir:
 			records = true
-		case r.known.dir:
-			limits = true
 		case dirOf(r.Run.Binary()):
 			if time.Now().Before(r.binPutOff) {
 				continue // what came and went was the last try

@@ -35,7 +35,7 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 			}
 		}
 	}
-	p.place.Slot, p.place.PortBase = r.slots.Take()
+	p.place.Slot, p.place.PortBase = r.shares.Take()
 	if r.host.Bound(spec) {
 		p.place.Child = r.instance
 	}
@@ -226,7 +226,7 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 	f := r.hist.State.Fact(l.node)
 	if f.Phase != dag.Running || f.Attempts != l.attempt {
 		// Overridden while git was at work: nothing was started.
-		r.slots.Release(l.place.Slot)
+		r.shares.Release(l.place.Slot)
 		r.hist.State.Take(dag.Change{
 			Kind: dag.AttemptEnded, Node: l.node, Attempt: l.attempt, Outcome: dag.Cancelled, At: time.Now(), Source: "runner",
 		})
@@ -234,11 +234,11 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 		return nil
 	}
 	if r.cancelled(l.node) {
-		r.slots.Release(l.place.Slot)
+		r.shares.Release(l.place.Slot)
 		return r.commit(ctx, cancelled(r.g.Nodes[l.node].Name))
 	}
 	if err := r.hist.OverBudget(l.node); err != nil {
-		r.slots.Release(l.place.Slot)
+		r.shares.Release(l.place.Slot)
 		return r.commit(ctx, unaffordable(r.g.Nodes[l.node].Name, err))
 	}
 	if err := r.learn(ctx, r.started(l.placement)); err != nil {

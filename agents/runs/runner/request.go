@@ -44,32 +44,17 @@ func refuse(format string, a ...any) deed { return deed{refusal: fmt.Errorf(form
 // and that it was done are recorded in one append, before its file goes, so
 // that it is carried out once whenever this process is killed.
 func (r *Runner) requests(ctx context.Context) error {
-	pending, err := r.Run.Pending()
-	if err != nil {
-		if err := r.notRequests(ctx, err); err != nil {
-			return err
-		}
-	}
 	r.waiting = false
-	for _, q := range pending {
+	known := func(id string) bool { return r.hist.Answered[id] }
+	answer := func(q run.Request) (bool, error) {
 		if r.leaving != "" || r.told.Err() != nil {
-			return nil // what it took up now would wait for another runner
+			return true, nil // what it took up now would wait for another runner
 		}
-		if !r.hist.Answered[q.ID] {
-			wait, err := r.respond(ctx, q)
-			if err != nil {
-				return err
-			}
-			if wait {
-				r.waiting = true
-				continue
-			}
-		}
-		if err := r.Run.Answered(q); err != nil {
-			return err
-		}
+		wait, err := r.respond(ctx, q)
+		r.waiting = r.waiting || wait
+		return wait, err
 	}
-	return nil
+	return run.Desk{Known: known, Answer: answer, Odd: func(not, aside error) error { return r.noRequest(ctx, not, aside) }}.Serve(r.Run)
 }
 
 // respond answers a request and records that. It may have to wait.

@@ -14,13 +14,13 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/kinds/agent"
-	"cmux/agents/platform/lease"
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/lives"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/shares"
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
@@ -90,11 +90,10 @@ type Runner struct {
 	host     host.Host    // where the attempts live
 	screen   host.Screen  // what is shown of them
 	lives    *lives.Table // those that this runner can speak to
-	slots    lease.Slots
-	known    known
-	seats    *lease.Seating
-	seatless string // why seats cannot be had, as told last
-	radar    *radar // nil: no two nodes leave a branch
+	shares   *shares.Shares
+	accounts []string // of the nodes
+	untold   bool     // limits could not be told: not again before the next look at everything
+	radar    *radar   // nil: no two nodes leave a branch
 
 	relabel map[int]bool      // nodes that people may be shown an old status of
 	tally   tally             // of what they are shown
@@ -186,8 +185,6 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		}
 	}()
 	root := o.Run.Plan.Root
-	r.slots.By = lease.Holder{Project: root, Session: g.Session, Run: o.Run.Plan.ID}
-	r.slots.Warn = func(err error) { r.Log.Warn("slots and ports are not shared out among runs", "err", err) }
 	if err := signals.Init(root); err != nil {
 		return nil, err
 	}
@@ -225,8 +222,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		r.Stay = false // nothing could be started
 	}
 	r.scanner = signals.NewScanner(o.Run.Signals(), g.Names())
-	r.openLimits()
-	r.openSeats()
+	r.openShares()
 	if !r.outlived() {
 		r.openRadar()
 	}
@@ -279,9 +275,8 @@ func (r *Runner) close() error {
 	if r.host != nil {
 		errs = append(errs, r.host.Close())
 	}
-	errs = append(errs, r.slots.Close())
-	if r.seats != nil {
-		r.seats.Close()
+	if r.shares != nil {
+		errs = append(errs, r.shares.Close())
 	}
 	if r.book != nil {
 		errs = append(errs, r.book.Close())
@@ -352,12 +347,7 @@ const shortRun = 250 * time.Millisecond
 // watch watches the folders and files in which the runner sees changes.
 func (r *Runner) watch(ctx context.Context) *signals.Watcher {
 	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
-	if r.known.dir != "" {
-		watched = append(watched, r.known.dir)
-	}
-	if dir := r.seats.Dir(); dir != "" {
-		watched = append(watched, dir)
-	}
+	watched = append(watched, r.shares.Dirs()...)
 	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
 		return signals.Watch(ctx, append(watched, r.Run.Records())...) // wrappers write there too
 	}
@@ -486,7 +476,7 @@ func (r *Runner) begin(ctx context.Context) error {
 			r.held = append(r.held, i)
 		}
 		if r.hist.Nodes[i].Fact.Live() {
-			r.slots.Hold(r.hist.Nodes[i].Attempt().Place.Slot)
+			r.shares.Hold(r.hist.Nodes[i].Attempt().Place.Slot)
 			if err := r.probe(ctx, i, true); err != nil {
 				return err
 			}

@@ -1,59 +1,53 @@
 package runner
 
 import (
+	"slices"
+
 	"cmux/agents/platform/lease"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/shares"
 	"cmux/dag"
 )
 
-// openSeats opens the seats of this run's agents; a run without an agent has none.
-func (r *Runner) openSeats() {
-	r.seats = new(lease.Seating)
+// openShares opens what this run's agents share with all others of the person, and notes
+// whose accounts they use.
+func (r *Runner) openShares() {
+	var n shares.Needs
 	for i := range r.g.Nodes {
-		if r.g.Nodes[i].UsesModel() {
-			r.seats = lease.OpenSeating(r.slots.By, r.warnSeats)
-			return
+		node := &r.g.Nodes[i]
+		n.Seats = n.Seats || node.UsesModel()
+		if node.Account != "" && r.Kinds[node.Agent].Judge {
+			n.Limits = true
+			r.accounts = append(r.accounts, node.Account)
 		}
 	}
-}
-
-func (r *Runner) warnSeats(err error) {
-	if text := err.Error(); r.seatless != text {
-		r.seatless = text
-		r.Log.Warn("max_agents is not kept", "err", err)
-	}
+	slices.Sort(r.accounts)
+	r.accounts = slices.Compact(r.accounts)
+	r.shares = shares.Open(lease.Holder{Project: r.Run.Plan.Root, Session: r.g.Session, Run: r.Run.Plan.ID}, n, r.Log)
 }
 
 // takeSeats reads how many agents may work, and has those that do take their seats.
 func (r *Runner) takeSeats() {
-	r.seats.Look(true)
-	if !r.seats.Bounded() {
-		return
-	}
-	for i := range r.g.Nodes {
-		if r.g.Nodes[i].UsesModel() && r.sits(i) {
-			r.seats.Take(r.g.Nodes[i].Name, true)
-		}
-	}
+	r.shares.Sit(slices.Values(r.g.Names()), r.sits)
 }
 
-// sits reports whether node i has an attempt that works.
-func (r *Runner) sits(i int) bool {
+// sits reports whether a node uses a model and has an attempt that works.
+func (r *Runner) sits(node string) bool {
+	i := r.g.Index(node)
 	f := r.hist.State.Fact(i)
-	return f.Phase == dag.Running || f.StillOpen
+	return r.g.Nodes[i].UsesModel() && (f.Phase == dag.Running || f.StillOpen)
 }
 
 // seated is what is due, with a seat for each agent that starts or goes on. Those
 // that work no longer give theirs back.
 func (r *Runner) seated() []dag.Effect {
 	r.hist.State.Bound(run.MostAtOnce(run.FileLimit()))
-	r.seats.Keep(func(node string) bool { return r.sits(r.g.Index(node)) })
-	if !r.seats.Bounded() || r.leaving != "" {
+	if bounded := r.shares.Free(r.sits); !bounded || r.leaving != "" {
 		return r.hist.State.Due()
 	}
-	due := r.hist.State.DueIf(func(i int) string { return r.seats.Take(r.g.Nodes[i].Name, false) })
+	due := r.hist.State.DueIf(func(i int) string { return r.shares.Seat(r.g.Nodes[i].Name) })
 	if !r.hist.State.Asks() {
-		r.seats.Leave()
+		r.shares.Leave()
 	}
 	return due
 }
