@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"cmux/worktree/git"
 	"cmux/worktree/merge"
+	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
 )
 
@@ -52,15 +54,9 @@ func (r *Repo) Join(ctx context.Context, branch string, tip merge.Tip) (commit s
 // along, but over no uncommitted changes (ErrDirty). again says that somebody else
 // has moved it meanwhile.
 func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again bool, err error) {
-	all, err := r.registrations(ctx)
+	out, err := r.checkedOut(ctx, branch)
 	if err != nil {
 		return false, err
-	}
-	out := ""
-	for _, e := range all {
-		if _, err := os.Lstat(e.path); err == nil && e.branch == branch {
-			out = e.path
-		}
 	}
 	if out == "" {
 		return false, r.UpdateRef(ctx, "refs/heads/"+branch, commit, tip)
@@ -82,6 +78,63 @@ func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again b
 		return false, &UnfinishedError{Branch: branch, Path: out, Operation: d.Operation}
 	}
 	return false, err
+}
+
+// checkedOut returns the worktree that has a branch checked out; "": none.
+func (r *Repo) checkedOut(ctx context.Context, branch string) (path string, err error) {
+	all, err := r.registrations(ctx)
+	for _, e := range all {
+		if _, err := os.Lstat(e.path); err == nil && e.branch == branch {
+			path = e.path
+		}
+	}
+	return path, err
+}
+
+// InTheWay returns an ErrDirty if a branch cannot take in the changes of a commit, because
+// its checkout has uncommitted changes of the same files, or an operation of git's has not
+// ended there. What it does not see, git refuses when the branch moves.
+func (r *Repo) InTheWay(ctx context.Context, branch, commit string) error {
+	out, err := r.checkedOut(ctx, branch)
+	if err != nil || out == "" {
+		return err
+	}
+	d, err := dirt(ctx, out)
+	if err != nil || d.Clean() {
+		return err
+	}
+	if d.Operation != "" {
+		return &UnfinishedError{Branch: branch, Path: out, Operation: d.Operation}
+	}
+	entries, err := git.Status(ctx, out, "--untracked-files=all", "--ignored=no", "--ignore-submodules=all")
+	if err != nil {
+		return err
+	}
+	if entries, _, err = prepare.Unwritten(ctx, out, entries); err != nil {
+		return err
+	}
+	tip, err := r.Tip(ctx, branch)
+	if err != nil {
+		return err
+	}
+	from, err := r.Common(ctx, tip, commit) // else than tip if the branch has moved meanwhile
+	if err != nil || from == "" {
+		return err
+	}
+	touched, err := r.Touched(ctx, from, commit)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for _, e := range entries {
+		if _, is := slices.BinarySearch(touched, e.Path); is {
+			paths = append(paths, e.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is checked out in %s, with changes of %s that are not committed", ErrDirty, branch, out, git.Shown(paths))
 }
 
 // UnfinishedError says that a branch cannot move, because an operation of git's has

@@ -362,6 +362,11 @@ func (q *queue) bring(ctx context.Context, b merge.Tip) (bool, error) {
 	if commit == q.state.Good {
 		return false, nil
 	}
+	if q.s.Target != "" { // before the checks, which may take long
+		if err := q.r.InTheWay(ctx, q.s.Target, commit); err != nil {
+			return false, err
+		}
+	}
 	q.state.Trial = commit
 	if err := q.save(); err != nil {
 		return false, err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"cmux/agents/control/merging"
 	"cmux/agents/org/standing"
@@ -261,6 +262,8 @@ func (m *taskMerger) try(ctx context.Context, tip merge.Tip, out *MergedTask) er
 	}
 	if out.Outcome, out.Commit = TaskMerged, commit; commit == m.good {
 		out.Outcome = TaskContained
+	} else if err := m.repo.InTheWay(ctx, m.target, commit); err != nil {
+		return inTheWay(err)
 	}
 	m.good, m.would[out.ID] = commit, true
 	return nil
@@ -284,7 +287,6 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip merge.Tip, out
 			conflict *merge.ConflictError
 			broken   *worktree.VerifyError
 			check    *brokenCheck
-			inMerge  *worktree.UnfinishedError
 		)
 		switch {
 		case err == nil:
@@ -310,13 +312,21 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip merge.Tip, out
 				return err
 			}
 			return m.leaveOut(ctx, t, tip, conflict, check, out)
-		case errors.As(err, &inMerge):
-			return hint.New(err, fmt.Sprintf("git -C %s %s --continue, or --abort, then cmux tasks merge", say.Word(inMerge.Path), inMerge.Operation))
-		case errors.Is(err, worktree.ErrDirty):
-			return hint.New(err, "commit these changes there, or put them aside (git stash -u), then cmux tasks merge")
 		}
-		return err
+		return inTheWay(err)
 	}
+}
+
+// inTheWay adds to an error about the checkout of the integration branch what to do.
+func inTheWay(err error) error {
+	var op *worktree.UnfinishedError
+	switch {
+	case errors.As(err, &op):
+		return hint.New(err, fmt.Sprintf("git -C %s %s --continue, or --abort, then cmux tasks merge", say.Word(op.Path), op.Operation))
+	case errors.Is(err, worktree.ErrDirty):
+		return hint.New(err, "commit these changes there, or put them aside (git stash -u), then cmux tasks merge")
+	}
+	return err
 }
 
 // settle makes sure that no merge is in the way that was begun for another task: a
@@ -408,11 +418,26 @@ func (m *taskMerger) record(ctx context.Context, id string, merged task.Merged, 
 	return err
 }
 
+// containsCheck is the check whether the work on a task holds a commit.
+func containsCheck(commit string) string {
+	return fmt.Sprintf("git merge-base --is-ancestor %s HEAD || { echo 'it is not merged yet: git merge --no-edit %[1]s'; exit 1; }", commit)
+}
+
+// isContainsCheck reports whether a check is a containsCheck, which runs nothing of the
+// project's.
+func isContainsCheck(check string) bool {
+	rest, ok := strings.CutPrefix(check, "git merge-base --is-ancestor ")
+	commit, _, _ := strings.Cut(rest, " ")
+	return ok && commit != "" && strings.Trim(commit, "0123456789abcdef") == "" && check == containsCheck(commit)
+}
+
 // repairFields is the task that is to bring in the work of t.
 func repairFields(t *task.Task, tip merge.Tip, target string, merged *task.Merged, check *brokenCheck) *task.Fields {
 	title := task.Titled(fmt.Sprintf("Bring %s into %s: %s", t.ID, target, t.Title))
 	body := fmt.Sprintf("The work of task %s (cmux tasks show %[1]s) is done, on the branch %s. ", t.ID, tip.Name)
-	verify, scope, parent, priority := slices.Clone(t.Verify), slices.Clone(t.Scope), t.ID, t.Priority
+	scope, parent, priority := slices.Clone(t.Scope), t.ID, t.Priority
+	// First: without the work that is to be brought in, the other checks prove nothing.
+	verify := append([]string{containsCheck(tip.Commit)}, t.Verify...)
 	if check == nil {
 		body += fmt.Sprintf("It cannot be merged into %s, which has changed the same places meanwhile: %s.\n\n", target, say.List(merged.Conflict, 20))
 	} else {

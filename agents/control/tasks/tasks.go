@@ -347,7 +347,7 @@ func (p *Tasks) MayCheck(l *task.List, verify []string) error {
 		}
 	}
 	for _, v := range verify {
-		if !known[v] {
+		if !known[v] && !isContainsCheck(v) {
 			return hint.New(fmt.Errorf("the check %q is a person's to add: cmux runs checks without asking, and with permissions: ask or auto the programs do", v),
 				"the task without --verify; verify: in .cmux/config.yml holds for every task that changes the project. Or ask: cmux mailbox send user \"[QUESTION] may I add this check?\"")
 		}
