@@ -24,7 +24,7 @@ func TestNoteBlocked(t *testing.T) {
 	s.Note = func(line string) { said = append(said, line) }
 	s.Crew().NoteBlocked("web")
 	s.Crew().NoteBlocked("nobody")
-	if want := []string{"t2 is blocked (which port?), and no word to web takes it up again: cmux tasks assign t2 web"}; !slices.Equal(said, want) {
+	if want := []string{"t2 stays blocked (which port?) until it is assigned again: cmux tasks assign t2 web"}; !slices.Equal(said, want) {
 		t.Errorf("said %q, want %q", said, want)
 	}
 }

@@ -37,6 +37,7 @@ func TestUsage(t *testing.T) {
 		{"completion bsh", `cmux completion has no command "bsh"`, "cmux completion bash"},
 		{"bash", `cmux has no command "bash"`, "cmux --help"},
 		{"exec", `cmux has no command "exec"`, "cmux --help"},
+		{"mailbox reply m1 yes", `cmux mailbox has no command "reply"`, "cmux mailbox send"},
 		{"nonsense", `cmux has no command "nonsense"`, "cmux --help"},
 		{"agents logs", "cmux agents logs needs NAME", "cmux agents logs --help"},
 		{"agents answer", "cmux agents answer needs NAME", "cmux agents answer --help"},

@@ -236,7 +236,7 @@ func (p *Crew) NoteBlocked(name string) {
 	}
 	for _, t := range list.All() {
 		if t.State == task.Blocked && t.Agent == name {
-			p.Tell(fmt.Sprintf("%s is blocked (%s), and no word to %s takes it up again: cmux tasks assign %[1]s %[3]s", t.ID, say.Line(t.Reason), name))
+			p.Tell(fmt.Sprintf("%s stays blocked (%s) until it is assigned again: cmux tasks assign %[1]s %[3]s", t.ID, say.Line(t.Reason), name))
 		}
 	}
 }

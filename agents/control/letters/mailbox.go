@@ -261,11 +261,7 @@ func (p *Letters) explainHanded(ctx context.Context, all []Mail) {
 				continue
 			}
 			to, err := mailbox.ParseAddress(d.To)
-			if err != nil || to.Kind == mailbox.All {
-				continue
-			}
-			if to.Kind == mailbox.User {
-				d.Why = "the person to read it: cmux mailbox read " + all[i].ID
+			if err != nil || to.Kind == mailbox.All || to.Kind == mailbox.User {
 				continue
 			}
 			if asked[d.To] == nil {

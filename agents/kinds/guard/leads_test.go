@@ -412,6 +412,7 @@ func TestReadsOutside(t *testing.T) {
 	w := newWorld(t)
 	root, tree, temp := filepath.Join(w.dir, "root"), filepath.Join(w.dir, "tree"), filepath.Join(w.dir, "temp")
 	w.write("root/.env", "key\n")
+	w.write("root/.cmux-agents.yml", "agents:\n")
 	w.write("root/:(top)README", "key\n")
 	w.write("home/.ssh/id", "key\n")
 	w.write("temp/tmp.Ab3dE6gh1J/out.log", "x\n")
@@ -428,7 +429,7 @@ func TestReadsOutside(t *testing.T) {
 		p := places.Policy{Role: dag.RoleBuild, Root: root, Tree: tree, Leads: leads, Resolve: places.Follow, Linked: places.Linked,
 			Machine: places.Here(tree, append(w.env("bin"), "PATH="+os.Getenv("PATH"), "TMPDIR="+temp))}
 		for path, want := range map[string]bool{
-			root + "/README": true, root + "/src/a.txt": true, root + "/with blank": true, "../root/README": true, "/etc/hosts": true,
+			root + "/README": true, root + "/src/a.txt": true, root + "/with blank": true, root + "/.cmux-agents.yml": true, "../root/README": true, "/etc/hosts": true,
 			temp + "/tmp.Ab3dE6gh1J/out.log": true, temp + "/out.log": true, temp + "/none": true, temp + "/tmp.Ab3dE6gh1J/../out.log": true,
 			root + "/.env": false, root + "/new": true, root: false, root + "/src": false, root + "/*": false, root + "/:(top)README": false, root + "/.git/config": false, root + "/../root/.git/HEAD": false,
 			root + "/link": false, root + "/src/link2": false, tree + "/outward": false,

@@ -83,7 +83,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 const maxMeant = 4
 
 // usual are the names that other programs have for a command.
-var usual = map[string]string{"ls": "list", "runs": "list", "rm": "remove", "del": "remove", "delete": "remove"}
+var usual = map[string]string{"reply": "send", "ls": "list", "runs": "list", "rm": "remove", "del": "remove", "delete": "remove"}
 
 func meant(cmd *cobra.Command, word string) []*cobra.Command {
 	here, elsewhere := named(cmd)

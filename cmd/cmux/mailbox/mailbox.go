@@ -258,6 +258,9 @@ func runMailList(ctx context.Context, o *mailListOptions) error {
 	if all.More > 0 {
 		fmt.Fprintf(o.Err, "%s before these: --last 0 lists all\n", say.Count(all.More, "message"))
 	}
+	if o.Inbox {
+		fmt.Fprintln(o.Err, "read one: cmux mailbox read MESSAGE")
+	}
 	return nil
 }
 
@@ -274,6 +277,9 @@ func mailState(m *letters.Mail) string {
 	var all []string
 	for _, d := range m.Deliveries {
 		s := string(d.State)
+		if d.State == mailbox.Handed && d.To == (mailbox.Address{Kind: mailbox.User}).String() {
+			s = "unread"
+		}
 		if len(m.Deliveries) > 1 {
 			s = d.To + " " + s
 		}

@@ -53,13 +53,14 @@ func (g *Giver) Shows(dir string, paths []string) bool {
 }
 
 // tracked reports whether a file of the project's checkout is one that git tracks, and
-// so every worktree holds. What is not there shows nothing.
+// so every worktree holds, or the graph of agents, which may wait for its first commit.
+// What is not there shows nothing.
 func (g *Giver) tracked(path string) bool {
 	rel, in := places.Inside(g.RootDir, path)
 	if !in || rel == "." {
 		return false
 	}
-	if !g.Machine.Exists(path) {
+	if rel == ".cmux-agents.yml" || !g.Machine.Exists(path) {
 		return true
 	}
 	out, err := g.Machine.Git("", append(quiet[:len(quiet):len(quiet)], "-C", g.RootDir, "--literal-pathspecs", "ls-files", "-z", "--", rel)...)
