@@ -85,7 +85,7 @@ func TestPromptsFitTheirRole(t *testing.T) {
 		for _, tool := range []string{"", "mcp__cmux__done"} {
 			for _, unattended := range []bool{false, true} {
 				s := p.spec()
-				s.Headless = unattended
+				s.Headless, s.Terms.Unattended = unattended, unattended
 				text := prompt.Compose(prompt.Input{Spec: s, Base: promptedBase, Tool: tool})
 				called := name + ", tool " + tool
 				if unattended {
@@ -128,7 +128,7 @@ var promises = map[string][]string{
 func namesToolsThatAreThere(t *testing.T, name, text string, s *run.Spec, tools bool) {
 	t.Helper()
 	env := map[string]string{}
-	if s.Unattended() {
+	if s.Terms.Unattended {
 		env["CMUX_UNATTENDED"] = "true"
 	}
 	if s.Member != nil {

@@ -4,17 +4,23 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
+	"cmux/agents/kinds/rights"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
+	"cmux/agents/records/journal"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
+	"cmux/agents/runs/owner"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/shares"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 // tend does what is due for one agent.
@@ -192,7 +198,20 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 		Node: a.Name, Frame: frame, Def: o.def(&m), Attempt: n, Token: run.NewToken(),
 		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: shares.NoSlot},
 		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
-		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Lost: a.lost(), Midway: a.Midway, LastTold: last, Posed: a.posed, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
+		Terms: o.terms(&m), Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Lost: a.lost(), Midway: a.Midway, LastTold: last, Posed: a.posed, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
+	}
+}
+
+// terms are those of a standing agent. A supervisor, and a sentry that acts for one,
+// changes no files; its journal says what a compaction replaced.
+func (o *Org) terms(m *run.Member) owner.Terms {
+	r := rights.Holder{Stays: true, Leads: m.Role == Supervisor || m.Role == ProjectSupervisor, Sentry: m.Role == Sentry, TeamLead: m.TeamLead}
+	leads := r.Leads || r.Sentry
+	// What it is told to read: the organization's memory, the journal with what messages bring, who it is and its role.
+	files := []string{filepath.Join(o.Root(), "MEMORY.md"), filepath.Join(o.Root(), signals.Folder, journal.Folder) + "/", m.Context, m.RoleFile}
+	return owner.Terms{
+		Stays: true, Keeps: !leads, Journals: leads, Automatic: m.Automatic, Sits: m.NeedsSeat(), Group: "workers", Rights: r,
+		Asks: orElse(m.Supervisor, mailbox.Supervisor), Documents: slices.DeleteFunc(files, func(file string) bool { return file == "" }),
 	}
 }
 

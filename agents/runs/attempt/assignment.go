@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -50,12 +49,9 @@ func (a *assignment) rest() {
 	a.node, a.spec, a.task = a.base, &spec, nil
 }
 
-// stays reports whether the agent is a standing one.
-func (a *assignment) stays() bool { return a.spec.Member != nil }
-
 // shares reports whether the attempt has a task in a shared folder.
 func (a *assignment) shares() bool {
-	return a.stays() && a.task != nil && a.spec.Place.Tree == "" && a.node.HasBranch() && !leads(a.spec.Member)
+	return a.task != nil && a.spec.Place.Tree == "" && a.node.HasBranch() && a.spec.Terms.Keeps
 }
 
 // mergesAlone reports whether the attempt merges without an agent.
@@ -66,15 +62,14 @@ func (a *assignment) cramped() bool {
 	return run.Cramped(a.paths.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
 }
 
-// orderer returns whom the agent asks: the sender of its task, else its supervisor, else
-// the person.
+// orderer returns whom the agent asks: the sender of its task, else whom its owner names.
 func (a *assignment) orderer() string {
 	if a.task != nil && a.task.By != "" && a.task.By != a.spec.Node {
 		if at, err := mailbox.ParseAddress(a.task.By); err == nil && (at.Kind == mailbox.Agent || at.Kind == mailbox.User) {
 			return a.task.By
 		}
 	}
-	return cmp.Or(a.spec.Member.Supervisor, mailbox.Supervisor)
+	return a.spec.Terms.Asks
 }
 
 // kept reports whether the agent has committed something or added to the journal since a

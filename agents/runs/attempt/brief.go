@@ -11,10 +11,8 @@ import (
 
 	"cmux/agents/kinds/guard/places"
 	"cmux/agents/kinds/handover"
-	"cmux/agents/kinds/rights"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/records/event"
-	"cmux/agents/records/journal"
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
@@ -32,7 +30,7 @@ func (a *assignment) openEvents() (err error) {
 		return nil
 	}
 	a.stage.Events, err = event.Open(a.paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
-	if err == nil && a.stays() {
+	if err == nil && a.spec.Terms.Stays {
 		a.ear.Text = a.spec.LastTold
 		audit := newAuditor(a.spec, a.stage)
 		a.stage.Events.Also(func(e event.Event) {
@@ -65,28 +63,21 @@ func (a *assignment) brief(scopes workspace.Scopes) error {
 	return signals.PutFile(s.PromptFile, []byte(text), 0o600)
 }
 
-// leads reports whether a standing agent is a supervisor, or a sentry that acts for one:
-// neither may change files.
-func leads(m *run.Member) bool {
-	return m.Role == "supervisor" || m.Role == "project-supervisor" || m.Role == "sentry"
-}
-
 // policy returns what the agent may do.
 func (a *assignment) policy(scopes workspace.Scopes) places.Policy {
 	p := places.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
 		Scope: scopes.Write, Context: scopes.Read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
-		Headless: a.stage.Terminal == nil, Resolve: places.Follow, Linked: places.Linked, Machine: places.Here(a.spec.Place.Dir, a.stage.Env),
+		Holder: a.spec.Terms.Rights, Headless: a.stage.Terminal == nil, Resolve: places.Follow, Linked: places.Linked, Machine: places.Here(a.spec.Place.Dir, a.stage.Env),
 	}
-	if m := a.spec.Member; m != nil {
-		p.Leads = leads(m)
-		p.Holder = rights.Holder{Stays: true, Leads: p.Leads && m.Role != "sentry", Sentry: m.Role == "sentry", TeamLead: m.TeamLead}
-		if dir, err := filepath.EvalSymlinks(m.Dir); err == nil && p.Leads && dir != p.Root {
+	if a.spec.Terms.Stays {
+		p.Leads = p.Holder.Leads || p.Holder.Sentry
+		if dir, err := filepath.EvalSymlinks(a.place.Dir); err == nil && p.Leads && dir != p.Root {
 			p.Led = dir
 			p.Private = append(endpoint.Secrets(dir), run.OrganizationDir(dir))
 		}
-		if m.Tree == "" && !p.Leads { // it may work in the folder that it shares
-			p.Tree, p.Branch, p.Shared = m.Dir, "", true
+		if a.place.Tree == "" && !p.Leads { // it may work in the folder that it shares
+			p.Tree, p.Branch, p.Shared = a.place.Dir, "", true
 		}
 		p.Beside = a.spec.Beside
 		p.Private = append(p.Private, run.OrganizationDir(p.Root))
@@ -155,7 +146,7 @@ func (a *assignment) briefStanding(l conversation.Launch, got bool, waiting []st
 		s.Prompt += "\n\n" + l.Said
 	}
 	s.PromptFile = s.Files.File("prompt", ".md")
-	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
+	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, a.spec.Terms.Documents...)
 	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
 }
 
@@ -183,18 +174,6 @@ func (r *ear) last() string {
 	return strings.TrimSpace(r.Text)
 }
 
-// documents are the files that cmux tells a standing agent to read: who it is, its
-// role, what the organization remembers, and the journal with what messages bring.
-func documents(m *run.Member, root string) []string {
-	all := []string{filepath.Join(root, "MEMORY.md"), filepath.Join(root, signals.Folder, journal.Folder) + "/"}
-	for _, file := range []string{m.Context, m.RoleFile} {
-		if file != "" {
-			all = append(all, file)
-		}
-	}
-	return all
-}
-
 // taskFile holds the current task, for reminders.
 func (a *assignment) taskFile() string { return a.stage.Files.File("task", ".md") }
 
@@ -202,7 +181,7 @@ func (a *assignment) taskFile() string { return a.stage.Files.File("task", ".md"
 func (a *assignment) memory(ctx context.Context, got bool, back string) (m prompt.Memory, err error) {
 	m = prompt.Memory{Name: a.node.Name, Member: a.spec.Member, Dir: a.stage.Dir}
 	switch {
-	case !a.stays():
+	case !a.spec.Terms.Stays:
 		m.Text, m.File = a.stage.Prompt, a.stage.PromptFile
 	case a.task != nil && got:
 		if m.Text, err = a.workPrompt(); err != nil {
@@ -220,7 +199,7 @@ func (a *assignment) memory(ctx context.Context, got bool, back string) (m promp
 
 // soFar describes the progress of the current task, as its folder shows it.
 func (a *assignment) soFar(ctx context.Context) (lines []string) {
-	if !a.node.HasBranch() || a.stays() && leads(a.spec.Member) {
+	if !a.node.HasBranch() || !a.spec.Terms.Keeps {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, glancePatience)

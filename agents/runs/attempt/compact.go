@@ -213,7 +213,7 @@ func (a *attempt) keepState(trigger, order string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if leads(a.spec.Member) { // supervisors have a journal
+	if a.spec.Terms.Journals {
 		entry := journal.Entry{At: c.At, Title: a.spec.Node + " is about to be compacted", By: a.spec.Node, Tags: []string{"compaction"}, Text: c.brief(path)}
 		if _, err := j.Add(ctx, entry); err != nil { // the state is saved all the same
 			a.note("the state is saved in %s, but could not be added to the journal: %v", path, err)

@@ -14,18 +14,19 @@ import (
 	"cmux/agents/records/event"
 	"cmux/agents/records/journal"
 	"cmux/agents/runs/attempt/output"
+	"cmux/agents/runs/owner"
 	"cmux/agents/runs/run"
 )
 
 // hears returns an attempt of a standing agent that gets hooks about compactions, and its
 // records about them.
-func hears(t *testing.T, role string) (a *attempt, said func() string) {
+func hears(t *testing.T, journals bool) (a *attempt, said func() string) {
 	root := t.TempDir()
 	var recorded []string
 	a = &attempt{
 		loop: loop{ctx: t.Context()}, out: output.New(io.Discard),
 		assignment: assignment{
-			spec:  &run.Spec{Node: "w1", Frame: &run.Frame{Root: root}, Member: &run.Member{Role: role}},
+			spec:  &run.Spec{Node: "w1", Frame: &run.Frame{Root: root}, Terms: owner.Terms{Stays: true, Journals: journals}},
 			stage: &agent.Stage{Dir: root, Out: io.Discard, Lines: new(event.Printer)},
 		}}
 	a.job = &Job{Record: func(r run.Record) error {
@@ -62,7 +63,7 @@ func TestLateCompaction(t *testing.T) {
 		"it came to nothing":         {steps{over(false), prompt, begins, ends}, "compacts OWN, compacted OWN"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, said := hears(t, "worker")
+			a, said := hears(t, false)
 			a.compaction.now = &compacting{key: "o1", trig: ordered, path: "a.json", done: make(chan struct{})}
 			for i, step := range c.steps {
 				if err := step(a); err != nil {
@@ -84,7 +85,7 @@ func TestLateCompaction(t *testing.T) {
 
 // That the journal cannot tell of it does not mean that it is not kept.
 func TestKeptWithoutAnEntry(t *testing.T) {
-	a, _ := hears(t, "supervisor")
+	a, _ := hears(t, true)
 	j := journal.Journal{Root: a.spec.Frame.Root, Now: time.Now}
 	first, err := j.Artifact("first.json", nil)
 	if err != nil {

@@ -84,7 +84,7 @@ func environ(j *Job) ([]string, error) {
 			optional["CMUX_HEAD"] = frame.Base
 		}
 	}
-	if s.Unattended() {
+	if s.Terms.Unattended {
 		optional["CMUX_UNATTENDED"] = "true"
 	}
 	for name, value := range optional {

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/kinds/command"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/owner"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -82,7 +83,7 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 	t.Cleanup(spawner.Close)
 	f := &fixture{t: t, r: r, root: root, inbox: make(chan attempt.Message)}
 	f.job = attempt.Job{
-		Spec:    &run.Spec{Node: node.Name, Frame: r.Frame(), Def: &node, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}},
+		Spec:    &run.Spec{Node: node.Name, Frame: r.Frame(), Def: &node, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}, Terms: owner.Terms{Keeps: true, Unattended: node.InputTimeout == 0, Group: "agents"}},
 		Paths:   r.Paths,
 		Home:    keyless{r, f},
 		Env:     cleanEnv(t),

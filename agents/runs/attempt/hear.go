@@ -120,7 +120,7 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 		return a.publish(m, reply)
 	case m.Op == OpSend:
 		return a.send(m, reply)
-	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && a.spec.Unattended():
+	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && a.spec.Terms.Unattended:
 		reply.Error = prompt.NobodyAnswers
 		return nil
 	case m.Op == OpAsk:
@@ -235,7 +235,7 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	case news.Forgot:
 		return a.remind()
 	case news.Filled:
-		if !a.stays() {
+		if !a.spec.Terms.Stays {
 			return nil
 		}
 		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})

@@ -18,7 +18,7 @@ func (a *attempt) examineEnd() error {
 	if !a.Overridden && !a.Came && a.agent.refuses() { // it should have continued that conversation, but gave no sign
 		return a.beginAnew()
 	}
-	if a.stays() {
+	if a.spec.Terms.Stays {
 		return a.revive()
 	}
 	exit := a.agent.Exit()

@@ -16,7 +16,7 @@ func (a *attempt) prepare() error {
 	if a.shares() {
 		return a.verdict.LookBefore()
 	}
-	if !a.node.HasTree() || a.stays() && a.spec.Place.Tree == "" {
+	if !a.node.HasTree() || a.spec.Terms.Stays && a.spec.Place.Tree == "" {
 		return nil
 	}
 	var t *workspace.Tree

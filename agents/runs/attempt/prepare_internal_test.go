@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/rights"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/runs/attempt/workspace"
+	"cmux/agents/runs/owner"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
@@ -18,7 +20,8 @@ func TestPolicyOfAnotherProject(t *testing.T) {
 	a := assignment{
 		node:  &dag.Node{Name: "site-lead", Role: dag.RoleBuild},
 		stage: &agent.Stage{Dir: other},
-		spec:  &run.Spec{Frame: &run.Frame{Root: root}, Member: &run.Member{Role: "project-supervisor", Dir: other}},
+		spec:  &run.Spec{Frame: &run.Frame{Root: root}, Terms: owner.Terms{Stays: true, Rights: rights.Holder{Stays: true, Leads: true}}},
+		place: run.Place{Dir: other},
 	}
 	p := a.policy(workspace.Scopes{})
 	if !p.Leads || p.Led == "" {
@@ -29,26 +32,6 @@ func TestPolicyOfAnotherProject(t *testing.T) {
 			if !slices.Contains(p.Private, secret) {
 				t.Errorf("%s is not private: %q", secret, p.Private)
 			}
-		}
-	}
-}
-
-// What cmux tells a standing agent to read it may read without a question, wherever
-// its worktree is: its context, its role, the memory, and the files of messages.
-func TestDocumentsOfStandingAgent(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		member run.Member
-		want   []string
-	}{
-		{"worker", run.Member{Context: "/p/.cmux/worker-contexts/api-context.md", RoleFile: "/p/.cmux/roles/backend.md"},
-			[]string{"/p/MEMORY.md", "/p/.cmux/journal/", "/p/.cmux/worker-contexts/api-context.md", "/p/.cmux/roles/backend.md"}},
-		{"no role", run.Member{Context: "/p/c.md"}, []string{"/p/MEMORY.md", "/p/.cmux/journal/", "/p/c.md"}},
-		{"supervisor", run.Member{Role: "supervisor"}, []string{"/p/MEMORY.md", "/p/.cmux/journal/"}},
-		{"neither", run.Member{}, []string{"/p/MEMORY.md", "/p/.cmux/journal/"}},
-	} {
-		if got := documents(&c.member, "/p"); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, not %q", c.name, got, c.want)
 		}
 	}
 }

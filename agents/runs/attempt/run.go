@@ -60,7 +60,7 @@ func Run(ctx context.Context, job Job) (run.End, error) {
 
 func (a *attempt) run() (run.End, error) {
 	a.progress.budget = newStopwatch(time.Duration(a.node.Timeout))
-	if a.stays() { // Began says of it that its program starts, and of a node that it works
+	if a.spec.Terms.Stays { // Began says of it that its program starts, and of a node that it works
 		a.progress.activity = dag.SettingUp
 	}
 	live := a.job.Live
@@ -96,7 +96,7 @@ func (a *attempt) run() (run.End, error) {
 	a.stage = &agent.Stage{
 		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.WorkDir(), Root: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
 		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
-		Automatic: a.stays() && a.spec.Member.Automatic,
+		Automatic: a.spec.Terms.Automatic,
 		Review:    a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
 		Binary: a.paths.Binary(), Files: agent.Files{Dir: a.paths.NodeDir(a.node.Name), N: a.spec.Attempt},
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
@@ -106,10 +106,10 @@ func (a *attempt) run() (run.End, error) {
 	a.progress.reporter, a.meter.reporter, a.meter.pace = a.reporter, a.reporter, a.limits.Note
 	a.staying.reporter = a.reporter
 	a.sender = sender{home: a.job.Home, env: env}
-	a.compaction = compaction{reporter: a.reporter, standing: a.stays(), keep: a.keepState, conversation: func() string { return a.end.Conversation }}
+	a.compaction = compaction{reporter: a.reporter, standing: a.spec.Terms.Stays, keep: a.keepState, conversation: func() string { return a.end.Conversation }}
 	a.account = account{reporter: a.reporter, name: a.node.Account, home: a.job.Home, limits: a.limits}
 	a.beginVerdict()
-	if a.spec.Said != "" && !a.stays() {
+	if a.spec.Said != "" && !a.spec.Terms.Stays {
 		a.stage.Resumption, a.stage.Again = prompt.SentBack(a.spec.Said), true
 	}
 	if err := a.patiently(a.openEvents); errors.As(err, &f) {
@@ -173,7 +173,7 @@ func (a *attempt) carryOut() error {
 	if err := a.endLeftovers(); err != nil {
 		return err
 	}
-	if a.stays() {
+	if a.spec.Terms.Stays {
 		if err := a.settleIn(); err != nil {
 			return err
 		}

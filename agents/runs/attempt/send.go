@@ -83,7 +83,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		return nil
 	}
 	from := mailbox.Address{Kind: mailbox.Node, Name: a.spec.Node}
-	if a.stays() {
+	if a.spec.Terms.Stays {
 		from.Kind = mailbox.Agent
 	}
 	q := mailbox.Message{From: from.String(), To: m.Mail.To, Subject: m.Mail.Subject, Body: m.Mail.Body, Urgency: m.Mail.Urgency, Re: m.Mail.Re}
@@ -105,7 +105,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		a.stage.Show(event.Event{Kind: event.Note, Text: "status: " + sent.Subject})
 		return nil
 	}
-	if a.stays() {
+	if a.spec.Terms.Stays {
 		wrote := conversation.Wrote{}
 		if p, text := mailbox.Cut(sent.Subject); p == mailbox.Question {
 			text = strings.TrimSpace(text + "\n\n" + prompt.Cut(sent.Body, maxDetail))

@@ -147,7 +147,7 @@ func (a *attempt) settleIn() error {
 // offer takes a task. It begins when the agent gets it.
 func (a *attempt) offer(m *Message) error {
 	w := m.Work
-	if !a.stays() {
+	if !a.spec.Terms.Stays {
 		return a.feed(conversation.Give{}) // the conversation refuses it
 	}
 	if w == nil || w.ID == "" || w.Def == nil {
@@ -232,7 +232,7 @@ func (a *attempt) unfit(d conversation.Deliver, reason dag.Reason, detail string
 // standing agent continues.
 func (a *attempt) goesOn(err error) error {
 	var f *verdict.Final
-	if !a.stays() || !errors.As(err, &f) || f.Outcome != dag.Failed {
+	if !a.spec.Terms.Stays || !errors.As(err, &f) || f.Outcome != dag.Failed {
 		return err
 	}
 	return a.feed(conversation.Unfit{Reason: f.Reason, Detail: cmp.Or(f.Detail, f.Error())})

@@ -23,9 +23,8 @@ func (a *attempt) open() {
 	a.known, a.handed = map[string]bool{}, map[string]time.Time{}
 	a.callers = newCallers()
 	a.State = conversation.New(conversation.Config{
-		Name: a.node.Name, Reports: a.kind.Judge && !a.mergesAlone(), Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
-		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Keeps: a.stays() && !leads(a.spec.Member),
-		Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
+		Terms: a.spec.Terms, Name: a.node.Name, Reports: a.kind.Judge && !a.mergesAlone(), InputTimeout: time.Duration(a.node.InputTimeout),
+		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
 	a.Trial, a.Lost, a.Midway = a.spec.Trial, a.spec.Lost, a.spec.Midway
 	if p := a.spec.Posed; p != nil {
@@ -227,7 +226,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 	var started agent.Agent
 	err := a.patiently(func() (err error) {
 		switch {
-		case a.stays():
+		case a.spec.Terms.Stays:
 			if text := revival(a.Lost, l); text != "" {
 				a.stage.Show(event.Event{Kind: event.Note, Text: text})
 			}
@@ -251,7 +250,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 	case err == nil:
 	case errors.As(err, &outside) || errors.Is(err, ErrInterrupted):
 		return err
-	case a.stays():
+	case a.spec.Terms.Stays:
 		return a.feed(conversation.LeftBehind{Exit: verdict.CodeOf(err), Detail: err.Error()})
 	default:
 		return verdict.FailedBy(verdict.CodeOf(err), dag.ReasonSetup, "%v", err)
@@ -274,7 +273,7 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 	spec.Trial, spec.Left = l.Trial, nil
 	a.spec = &spec
 	a.progress.left = nil // the agent can be heard again
-	if a.stays() {
+	if a.spec.Terms.Stays {
 		return nil
 	}
 	a.stage.Resumption, a.stage.Again = prompt.Reopened(l.Said), true
@@ -389,7 +388,7 @@ func (a *attempt) abandon(l conversation.Abandon) error {
 	a.progress.left = &run.Left{Exit: l.Exit, Detail: l.Detail}
 	a.end.Exit = l.Exit
 	a.refused = "" // a person may have fixed the cause
-	if a.stays() {
+	if a.spec.Terms.Stays {
 		a.out.Say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
 		return a.progress.become(dag.NeedsInput, time.Time{}, l.Detail)
 	}

@@ -277,7 +277,7 @@ func (m *move) awaitingTurn() bool {
 // ask gives the slot back until a person answers, by `answer` or in the pane, or
 // the agent goes on by itself.
 func (m *move) ask(o Open) {
-	if m.Headless && m.InputTimeout == 0 {
+	if m.Unattended {
 		m.close(Close{End: Failed, Reason: o.Reason, Detail: o.String()})
 		return
 	}

@@ -118,7 +118,7 @@ func (m *move) answer(e Answer) {
 	case m.accepted():
 		m.do(Deny{m.Name + " is done: its report was accepted just now"})
 	case m.Taken && m.running():
-		m.do(Deny{fmt.Sprintf("%s is taken over by a person; cmux %s release %s first", m.Name, m.noun(), m.Name)})
+		m.do(Deny{fmt.Sprintf("%s is taken over by a person; cmux %s release %s first", m.Name, m.Group, m.Name)})
 	case m.ownDialog() && m.running():
 		m.do(Deny{m.dialogFirst()})
 	case m.replied(), e.ToOpen && m.Activity != dag.NeedsInput:

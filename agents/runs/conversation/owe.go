@@ -23,14 +23,6 @@ const (
 // answerWait is how long the giver of an answer waits to hear what becomes of it.
 const answerWait = 5 * time.Second
 
-// noun is the command below cmux that a person uses for this agent.
-func (s *State) noun() string {
-	if s.Stays {
-		return "workers"
-	}
-	return "agents"
-}
-
 // owe keeps in mind that somebody waits to hear what becomes of an answer.
 func (m *move) owe(ref Ref) {
 	if ref == 0 {
@@ -89,7 +81,7 @@ func (s *State) dialogFirst() string {
 			shows = d.Name
 		}
 	}
-	return fmt.Sprintf("%s shows a dialog of its program (%s): nothing was sent. Only keys in its pane answer it: cmux %s attach %s", s.Name, oneLine(shows), s.noun(), s.Name)
+	return fmt.Sprintf("%s shows a dialog of its program (%s): nothing was sent. Only keys in its pane answer it: cmux %s attach %s", s.Name, oneLine(shows), s.Group, s.Name)
 }
 
 // settles sends callers the fate of their answers, once it is known.

@@ -14,14 +14,15 @@ import (
 // play is a conversation in which anything may happen that can.
 func play(c chance) *player {
 	config := Config{
-		Name: "a", Reports: c.below(10) != 0, Headless: c.below(3) == 0, AskAtLimit: c.below(3) == 0,
+		Name: "a", Reports: c.below(10) != 0, AskAtLimit: c.below(3) == 0,
 		Pause: 30 * time.Second, Settle: time.Minute, Parting: time.Second,
 	}
+	config.Unattended = c.below(3) == 0
 	if c.below(3) == 0 {
-		config.InputTimeout = time.Hour
+		config.Unattended, config.InputTimeout = false, time.Hour
 	}
 	if c.below(3) == 0 {
-		config.Stays, config.Reports, config.Headless, config.InputTimeout = true, true, false, 0
+		config.Stays, config.Reports, config.Unattended, config.InputTimeout = true, true, false, 0
 	}
 	p := newPlayer(c, config)
 	for c.below(4) == 0 {

@@ -283,7 +283,7 @@ func (m *move) leftBehind(e LeftBehind) {
 		m.sayAgain()
 	case m.Overridden:
 		m.finish("")
-	case m.Headless && m.InputTimeout == 0:
+	case m.Unattended:
 		m.close(Close{End: Failed, Reason: dag.ReasonNoReport, Detail: e.Detail})
 	default:
 		if m.Said != nil { // it goes on at once, and no person is asked

@@ -5,6 +5,7 @@ import (
 
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/question"
+	"cmux/agents/runs/owner"
 	"cmux/dag"
 )
 
@@ -37,16 +38,14 @@ const (
 
 // Config is what does not change in a conversation.
 type Config struct {
+	owner.Terms
 	Name         string        // of the agent, as a person calls it
 	Reports      bool          // it reports; else its exit code does
-	Stays        bool          // it is given one piece of work after the other, and messages in between
-	Headless     bool          // a person is not there to be asked, unless InputTimeout says so
 	InputTimeout time.Duration // how long a person is waited for; 0: for ever
 	AskAtLimit   bool          // a person says whether it goes on after a limit
 	Pause        time.Duration // before a failed call of the model is tried again; doubles
 	Settle       time.Duration // what a turn left at work is waited for
 	Parting      time.Duration // the agent is waited for when its report is good
-	Keeps        bool          // what it does without a task is to be committed, written down or told
 }
 
 // State is one conversation as it stands. It is a value: what it points to is

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/news"
+	"cmux/agents/runs/owner"
 )
 
 // died plays one life of a program that stays: what it did, how long it lived and
@@ -48,7 +49,7 @@ func TestStartsThatFailAreBounded(t *testing.T) {
 		{"each 22 s, after a turn", []What{came, turn}, 22 * time.Second, 5},
 		{"each 5 min, after a turn", []What{came, turn}, 5 * time.Minute, 0},
 	} {
-		s := New(Config{Name: "api", Reports: true, Stays: true})
+		s := New(Config{Terms: owner.Terms{Stays: true}, Name: "api", Reports: true})
 		at := time.Unix(1e9, 0)
 		s, _ = Step(s, Event{At: at, What: Begin{}})
 		n := 1

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/agents/runs/owner"
 )
 
 // TestTraces plays conversations from testdata. A line that begins with > is an
@@ -39,7 +41,7 @@ func TestTraces(t *testing.T) {
 
 // trace plays the events of a text, and returns the text with their effects.
 func trace(t *testing.T, text string) string {
-	c := Config{Name: "api", Reports: true, Pause: 30 * time.Second, Settle: 10 * time.Minute, Parting: 10 * time.Second}
+	c := Config{Terms: owner.Terms{Group: "agents"}, Name: "api", Reports: true, Pause: 30 * time.Second, Settle: 10 * time.Minute, Parting: 10 * time.Second}
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	s, begun := State{}, false
 	var b strings.Builder
@@ -52,11 +54,11 @@ func trace(t *testing.T, text string) string {
 			for _, word := range strings.Fields(line[2:]) {
 				switch word {
 				case "stays":
-					c.Stays = true
+					c.Stays, c.Group = true, "workers"
 				case "keeps":
 					c.Keeps = true
 				case "headless":
-					c.Headless = true
+					c.Unattended = true
 				case "code":
 					c.Reports = false
 				case "ask-at-limit":
@@ -69,6 +71,7 @@ func trace(t *testing.T, text string) string {
 			}
 		case strings.HasPrefix(line, "> "):
 			if !begun {
+				c.Unattended = c.Unattended && c.InputTimeout == 0
 				s, begun = New(c), true
 			}
 			b.WriteString(line + "\n")

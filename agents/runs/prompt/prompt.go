@@ -616,7 +616,7 @@ func (c *composer) consequence() string {
 	switch {
 	case c.Spec.Member != nil:
 		return "Whoever assigned the task is told, and it ends for you."
-	case c.Spec.Unattended():
+	case c.Spec.Terms.Unattended:
 		return "Nobody can answer in this run, so it ends your attempt as failed."
 	case c.Tool == "":
 		return "A person reads the reason and answers you here."

@@ -68,7 +68,7 @@ func TestCompose(t *testing.T) {
 		}(),
 		"build-headless": func() prompt.Input {
 			in := full()
-			in.Spec.Headless = true
+			in.Spec.Headless, in.Spec.Terms.Unattended = true, true
 			return in
 		}(),
 		"build-tool": func() prompt.Input {

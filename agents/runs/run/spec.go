@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"cmux/agents/kinds/question"
+	"cmux/agents/runs/owner"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -36,6 +37,7 @@ type Spec struct {
 	Attempt      int          `json:"attempt"`
 	Token        string       `json:"token"` // proves that `cmux done` comes from this attempt
 	Place        Place        `json:"place"`
+	Terms        owner.Terms  `json:"terms,omitzero"`
 	Tries        int          `json:"tries"` // failed attempts counted before this one
 	Losses       int          `json:"losses"`
 	Headless     bool         `json:"headless,omitempty"`
@@ -98,11 +100,6 @@ type Zones struct {
 	Forbidden []string `json:"forbidden,omitempty"`
 	Careful   []string `json:"careful,omitempty"`
 	Safe      []string `json:"safe,omitempty"`
-}
-
-// Unattended reports whether nobody can answer a question of the agent.
-func (s *Spec) Unattended() bool {
-	return s.Member == nil && s.Headless && s.Def.InputTimeout == 0
 }
 
 // NewToken makes the token of an attempt.

@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
+	"cmux/agents/runs/owner"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -72,13 +73,18 @@ func (r *Runner) begun(ctx context.Context, ps []*placement) error {
 	return nil
 }
 
+// terms are those of every node: it does one piece of work and reports it.
+func terms(n *dag.Node, headless bool) owner.Terms {
+	return owner.Terms{Keeps: true, Unattended: headless && n.InputTimeout == 0, Sits: n.UsesModel(), Group: "agents"}
+}
+
 // start starts one recorded attempt.
 func (r *Runner) start(ctx context.Context, p *placement) error {
 	spec := &r.g.Nodes[p.node]
 	f := &r.hist.Nodes[p.node].Fact
 	s := &run.Spec{
 		Node: spec.Name, Frame: r.frame, Def: spec, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
-		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil, Trial: p.trial,
+		Tries: f.Tries, Losses: f.Losses, Terms: terms(spec, r.Server == nil), Headless: r.Server == nil, Trial: p.trial,
 		Dependencies: p.deps, Branches: p.branches, Outputs: f.Outputs, Used: r.hist.Nodes[p.node].Used,
 	}
 	if !p.fresh {

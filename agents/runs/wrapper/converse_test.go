@@ -120,7 +120,7 @@ func TestConversationsHeadless(t *testing.T) {
 }
 
 func (f *fixture) inPane() *fixture {
-	f.Spec.Headless = false
+	f.Spec.Headless, f.Spec.Terms.Unattended = false, false
 	f.WriteSpec()
 	return f
 }

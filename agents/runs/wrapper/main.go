@@ -107,9 +107,7 @@ func execute(ctx context.Context, o *Options) (code int, err error) {
 	if err != nil {
 		return ExitError, err
 	}
-	if spec.Member == nil {
-		defer keepSlot(spec)()
-	}
+	defer keepSlot(spec)()
 	env, err := r.Env()
 	if err != nil {
 		return ExitError, err
@@ -141,7 +139,7 @@ func execute(ctx context.Context, o *Options) (code int, err error) {
 		return ExitError, err
 	}
 	seat := &seat{by: lease.Holder{Project: spec.Frame.Root, Run: spec.Frame.Run}, node: o.Node}
-	if sits(spec) {
+	if spec.Terms.Sits {
 		seat.take()
 	}
 	defer seat.leave()
@@ -168,7 +166,7 @@ func execute(ctx context.Context, o *Options) (code int, err error) {
 	if err != nil {
 		return ExitError, err
 	}
-	if spec.Member != nil {
+	if spec.Terms.Stays {
 		return o.leave(write, r, book, &end)
 	}
 	return o.commit(write, r, book, &end, began)

@@ -88,16 +88,10 @@ func record(ctx context.Context, book *run.Book, follow func(run.Record)) func(r
 	}
 }
 
-// sits reports whether an attempt takes one of the person's seats, which bound how
-// many agents work at the same time (max_agents).
-func sits(s *run.Spec) bool {
-	return s.Def.UsesModel() && (s.Member == nil || s.Member.NeedsSeat())
-}
-
 // follower takes and leaves the seat as the attempt goes.
 func (s *seat) follower(spec *run.Spec) func(run.Record) {
 	return func(rec run.Record) {
-		if rec.Type == run.Active && sits(spec) {
+		if rec.Type == run.Active && spec.Terms.Sits {
 			s.follow(rec.Activity)
 		}
 	}
@@ -118,7 +112,7 @@ func (o Options) leave(ctx context.Context, r *run.Run, book *run.Book, end *run
 
 // goOn is the command that has an attempt go on that was broken off.
 func goOn(s *run.Spec) string {
-	if s.Member != nil {
+	if s.Terms.Stays {
 		return "cmux start"
 	}
 	return "cmux agents resume"

@@ -107,7 +107,7 @@ func TestSignals(t *testing.T) {
 		{"QUIT to both", "kill -QUIT $$; sleep 1000", []syscall.Signal{syscall.SIGQUIT}, wrapper.ExitInterrupted, "none"},
 	} {
 		f := newFixture(t, dag.Node{Task: "ulimit -c 0; echo up; while [ ! -e go ]; do sleep 0.1; done; " + c.die})
-		f.Spec.Headless = false
+		f.Spec.Headless, f.Spec.Terms.Unattended = false, false
 		f.WriteSpec()
 		if c.marker == "none" {
 			f.Env = append(f.Env, "TEST_DOUBT=30s")

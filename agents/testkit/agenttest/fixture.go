@@ -15,6 +15,7 @@ import (
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/seal/sealtest"
 	"cmux/agents/records/event"
+	"cmux/agents/runs/owner"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/wrapper"
 	"cmux/agents/testkit/agenttest/until"
@@ -124,7 +125,8 @@ func (f *Fixture) open(n dag.Node, place run.Place) {
 		f.T.Fatal(err)
 	}
 	f.Node = &graph.Nodes[0]
-	f.Spec = &run.Spec{Node: n.Name, Attempt: 1, Token: "secret", Headless: true, Place: place}
+	f.Spec = &run.Spec{Node: n.Name, Attempt: 1, Token: "secret", Headless: true, Place: place,
+		Terms: owner.Terms{Keeps: true, Unattended: n.InputTimeout == 0, Sits: n.UsesModel(), Group: "agents"}}
 	f.Append(run.Record{Type: run.Started, Node: n.Name, Attempt: 1, Place: &place})
 	f.WriteSpec()
 	f.T.Cleanup(f.tell)

@@ -22,7 +22,7 @@ type Pane struct {
 // InPane starts the wrapper in a pane.
 func (f *Fixture) InPane() *Pane {
 	f.T.Helper()
-	f.Spec.Headless = false
+	f.Spec.Headless, f.Spec.Terms.Unattended = false, false
 	f.WriteSpec()
 	f.began = f.Spec.Attempt
 	if f.tmux == nil {

@@ -66,7 +66,7 @@ func (f *Fixture) StartOnTerminal() (cmd *exec.Cmd, wait func() int) {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	f.tty, f.Spec.Headless = ptmx, false
+	f.tty, f.Spec.Headless, f.Spec.Terms.Unattended = ptmx, false, false
 	cmd = f.wrapper()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

@@ -3,7 +3,9 @@ package agenttest
 import (
 	"os"
 
+	"cmux/agents/kinds/rights"
 	"cmux/agents/records/mail"
+	"cmux/agents/runs/owner"
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 )
@@ -21,6 +23,7 @@ func (f *Fixture) Stay(brief string) {
 	}
 	frame.Run = f.Run.Mark()
 	member := &run.Member{ID: "ag_00000000", Name: def.Name, Role: "worker", Kind: def.Agent, Dir: f.Spec.Place.Dir}
+	f.Spec.Terms = owner.Terms{Stays: true, Keeps: true, Sits: true, Group: "workers", Asks: mailbox.Supervisor, Rights: rights.Holder{Stays: true}}
 	f.Spec.Member, f.Spec.Brief, f.Spec.Def, f.Spec.Frame = member, brief, &def, frame
 	f.began = 0
 	f.Append(run.Record{Type: run.Joined, Node: def.Name, Member: member})

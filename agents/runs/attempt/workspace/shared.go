@@ -111,7 +111,7 @@ func (s *Shared) toolWay(mine []common.Change) string {
 	switch {
 	case i < 0:
 		return ""
-	case s.tree.spec.Member != nil:
+	case s.tree.spec.Terms.Stays:
 		return fmt.Sprintf("; if the project needs it, make the setting in %s yourself", s.tree.spec.Frame.Root)
 	}
 	return fmt.Sprintf("; if the project needs it, add git config %s VALUE to setup: in the configuration, or run that in %s before the run", mine[i].Name, s.tree.spec.Frame.Root)
@@ -209,7 +209,7 @@ func (s *Shared) tellOf(ctx context.Context, c common.Change, k known, by string
 
 // lookAt returns how a person inspects what all worktrees share.
 func (s *Shared) lookAt() string {
-	if s.tree.spec.Member != nil {
+	if s.tree.spec.Terms.Stays {
 		return "git config --list --local, and the hooks in " + filepath.Join(s.tree.Repo.GitDir, "hooks")
 	}
 	return "cmux agents shared"
