@@ -10,7 +10,6 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/merge"
-	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
 )
 
@@ -54,7 +53,7 @@ func (r *Repo) Join(ctx context.Context, branch string, tip merge.Tip) (commit s
 // along, but over no uncommitted changes (ErrDirty). again says that somebody else
 // has moved it meanwhile.
 func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again bool, err error) {
-	out, err := r.checkedOut(ctx, branch)
+	out, err := checkedOut(ctx, r, branch)
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +80,7 @@ func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again b
 }
 
 // checkedOut returns the worktree that has a branch checked out; "": none.
-func (r *Repo) checkedOut(ctx context.Context, branch string) (path string, err error) {
+func checkedOut(ctx context.Context, r *Repo, branch string) (path string, err error) {
 	all, err := r.registrations(ctx)
 	for _, e := range all {
 		if _, err := os.Lstat(e.path); err == nil && e.branch == branch {
@@ -91,48 +90,36 @@ func (r *Repo) checkedOut(ctx context.Context, branch string) (path string, err 
 	return path, err
 }
 
-// InTheWay returns an ErrDirty if a branch cannot take in the changes of a commit, because
-// its checkout has uncommitted changes of the same files, or an operation of git's has not
-// ended there. What it does not see, git refuses when the branch moves.
-func (r *Repo) InTheWay(ctx context.Context, branch, commit string) error {
-	out, err := r.checkedOut(ctx, branch)
+// InTheWay returns an ErrDirty if a branch of r cannot take in the changes of a commit,
+// because its checkout has uncommitted changes of the same files, or an operation of git's
+// has not ended there. What it does not see, git refuses when the branch moves.
+func InTheWay(ctx context.Context, r *Repo, branch, commit string) error {
+	out, err := checkedOut(ctx, r, branch)
 	if err != nil || out == "" {
 		return err
 	}
-	d, err := dirt(ctx, out)
-	if err != nil || d.Clean() {
+	entries, err := unclean(ctx, out, "all")
+	if err != nil {
 		return err
 	}
-	if d.Operation != "" {
+	if d, err := dirtOf(ctx, out, entries); err != nil || d.Clean() {
+		return err
+	} else if d.Operation != "" {
 		return &UnfinishedError{Branch: branch, Path: out, Operation: d.Operation}
 	}
-	entries, err := git.Status(ctx, out, "--untracked-files=all", "--ignored=no", "--ignore-submodules=all")
-	if err != nil {
-		return err
-	}
-	if entries, _, err = prepare.Unwritten(ctx, out, entries); err != nil {
-		return err
-	}
-	tip, err := r.Tip(ctx, branch)
-	if err != nil {
-		return err
-	}
-	from, err := r.Common(ctx, tip, commit) // else than tip if the branch has moved meanwhile
+	from, err := r.Common(ctx, "refs/heads/"+branch, commit) // else than the branch if it has moved meanwhile
 	if err != nil || from == "" {
 		return err
 	}
 	touched, err := r.Touched(ctx, from, commit)
-	if err != nil {
-		return err
-	}
 	var paths []string
 	for _, e := range entries {
-		if _, is := slices.BinarySearch(touched, e.Path); is {
+		if _, is := slices.BinarySearch(touched, e.Path); is && !strings.HasPrefix(e.Sub, "S") {
 			paths = append(paths, e.Path)
 		}
 	}
-	if len(paths) == 0 {
-		return nil
+	if err != nil || len(paths) == 0 {
+		return err
 	}
 	return fmt.Errorf("%w: %s is checked out in %s, with changes of %s that are not committed", ErrDirty, branch, out, git.Shown(paths))
 }

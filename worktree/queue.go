@@ -363,7 +363,7 @@ func (q *queue) bring(ctx context.Context, b merge.Tip) (bool, error) {
 		return false, nil
 	}
 	if q.s.Target != "" { // before the checks, which may take long
-		if err := q.r.InTheWay(ctx, q.s.Target, commit); err != nil {
+		if err := InTheWay(ctx, q.r, q.s.Target, commit); err != nil {
 			return false, err
 		}
 	}

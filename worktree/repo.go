@@ -293,27 +293,31 @@ func (r *Repo) Here(ctx context.Context, dir string) (Dirt, git.Base, error) {
 // may have that name.
 const detached = "(detached)"
 
-// dirt is what a working tree holds beside its HEAD commit. What its checkout
-// left modified is not in it.
+// dirt is what a working tree holds beside its HEAD commit.
 func dirt(ctx context.Context, dir string) (Dirt, error) {
-	entries, err := git.Status(ctx, dir, "--untracked-files=normal", "--ignored=no")
+	entries, err := unclean(ctx, dir, "normal")
 	if err != nil {
 		return Dirt{}, err
 	}
-	if len(entries) > 0 {
-		p, err := prepare.RecordOf(ctx, dir)
-		if err != nil {
-			return Dirt{}, err
-		}
-		if entries, _, err = prepare.Unwritten(ctx, dir, entries); err != nil {
-			return Dirt{}, err
-		}
-		entries = slices.DeleteFunc(entries, func(e git.StatusEntry) bool {
-			b := p.At(e.Path)
-			return b != nil && b.By == prepare.ByCheckout && b.Same(filepath.Join(dir, e.Path))
-		})
-	}
 	return dirtOf(ctx, dir, entries)
+}
+
+// unclean are the entries of what a working tree holds beside its HEAD commit. What its
+// checkout left modified is not among them.
+func unclean(ctx context.Context, dir, untracked string) ([]git.StatusEntry, error) {
+	entries, err := git.Status(ctx, dir, "--untracked-files="+untracked, "--ignored=no")
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	p, err := prepare.RecordOf(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, _, err = prepare.Unwritten(ctx, dir, entries)
+	return slices.DeleteFunc(entries, func(e git.StatusEntry) bool {
+		b := p.At(e.Path)
+		return b != nil && b.By == prepare.ByCheckout && b.Same(filepath.Join(dir, e.Path))
+	}), err
 }
 
 func dirtOf(ctx context.Context, dir string, entries []git.StatusEntry) (Dirt, error) {

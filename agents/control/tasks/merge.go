@@ -262,7 +262,7 @@ func (m *taskMerger) try(ctx context.Context, tip merge.Tip, out *MergedTask) er
 	}
 	if out.Outcome, out.Commit = TaskMerged, commit; commit == m.good {
 		out.Outcome = TaskContained
-	} else if err := m.repo.InTheWay(ctx, m.target, commit); err != nil {
+	} else if err := worktree.InTheWay(ctx, m.repo, m.target, commit); err != nil {
 		return inTheWay(err)
 	}
 	m.good, m.would[out.ID] = commit, true
