@@ -89,7 +89,7 @@ func (r *Runner) foreign(ctx context.Context) error {
 	return nil
 }
 
-// noRequest records that something lay among the requests that is none.
+// noRequest records that a file among the requests was not a request.
 func (r *Runner) noRequest(ctx context.Context, not, aside error) error {
 	if is := (*run.NoRequest)(nil); aside != nil || !errors.As(not, &is) {
 		r.Log.Error("a request cannot be read", "err", errors.Join(not, aside))
