@@ -86,6 +86,27 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// FenceMode says whether the kernel keeps a node's programs from writing elsewhere.
+type FenceMode string
+
+// Values of FenceMode.
+const (
+	FenceAuto    FenceMode = "auto"    // where the system can
+	FenceRequire FenceMode = "require" // or the node does not start
+	FenceOff     FenceMode = "off"
+)
+
+// Fence is the fence around a node's programs.
+type Fence struct {
+	Mode  FenceMode `json:"mode,omitempty"`  // empty: off, or auto with Write
+	Write []string  `json:"write,omitempty"` // further places that may be written, absolute or below "~/"
+}
+
+// On reports whether there is to be a fence.
+func (f Fence) On() bool {
+	return f.Mode == FenceAuto || f.Mode == FenceRequire || f.Mode == "" && len(f.Write) > 0
+}
+
 // Retries bounds how often cmux retries a failed node.
 type Retries struct {
 	Max     int      `json:"max"`
@@ -130,6 +151,7 @@ type Node struct {
 	OnLost         OnLost            `json:"on_lost"`
 	OnLimit        OnLimit           `json:"on_limit"`
 	AutoAccept     bool              `json:"auto_accept,omitempty"`
+	Fence          Fence             `json:"fence,omitzero"`
 	Account        string            `json:"account"` // the unit that a usage limit pauses
 	Model          string            `json:"model,omitempty"`
 	Command        []string          `json:"command,omitempty"` // of agent: acp

@@ -3,6 +3,7 @@ package dag
 import (
 	"maps"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ const (
 	shapeCounts    shape = "keys and whole numbers"
 	shapeGroup     shape = "keys and values"
 	shapeRetries   shape = "whole number, or keys and values"
+	shapeFence     shape = "one of the values, or keys and values"
 	shapeAgents    shape = "list of agents"
 	shapeCondition shape = "expression"
 	shapeMatrix    shape = "keys, each with a list of text"
@@ -286,6 +288,14 @@ func agentFields(kinds []string) []field[Node] {
 		flagField(key{name: "auto_accept", def: "false", example: "auto_accept: true",
 			doc: "Lets the agent act without asking for permission. docs/permissions.md says what it may do without asking in any case."},
 			func(n *Node) *bool { return &n.AutoAccept }),
+		groupField(key{name: "fence", def: "off", example: "fence: require",
+			doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`. Beside the worktree may be written: what a commit needs in the repository, temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project. docs/permissions.md says what the fence does not keep out."},
+			shapeFence, func(n *Node) *Fence { return &n.Fence }, []field[Fence]{
+				choiceField(key{name: "mode", def: "auto", example: "mode: require", allowed: fenceModes(), doc: "As the value alone."},
+					func(f *Fence) *FenceMode { return &f.Mode }),
+				listField(key{name: "write", example: "write: [~/.terraform.d, /opt/sdk]", doc: "Further files and folders that may be written: absolute, or below your home folder with `~/`."},
+					func(f *Fence) *[]string { return &f.Write }, placeOutside),
+			}, readFence),
 		textField(key{name: "account", def: "the kind and its configuration folder", example: "account: work",
 			doc: "The account that a usage limit pauses. Agents with the same account and kind wait together."},
 			func(n *Node) *string { return &n.Account }, oneLine),
@@ -313,6 +323,25 @@ func agentFields(kinds []string) []field[Node] {
 			shapeChoice, func(n *Node) *Approval { return &n.Approve }, readApproval,
 			func(a Approval, indent string) string { return Text(string(a), indent) }),
 	}
+}
+
+// fenceModes are the values of Fence.Mode.
+func fenceModes() []string { return []string{string(FenceAuto), string(FenceRequire), string(FenceOff)} }
+
+// readFence reads the key fence where it is only a mode.
+func readFence(p *parser, n *yaml.Node) (Fence, bool) {
+	s, ok := p.text("fence", n)
+	return Fence{Mode: FenceMode(s)}, ok && oneOf(fenceModes())(p, "fence", n, s)
+}
+
+// placeOutside checks a path that need not be in the project.
+func placeOutside(p *parser, key string, at *yaml.Node, s string) bool {
+	ok := oneLine(p, key, at, s)
+	if ok && !filepath.IsAbs(s) && !strings.HasPrefix(s, "~/") {
+		p.fault(at, "begin it with / or ~/", "%s %q is relative", key, shorten(s))
+		return false
+	}
+	return ok
 }
 
 // readApproval reads the key approve. any is the same as no key.

@@ -177,6 +177,17 @@ func (r *graphReader) node(n *Node, key []byte) {
 		n.OnLimit = OnLimit(r.Text())
 	case "auto_accept":
 		n.AutoAccept = r.Bool()
+	case "fence":
+		r.Object(func(key []byte) {
+			switch string(key) {
+			case "mode":
+				n.Fence.Mode = FenceMode(r.Text())
+			case "write":
+				n.Fence.Write = r.Texts()
+			default:
+				r.Fail()
+			}
+		})
 	case "account":
 		n.Account = r.Text()
 	case "model":

@@ -131,6 +131,8 @@ func (k key) valueSchema() dict {
 			"additionalProperties": list(value)}
 	case shapeRetries:
 		return dict{"anyOf": []any{dict{"type": "integer", "minimum": k.least}, object(k.sub)}}
+	case shapeFence:
+		return dict{"anyOf": []any{dict{"enum": fenceModes()}, object(k.sub)}}
 	case shapeAgents:
 		list := dict{"type": "array", "items": dict{"$ref": "#/$defs/agent"}}
 		if k.required {

@@ -91,6 +91,7 @@ func Examine(ctx context.Context, c project.Caller) []finding.Finding {
 	detail, err := room(root, graph)
 	add("disk", detail, err, "")
 	all = append(all, preflight.Kinds(ctx, c.Env, root, graph)...)
+	all = append(all, preflight.Fence(graph))
 	key, _ := seal.Path()
 	_, noKey := seal.Find()
 	if errors.Is(noKey, fs.ErrNotExist) {

@@ -26,6 +26,10 @@ var direct = map[string][]string{
 // elsewhere says which files of ours may use them, and on what: never on what
 // is in a project's folder.
 var elsewhere = map[string]string{
+	"agents/platform/fence/fence.go":            "the names beside what is kept back, which are not opened",
+	"agents/platform/fence/fence_linux.go":      "whether it is a folder, for the kernel",
+	"agents/platform/fence/places.go":           "the devices in /dev",
+	"agents/runs/attempt/fence.go":              "the folders of branches in the repository's .git",
 	"agents/kinds/claude/silence.go":            "the program's own settings",
 	"agents/kinds/claude/preflight.go":          "the program's own configuration",
 	"agents/kinds/claude/resume.go":             "the program's own transcripts",

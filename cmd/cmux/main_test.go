@@ -20,6 +20,7 @@ import (
 	"cmux/agents/control/runs"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/fence"
 	"cmux/agents/testkit/agenttest/golden"
 	"cmux/agents/testkit/agenttest/until"
 	"cmux/agents/testkit/modeltest"
@@ -68,8 +69,12 @@ func TestScripts(t *testing.T) {
 // condition says whether scripts that cost much are to run: day is the day of an
 // organization with the real Claude Code.
 func condition(name string) (bool, error) {
-	if name == "day" {
+	switch name {
+	case "day":
 		return os.Getenv("CMUX_DAY") != "", nil
+	case "fence":
+		_, err := fence.Support()
+		return err == nil, nil
 	}
 	return false, fmt.Errorf("there is no condition %q", name)
 }

@@ -45,6 +45,11 @@ func Launch(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 	}
 	told, errs := Steps(ctx, l.Repo(), l.Graph, l.Base.Branch, l.Options.Env)
 	notes, errs = append(notes, told...), append(lost, errs...)
+	if note, err := fenced(l.Graph); err != nil {
+		errs = append(errs, err)
+	} else if note != "" {
+		notes = append(notes, note)
+	}
 	for _, u := range kindsOf(l.Graph) {
 		s := u.setup
 		s.Env, s.Root, s.Headless = l.Options.Env, l.Options.Root, l.Options.Headless

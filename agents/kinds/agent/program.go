@@ -49,7 +49,7 @@ func (s *Stage) complete(cmd *exec.Cmd) {
 }
 
 func (s *Stage) start(cmd *exec.Cmd, from *os.File, out io.Writer) (*Program, error) {
-	started, err := s.Spawner.Start(cmd, s.Mark)
+	started, err := s.Spawner.Start(cmd, s.Mark, s.Confine)
 	if err != nil {
 		return nil, errors.Join(err, from.Close())
 	}

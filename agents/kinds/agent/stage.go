@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -61,8 +62,9 @@ type Stage struct {
 	Events  *event.Log // nil: what happens is not kept
 	Lines   *event.Printer
 	Spawner *proc.Spawner
-	Mark    proc.Mark     // of its processes
-	Drain   time.Duration // wait for output held open by an unproven process
+	Confine func(*exec.Cmd) error // puts up the fence around what is started; nil: there is none
+	Mark    proc.Mark             // of its processes
+	Drain   time.Duration         // wait for output held open by an unproven process
 }
 
 // Files is where an agent's program keeps files of its own. Every start has

@@ -71,7 +71,7 @@ func (s *Stage) Foreground(cmd *exec.Cmd) (*Program, error) {
 		mute = o.Mute
 	}
 	mute(true)
-	started, err := s.Spawner.Start(cmd, s.Mark)
+	started, err := s.Spawner.Start(cmd, s.Mark, s.Confine)
 	if err != nil {
 		mute(false)
 		return nil, err

@@ -229,16 +229,34 @@ func NewSpawner() (*Spawner, error) {
 		// program that is still alive.
 		defer runtime.UnlockOSThread()
 		for r := range s.requests {
-			s.mu.Lock()
-			err := r.cmd.Start()
-			if err == nil {
-				s.leaders[r.cmd.Process.Pid] = r.cmd.Process
-			}
-			s.mu.Unlock()
-			r.reply <- err
+			r.reply <- s.start(r.cmd)
 		}
 	}()
 	return s, nil
+}
+
+func (s *Spawner) start(cmd *exec.Cmd) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := cmd.Start()
+	if err == nil {
+		s.leaders[cmd.Process.Pid] = cmd.Process
+	}
+	return err
+}
+
+// startConfined starts a program from a thread of its own, which lives as long as the
+// program. Nothing else may run on it afterwards: it ends with this goroutine.
+func (s *Spawner) startConfined(r request, confine func(*exec.Cmd) error, exited <-chan struct{}) {
+	runtime.LockOSThread()
+	err := confine(r.cmd)
+	if err == nil {
+		err = s.start(r.cmd)
+	}
+	r.reply <- err
+	if err == nil {
+		<-exited
+	}
 }
 
 // Close ends the Spawner's thread. All programs must have ended and been waited for; no
@@ -278,8 +296,9 @@ type Program struct {
 }
 
 // Start starts cmd, whose environment must hold the mark. The caller chooses the session
-// (cmd.SysProcAttr.Setsid); an own session proves more.
-func (s *Spawner) Start(cmd *exec.Cmd, mark Mark) (*Program, error) {
+// (cmd.SysProcAttr.Setsid); an own session proves more. confine, which may be nil, changes
+// the thread that starts cmd, or cmd, so that the program is restricted.
+func (s *Spawner) Start(cmd *exec.Cmd, mark Mark, confine func(*exec.Cmd) error) (*Program, error) {
 	if !slices.Contains(cmd.Env, string(mark)) {
 		return nil, fmt.Errorf("starting %s: its environment lacks its mark %s", cmd.Path, mark)
 	}
@@ -290,12 +309,16 @@ func (s *Spawner) Start(cmd *exec.Cmd, mark Mark) (*Program, error) {
 	if cmd.Stdin == nil {
 		cmd.Stdin = s.null
 	}
+	p := &Program{spawner: s, cmd: cmd, mark: mark, session: cmd.SysProcAttr.Setsid, exited: make(chan struct{})}
 	r := request{cmd, make(chan error, 1)}
-	s.requests <- r
+	if confine == nil {
+		s.requests <- r
+	} else {
+		go s.startConfined(r, confine, p.exited)
+	}
 	if err := <-r.reply; err != nil {
 		return nil, err
 	}
-	p := &Program{spawner: s, cmd: cmd, mark: mark, session: cmd.SysProcAttr.Setsid, exited: make(chan struct{})}
 	p.PID = cmd.Process.Pid
 	p.Start, _ = StartTime(p.PID) // it exists until it is waited for
 	go func() {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		cmd := exec.Command("sleep", "1000")
 		cmd.Env = append(os.Environ(), os.Args[2])
-		p, err := s.Start(cmd, proc.Mark(os.Args[2]))
+		p, err := s.Start(cmd, proc.Mark(os.Args[2]), nil)
 		if err != nil {
 			panic(err)
 		}
@@ -94,11 +94,11 @@ func TestIdentity(t *testing.T) {
 func TestExit(t *testing.T) {
 	s := spawner(t)
 	for script, want := range map[string]string{"exit 0": "exit 0", "exit 99": "exit 99", "kill -9 $$": "signal 9 (killed)"} {
-		if _, err := s.Start(shell(script, mark(t)), mark(t)); err == nil {
+		if _, err := s.Start(shell(script, mark(t)), mark(t), nil); err == nil {
 			t.Fatal("a program without its mark was started")
 		}
 		m := mark(t)
-		p, err := s.Start(shell(script, m), m)
+		p, err := s.Start(shell(script, m), m, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestExit(t *testing.T) {
 	m := mark(t)
 	cmd := shell("", m)
 	cmd.Path = "/no/such/program"
-	if _, err := s.Start(cmd, m); err == nil {
+	if _, err := s.Start(cmd, m, nil); err == nil {
 		t.Error("a missing program was started")
 	}
 }
@@ -148,7 +148,7 @@ func TestEnd(t *testing.T) {
 			defer r.Close()
 			cmd := shell(script, m)
 			cmd.Stdout = w
-			p, err := s.Start(cmd, m)
+			p, err := s.Start(cmd, m, nil)
 			w.Close()
 			if err != nil {
 				t.Fatal(err)
@@ -185,7 +185,7 @@ func TestEnd(t *testing.T) {
 // A context that is over shortens the grace and leaves nothing behind.
 func TestEndWithAContextThatIsOver(t *testing.T) {
 	s, m := spawner(t), mark(t)
-	p, err := s.Start(shell("trap '' TERM; while :; do sleep 0.1; done", m), m)
+	p, err := s.Start(shell("trap '' TERM; while :; do sleep 0.1; done", m), m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestEndsOwnMark(t *testing.T) {
 
 func TestContinue(t *testing.T) {
 	s, m := spawner(t), mark(t)
-	p, err := s.Start(shell("kill -STOP $$", m), m)
+	p, err := s.Start(shell("kill -STOP $$", m), m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func BenchmarkStart(b *testing.B) {
 		for b.Loop() {
 			cmd := exec.Command("/bin/true")
 			cmd.Env = env
-			p, err := s.Start(cmd, m)
+			p, err := s.Start(cmd, m, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

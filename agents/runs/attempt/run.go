@@ -182,6 +182,9 @@ func (a *attempt) carryOut() error {
 	if err := a.prepare(); err != nil {
 		return err
 	}
+	if err := a.putUpFence(); err != nil {
+		return err
+	}
 	if a.node.Role == dag.RoleMerge {
 		if err := a.verdict.Merge(); err != nil {
 			return err

@@ -1,0 +1,47 @@
+package preflight
+
+import (
+	"fmt"
+
+	"cmux/agents/control/finding"
+	"cmux/agents/platform/fence"
+	"cmux/dag"
+	"cmux/worktree/hint"
+)
+
+// fenced looks whether the fences that g wants can be put up: a note where some cannot
+// and need not be, an error where they must.
+func fenced(g *dag.Graph) (note string, err error) {
+	wants := false
+	for i := range g.Nodes {
+		wants = wants || g.Nodes[i].Fence.On()
+	}
+	if !wants {
+		return "", nil
+	}
+	_, err = fence.Support()
+	if err == nil {
+		return "", nil
+	}
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Fence.Mode == dag.FenceRequire {
+			return "", hint.Errorf("fence: auto, to run without a fence where there is none", "%s has fence: require, but there can be %w", n.Name, err)
+		}
+	}
+	return fmt.Sprintf("there can be %v. What agents write elsewhere is found out afterwards", err), nil
+}
+
+// Fence says which fence this system has, as a finding; it is wrong where g requires one
+// and there is none. g may be nil.
+func Fence(g *dag.Graph) finding.Finding {
+	if g != nil {
+		if _, err := fenced(g); err != nil {
+			return finding.Wrong("fence", err)
+		}
+	}
+	name, err := fence.Support()
+	if err != nil {
+		return finding.Finding{What: "fence", OK: true, Detail: err.Error()}
+	}
+	return finding.Finding{What: "fence", OK: true, Detail: name + " can keep agents in their worktrees (cmux help configuration fence)"}
+}

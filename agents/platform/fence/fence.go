@@ -1,0 +1,86 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Fence is what a program may write: absolute paths, each a file or a folder with all
+// that is in it. Those that do not exist are passed over when the program starts.
+type Fence struct {
+	Write []string
+}
+
+// ErrMissing means that this system cannot put up a fence; the text says why.
+var ErrMissing = errors.New("no fence on this system")
+
+// missing is an ErrMissing.
+func missing(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrMissing}, args...)...)
+}
+
+// Without returns places, all absolute, so that none holds one of kept: a place that does
+// is replaced by what else is in it, at every level down to kept. Links are passed over:
+// where they lead decides. list returns the names in a folder.
+func Without(places, kept []string, list func(dir string) ([]string, error)) ([]string, error) {
+	var all []string
+	for _, place := range places {
+		parts, err := without(filepath.Clean(place), kept, list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, parts...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+func without(place string, kept []string, list func(dir string) ([]string, error)) ([]string, error) {
+	if slices.ContainsFunc(kept, func(k string) bool { return within(place, k) }) {
+		return nil, nil
+	}
+	if !slices.ContainsFunc(kept, func(k string) bool { return within(k, place) }) {
+		return []string{place}, nil
+	}
+	names, err := list(place)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, name := range names {
+		parts, err := without(filepath.Join(place, name), kept, list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, parts...)
+	}
+	return all, nil
+}
+
+// within reports whether a clean path is place or lies in it.
+func within(path, place string) bool {
+	return path == place || strings.HasPrefix(path, strings.TrimSuffix(place, "/")+"/")
+}
+
+// List returns the names of what is in a folder except links. A folder that does not exist
+// has none.
+func List(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,86 @@
+package fence
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// leastABI is the first version of Landlock that lets files be moved between folders and
+// keeps them from being cut to nothing (Linux 6.2).
+const leastABI = 3
+
+// signalsABI is the first version that keeps signals inside the fence (Linux 6.12).
+const signalsABI = 6
+
+const (
+	writes = ll.AccessFSWriteFile | ll.AccessFSTruncate
+	makes  = ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeChar | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
+		ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeBlock | ll.AccessFSMakeSym | ll.AccessFSRefer
+)
+
+// mostVar, for tests, is a version of Landlock that the kernel counts as at most.
+const mostVar = "CMUX_LANDLOCK"
+
+// version returns the version of the kernel's Landlock.
+func version() (int, error) {
+	abi, err := ll.LandlockGetABIVersion()
+	if most, bad := strconv.Atoi(os.Getenv(mostVar)); bad == nil && err == nil {
+		if abi = min(abi, most); abi == 0 {
+			err = unix.ENOSYS
+		}
+	}
+	return abi, err
+}
+
+// Support returns which fence this system has, for people, or ErrMissing.
+func Support() (string, error) {
+	abi, err := version()
+	switch {
+	case err != nil:
+		return "", missing("the kernel has no Landlock (%v). Linux 6.2 and newer have it, unless it is switched off", err)
+	case abi < leastABI:
+		return "", missing("the kernel's Landlock is too old (version %d, not %d): it takes Linux 6.2 or newer", abi, leastABI)
+	case abi < signalsABI:
+		return "Landlock, without the part that keeps signals in (Linux 6.12)", nil
+	}
+	return "Landlock", nil
+}
+
+// Confine puts the fence up around the calling thread, for good, and around what the
+// thread starts from then on. The caller must have locked it, and let it end.
+func (f *Fence) Confine(*exec.Cmd) error {
+	if _, err := Support(); err != nil {
+		return err
+	}
+	abi, _ := version()
+	c := landlock.Config{HandledAccessFS: landlock.AccessFSSet(writes | makes)}
+	if abi >= signalsABI {
+		c.Scoped = landlock.ScopedSet(ll.ScopeSignal)
+	}
+	var rules []landlock.Rule
+	for _, path := range f.Write {
+		st, err := os.Stat(path)
+		if err != nil {
+			continue // not there: there is nothing that may be written
+		}
+		access := landlock.AccessFSSet(writes)
+		if st.IsDir() {
+			access |= makes
+		}
+		rules = append(rules, landlock.PathAccess(access, path).IgnoreIfMissing())
+	}
+	fd, flags, err := c.NewRulesetFD(rules...)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return ll.LandlockRestrictSelf(fd, flags)
+}
