@@ -256,7 +256,7 @@ func (r *Run) vanished(h *History, runner bool, now time.Time, take func(Record)
 // what a person removed; one that has ended and lost names may not.
 func judged(h *History, i int, o signals.Observed, look time.Time, goesOn bool) (Record, bool) {
 	n, name := &h.Nodes[i], h.Graph.Nodes[i].Name
-	if w := n.Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
+	if n.Stale(o) {
 		return Record{}, false
 	}
 	verdict := n.Judge(o, look)

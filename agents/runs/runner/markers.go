@@ -178,7 +178,7 @@ func (r *Runner) agreed(ctx context.Context, seen iter.Seq2[int, signals.Observe
 func (r *Runner) answerMarker(ctx context.Context, i int, o signals.Observed, now time.Time) (recs []run.Record, again bool, err error) {
 	delete(r.unwritten, i)
 	n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
-	if o.Exists && n.Withdrawn != nil && o.Identity == n.Withdrawn.Identity {
+	if n.Stale(o) {
 		if n.Marker != nil {
 			r.unseen[i] = now // it was in the way of the one that counts
 		}
