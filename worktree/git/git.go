@@ -116,8 +116,8 @@ func (c Command) once(ctx context.Context) (string, error) {
 	var err error
 	if c.Stdout != nil {
 		err = drain(ctx, cmd, c.Stdout)
-	} else {
-		err = cmd.Run()
+	} else if err = Start(ctx, cmd); err == nil {
+		err = cmd.Wait()
 	}
 	if c.Warned != nil {
 		*c.Warned = stderr.String()
@@ -144,7 +144,10 @@ func (c Command) once(ctx context.Context) (string, error) {
 func drain(ctx context.Context, cmd *exec.Cmd, w io.Writer) error {
 	if f, ok := w.(*os.File); ok {
 		cmd.Stdout = f
-		return cmd.Run()
+		if err := Start(ctx, cmd); err != nil {
+			return err
+		}
+		return cmd.Wait()
 	}
 	r, out, err := os.Pipe()
 	if err != nil {
@@ -152,7 +155,7 @@ func drain(ctx context.Context, cmd *exec.Cmd, w io.Writer) error {
 	}
 	defer r.Close()
 	cmd.Stdout = out
-	err = cmd.Start()
+	err = Start(ctx, cmd)
 	out.Close()
 	if err != nil {
 		return err

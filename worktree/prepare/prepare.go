@@ -408,7 +408,10 @@ func setup(ctx context.Context, t place, script string, s Spec) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // for one that left the group and holds the output
-	err := cmd.Run()
+	err := git.Start(ctx, cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left in the background
 	}
