@@ -28,8 +28,8 @@ var direct = map[string][]string{
 var elsewhere = map[string]string{
 	"agents/platform/fence/fence.go":            "the names beside what is kept back, which are not opened",
 	"agents/platform/fence/fence_linux.go":      "whether it is a folder, for the kernel",
-	"agents/platform/fence/places.go":           "the devices in /dev",
-	"agents/runs/attempt/fence.go":              "the folders of branches in the repository's .git",
+	"agents/platform/fence/places.go":           "the devices in /dev, and folders of tools in the home folder",
+	"agents/runs/attempt/fence.go":              "what the fence leaves of the repository's .git, and a temporary folder",
 	"agents/kinds/claude/silence.go":            "the program's own settings",
 	"agents/kinds/claude/preflight.go":          "the program's own configuration",
 	"agents/kinds/claude/resume.go":             "the program's own transcripts",

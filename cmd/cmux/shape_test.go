@@ -214,7 +214,7 @@ var overgrown = map[string]int{
 	"agents/runs/runner circle":             29,
 	"agents/runs/runner.Runner methods":     123,
 	"dag circle":                            21,
-	"dag lines":                             7380,
+	"dag lines":                             7446,
 	"server/api circle":                     20,
 	"worktree circle":                       16,
 	"worktree.Repo methods":                 86,

@@ -1,32 +1,64 @@
 package fence
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // caches are where common tools keep what they can make again, below the home folder.
-var caches = strings.Fields(".cache .npm .yarn .yarnrc .pnpm-store .local/share/pnpm .bun .deno .node-gyp .nvm " +
-	"go .cargo .rustup .gradle .m2 .ivy2 .sbt .coursier .nuget .dotnet .local/share/NuGet .composer .gem .bundle .local/share/gem " +
-	".local/share/uv .local/share/virtualenv .local/share/virtualenvs .conda .pyenv .mypy_cache .pub-cache .hex .mix .stack .cabal .ghcup .julia " +
-	".android .cocoapods .swiftpm .zig .terraform.d .docker .gnupg .config/configstore .local/share/mise .asdf .local/state/nix " +
-	"Library/Caches Library/Developer Library/pnpm")
+// Folders of programs, settings and start-up files are not among them: what is written
+// there runs outside the fence later.
+var caches = strings.Fields(".cache .npm .yarn/berry .pnpm-store .local/share/pnpm/store .bun/install/cache .node-gyp .nvm/.cache " +
+	"go/pkg .cargo/registry .cargo/git .cargo/.package-cache .cargo/.global-cache .gradle/caches .gradle/daemon .gradle/native .gradle/wrapper/dists " +
+	".m2/repository .ivy2/cache .sbt/boot .coursier .nuget/packages .local/share/NuGet .composer/cache .bundle/cache " +
+	".local/share/virtualenv .local/share/virtualenvs .conda/pkgs .mypy_cache .pub-cache/hosted .hex/packages .stack/pantry .cabal/packages " +
+	".julia/packages .julia/compiled .android/cache .cocoapods/repos .terraform.d/plugin-cache .docker/buildx/activity .docker/buildx/refs .config/configstore " +
+	"Library/Caches Library/Developer/Xcode/DerivedData Library/pnpm/store")
 
 // states are where agent programs keep their own state, below the home folder.
 var states = strings.Fields(".claude .claude.json .claude.json.lock .claude.json.backup .codex .kimi .qwen .gemini .copilot .aider " +
-	".config/opencode .local/share/opencode .local/state/opencode .config/claude .local/share/claude .local/state/claude")
+	".local/share/opencode .local/state/opencode .local/state/claude")
+
+// settings are the parts of the folders of states that say what such a program runs.
+var settings = strings.Fields("settings.json settings.local.json CLAUDE.md commands agents skills plugins hooks output-styles rules local bin " +
+	"config.toml config.json mcp.json mcp-config.json hooks.json AGENTS.md prompts extensions GEMINI.md QWEN.md policies trustedFolders.json")
+
+// made are folders that a tool makes at its first use: it could not make them in the
+// fence. The tool is a program in PATH; empty: any.
+var made = []struct{ tool, dirs string }{
+	{"", ".cache"},
+	{"npm", ".npm"},
+	{"go", "go/pkg"},
+	{"cargo", ".cargo/registry .cargo/git"},
+	{"claude", ".claude/projects .claude/todos .claude/shell-snapshots .claude/session-env .claude/file-history .claude/plans .claude/tasks .claude/debug .claude/sessions"},
+	{"codex", ".codex/sessions .codex/log .codex/tmp"},
+}
 
 // variables name folders that tools write to instead.
-var variables = strings.Fields("TMPDIR XDG_CACHE_HOME XDG_RUNTIME_DIR GOCACHE GOMODCACHE GOPATH GOTMPDIR CARGO_HOME CARGO_TARGET_DIR RUSTUP_HOME GRADLE_USER_HOME " +
-	"MAVEN_HOME NUGET_PACKAGES npm_config_cache NPM_CONFIG_CACHE YARN_CACHE_FOLDER PNPM_HOME BUN_INSTALL DENO_DIR PIP_CACHE_DIR UV_CACHE_DIR UV_PYTHON_INSTALL_DIR " +
-	"POETRY_CACHE_DIR CONDA_PKGS_DIRS CCACHE_DIR SCCACHE_DIR PLAYWRIGHT_BROWSERS_PATH CYPRESS_CACHE_FOLDER PUPPETEER_CACHE_DIR GNUPGHOME " +
+var variables = strings.Fields("TMPDIR XDG_CACHE_HOME GOCACHE GOMODCACHE GOTMPDIR CARGO_TARGET_DIR " +
+	"NUGET_PACKAGES npm_config_cache NPM_CONFIG_CACHE YARN_CACHE_FOLDER DENO_DIR PIP_CACHE_DIR UV_CACHE_DIR " +
+	"POETRY_CACHE_DIR CONDA_PKGS_DIRS CCACHE_DIR SCCACHE_DIR PLAYWRIGHT_BROWSERS_PATH CYPRESS_CACHE_FOLDER PUPPETEER_CACHE_DIR " +
 	"CLAUDE_CONFIG_DIR CODEX_HOME KIMI_HOME QWEN_HOME GEMINI_CLI_HOME")
 
-// Usual returns what programs write beside their own work, as places that exist: temporary
-// folders, devices, the caches of common tools and the state of agent programs. env looks
-// up a variable of the program's environment.
-func Usual(env func(name string) string) []string {
+// never is what no place below the home folder opens: a person's own settings, keys,
+// programs, and what a shell, a session or a timer starts.
+var never = strings.Fields(".ssh .aws .kube .gnupg .netrc .npmrc .yarnrc .pypirc .gitconfig .config/git .config/cmux .config/fish .config/systemd .config/autostart " +
+	".config/environment.d .profile .bashrc .bash_profile .bash_login .bash_logout .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .inputrc .tmux.conf .vimrc " +
+	".config/nvim .vim .emacs .emacs.d bin .local/bin go/bin .cargo/bin .cargo/env .cargo/config.toml .nvm/nvm.sh .bun/bin .deno/bin Library/LaunchAgents")
+
+// Usual returns what programs write beside their own work, as places that exist, without
+// kept and without what a person's shell, tools and agent programs run later: temporary
+// folders, devices, the caches of common tools, the state of agent programs, and more. env
+// looks up a variable of the program's environment.
+//
+// A link is followed only where no place holds it: a program in a fence can have made
+// one that lies in a place.
+func Usual(env func(name string) string, kept, more []string) ([]string, error) {
 	places := []string{"/tmp", "/var/tmp"}
 	devices, _ := os.ReadDir("/dev") // what is not known cannot be written
 	for _, d := range devices {
@@ -34,21 +66,98 @@ func Usual(env func(name string) string) []string {
 			places = append(places, filepath.Join("/dev", d.Name()))
 		}
 	}
-	if home := env("HOME"); filepath.IsAbs(home) {
-		for _, name := range append(append([]string(nil), caches...), states...) {
+	home, holders := env("HOME"), []string(nil)
+	if filepath.IsAbs(home) {
+		home = real(home)
+		if err := prepareHome(home, env("PATH")); err != nil {
+			return nil, err
+		}
+		for _, name := range caches {
 			places = append(places, filepath.Join(home, name))
 		}
+		for _, name := range states {
+			places, holders = append(places, filepath.Join(home, name)), append(holders, filepath.Join(home, name))
+		}
+		for _, name := range never {
+			kept = append(kept, filepath.Join(home, name))
+		}
+		kept = append(kept, filepath.Join(home, ".local/state/cmux"))
+	}
+	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		kept = append(kept, filepath.Join(dir, "cmux"))
+	}
+	if dir := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		kept = append(kept, dir)
 	}
 	for _, name := range variables {
-		if dir := env(name); filepath.IsAbs(dir) && filepath.Clean(dir) != "/" {
-			places = append(places, dir)
+		dir := env(name)
+		// One that holds the home folder is no folder of a tool.
+		if !filepath.IsAbs(dir) || filepath.Clean(dir) == "/" || home != "" && within(home, real(dir)) {
+			continue
+		}
+		places = append(places, dir)
+		if strings.HasSuffix(name, "_HOME") || name == "CLAUDE_CONFIG_DIR" {
+			holders = append(holders, dir)
 		}
 	}
+	for _, dir := range holders {
+		for _, name := range settings {
+			kept = append(kept, filepath.Join(dir, name))
+		}
+	}
+	if gopath := env("GOPATH"); filepath.IsAbs(gopath) {
+		places = append(places, filepath.Join(gopath, "pkg"))
+	}
+	places = outermost(append(places, more...))
 	var there []string
 	for _, place := range places {
-		if real, err := filepath.EvalSymlinks(place); err == nil {
-			there = append(there, real)
+		if to, err := filepath.EvalSymlinks(place); err == nil {
+			there = append(there, to)
 		}
 	}
-	return there
+	for _, place := range kept {
+		kept = append(kept, real(place))
+	}
+	return Without(there, kept, List)
+}
+
+// outermost returns places without those that lie in another of them.
+func outermost(places []string) []string {
+	var all []string
+	for _, p := range places {
+		p = filepath.Clean(p)
+		if !slices.ContainsFunc(places, func(q string) bool { q = filepath.Clean(q); return q != p && within(p, q) }) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// prepareHome makes the folders that tools in path could not make in the fence.
+func prepareHome(home, path string) error {
+	if _, err := os.Stat(home); err != nil {
+		return nil // nothing lies there
+	}
+	for _, m := range made {
+		if m.tool != "" && !slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
+			_, err := exec.LookPath(filepath.Join(dir, m.tool))
+			return err == nil
+		}) {
+			continue
+		}
+		for _, dir := range strings.Fields(m.dirs) {
+			if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// real is the place that path leads to; path itself where that is not there.
+func real(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
 }

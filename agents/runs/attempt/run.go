@@ -42,6 +42,8 @@ type attempt struct {
 
 	sender sender
 	end    run.End
+
+	fencing fencing
 }
 
 // Run carries out the attempt. The error is ErrInterrupted or ErrStopped if ctx ended or a
@@ -126,6 +128,9 @@ func (a *attempt) run() (run.End, error) {
 // work ended.
 func (a *attempt) conclude(err error) (run.End, error) {
 	a.endAgent(false)
+	if err := a.fencing.down(a.ctx, a.job.Spawner, a.stage.Mark, a.limits.Grace, a.job.Socket != ""); err != nil {
+		a.note("fence: %v", err)
+	}
 	var f *verdict.Final
 	if errors.As(err, &f) {
 		err = a.believe(f)
@@ -179,10 +184,12 @@ func (a *attempt) carryOut() error {
 		}
 		return a.converse(conversation.Begin{})
 	}
-	if err := a.prepare(); err != nil {
+	ctx, err := a.fencing.up(a.ctx, a.spec, a.paths, a.stage, a.note)
+	if err != nil {
 		return err
 	}
-	if err := a.putUpFence(); err != nil {
+	a.ctx = ctx
+	if err := a.prepare(); err != nil {
 		return err
 	}
 	if a.node.Role == dag.RoleMerge {

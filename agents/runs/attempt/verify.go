@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/fence"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/run"
+	"cmux/dag"
 )
 
 // Verify runs the checks of j's node as its attempt does, in the same place with the same
@@ -35,6 +37,19 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 	stage := agent.Stage{
 		Name: j.Spec.Def.Name, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
 		Out: out, Spawner: j.Spawner, Mark: mark, Drain: limits.Drain,
+	}
+	if wants := j.Spec.Def.Fence; wants.On() {
+		if _, err := fence.Support(); err == nil {
+			f, err := newFencing(j.Spec, j.Paths, stage.Env)
+			if err != nil {
+				return fmt.Errorf("fence: %w", err)
+			}
+			f.keep = "" // an attempt of the node keeps its own
+			defer func() { _ = f.drop() }()
+			stage.Env, stage.Confine = f.env, f.confine
+		} else if wants.Mode == dag.FenceRequire {
+			return fmt.Errorf("fence: require: %w", err)
+		}
 	}
 	file := filepath.Join(j.Paths.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid()))
 	return verdict.RunChecks(ctx, j.Spec, stage, file, limits.Step, limits.Grace, begun, ended)
