@@ -326,7 +326,9 @@ func agentFields(kinds []string) []field[Node] {
 }
 
 // fenceModes are the values of Fence.Mode.
-func fenceModes() []string { return []string{string(FenceAuto), string(FenceRequire), string(FenceOff)} }
+func fenceModes() []string {
+	return []string{string(FenceAuto), string(FenceRequire), string(FenceOff)}
+}
 
 // readFence reads the key fence where it is only a mode.
 func readFence(p *parser, n *yaml.Node) (Fence, bool) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Fence is what a program may write: absolute paths, each a file or a folder with all
@@ -47,6 +48,9 @@ func without(place string, kept []string, list func(dir string) ([]string, error
 		return []string{place}, nil
 	}
 	names, err := list(place)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return []string{place}, nil // a file, in which nothing lies
+	}
 	if err != nil {
 		return nil, err
 	}
