@@ -109,7 +109,7 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string) (*fencing, error)
 			if err := f.repository(spec.Place.Branch); err != nil {
 				return nil, err
 			}
-			own = append(own, f.tree, f.private, filepath.Join(common, "objects"), filepath.Join(common, "lfs"), filepath.Join(common, "modules"))
+			own = append(own, f.tree, f.private, filepath.Join(common, "objects"), filepath.Join(common, "lfs"))
 			own = append(own, f.shared...)
 			f.keep = filepath.Join(paths.NodeDir(spec.Node), settingsFile)
 		}
