@@ -70,7 +70,7 @@ var house = []struct {
 	{"agents/kinds", "agents/kinds/acp agents/kinds/agent agents/kinds/claude agents/kinds/codex agents/kinds/command agents/kinds/kimi dag"},
 
 	{"agents/runs/owner", "agents/kinds/rights"},
-	{"agents/runs/run", "agents/kinds/question agents/platform/lease agents/platform/limits agents/platform/proc agents/platform/seal agents/platform/settings agents/records/mail agents/runs/owner dag dag/plainjson signals signals/mailbox worktree worktree/common worktree/git worktree/hint"},
+	{"agents/runs/run", "agents/kinds/question agents/platform/fence agents/platform/lease agents/platform/limits agents/platform/proc agents/platform/seal agents/platform/settings agents/records/mail agents/runs/owner dag dag/plainjson signals signals/mailbox worktree worktree/common worktree/git worktree/hint"},
 	{"agents/runs/origin", "agents/platform/proc agents/runs/run signals"},
 	{"agents/runs/prompt", "agents/records/event agents/runs/run dag"},
 	{"agents/runs/conversation", "agents/kinds/news agents/kinds/question agents/platform/say agents/runs/owner dag"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/question"
+	"cmux/agents/platform/fence"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -145,6 +146,10 @@ type History struct {
 func NewHistory(g *dag.Graph) *History {
 	h := &History{Graph: g, State: dag.Rebuild(g, dag.Facts{}), Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Shared: make(map[string]string), Untold: make(map[string]*Record), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
 	fenced := slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Fence.On() })
+	if fenced {
+		_, err := fence.Support()
+		fenced = err == nil
+	}
 	for i := range h.Nodes {
 		h.Nodes[i].fenced = fenced
 	}

@@ -44,8 +44,9 @@ func (n *Node) Judge(o signals.Observed, now time.Time) signals.Verdict {
 	return v
 }
 
-// Fenced reports whether a node of the run has a fence. No fence keeps a program from
-// changing a file's time, so a changed time alone is then nobody's decision.
+// Fenced reports whether a node of the run has a fence and this system can put one up. No
+// fence keeps a program from changing a file's time, so a changed time alone is then
+// nobody's decision. Where there is no fence, touch counts as everywhere.
 func (n *Node) Fenced() bool { return n.fenced }
 
 // Stale reports whether o is the withdrawn marker.

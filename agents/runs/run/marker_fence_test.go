@@ -1,9 +1,11 @@
 package run_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
+	"cmux/agents/platform/fence"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -17,18 +19,29 @@ func TestFencedMarker(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		fence   dag.FenceMode
+		none    bool // the system has no fence
 		marker  run.Written
 		skipped bool
 		seen    signals.Identity
 		content signals.Content
 		want    signals.VerdictKind
 	}{
-		{"touched", dag.FenceOff, run.Written{Code: 1, Identity: id(1, 5)}, false, id(1, 6), signals.Exit(1), signals.Touched},
-		{"touched in a fence", dag.FenceAuto, run.Written{Code: 1, Identity: id(1, 5)}, false, id(1, 6), signals.Exit(1), signals.Ours},
-		{"a skipped one", dag.FenceOff, run.Written{Identity: id(1, 5)}, true, id(1, 6), signals.Exit(0), signals.Touched},
-		{"a skipped one in a fence", dag.FenceRequire, run.Written{Identity: id(1, 5)}, true, id(1, 6), signals.Exit(0), signals.Ours},
-		{"another content in a fence", dag.FenceRequire, run.Written{Code: 1, Identity: id(1, 5)}, false, id(1, 6), signals.Exit(0), signals.Override},
+		{"touched", dag.FenceOff, false, run.Written{Code: 1, Identity: id(1, 5)}, false, id(1, 6), signals.Exit(1), signals.Touched},
+		{"touched in a fence", dag.FenceAuto, false, run.Written{Code: 1, Identity: id(1, 5)}, false, id(1, 6), signals.Exit(1), signals.Ours},
+		{"touched where there is no fence", dag.FenceAuto, true, run.Written{Code: 1, Identity: id(1, 5)}, false, id(1, 6), signals.Exit(1), signals.Touched},
+		{"a skipped one where there is no fence", dag.FenceAuto, true, run.Written{Identity: id(1, 5)}, true, id(1, 6), signals.Exit(0), signals.Touched},
+		{"a skipped one", dag.FenceOff, false, run.Written{Identity: id(1, 5)}, true, id(1, 6), signals.Exit(0), signals.Touched},
+		{"a skipped one in a fence", dag.FenceRequire, false, run.Written{Identity: id(1, 5)}, true, id(1, 6), signals.Exit(0), signals.Ours},
+		{"another content in a fence", dag.FenceRequire, false, run.Written{Code: 1, Identity: id(1, 5)}, false, id(1, 6), signals.Exit(0), signals.Override},
 	} {
+		t.Setenv("CMUX_LANDLOCK", "")
+		if c.none {
+			if t.Setenv("CMUX_LANDLOCK", "0"); runtime.GOOS != "linux" {
+				continue
+			}
+		} else if _, err := fence.Support(); err != nil && c.fence != dag.FenceOff {
+			continue // what is told apart needs one
+		}
 		g, _, err := dag.Parse("x.yml", []byte("session: s\nagents:\n  - {name: a, agent: command, task: 'true'}\n  - {name: b, agent: command, task: 'true', fence: "+string(c.fence)+"}\n"), dag.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
