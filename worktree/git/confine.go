@@ -35,3 +35,11 @@ func Start(ctx context.Context, cmd *exec.Cmd) error {
 	}()
 	return <-started
 }
+
+// Wait runs cmd to its end, restricted as ctx says.
+func Wait(ctx context.Context, cmd *exec.Cmd) error {
+	if err := Start(ctx, cmd); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}

@@ -116,8 +116,8 @@ func (c Command) once(ctx context.Context) (string, error) {
 	var err error
 	if c.Stdout != nil {
 		err = drain(ctx, cmd, c.Stdout)
-	} else if err = Start(ctx, cmd); err == nil {
-		err = cmd.Wait()
+	} else {
+		err = Wait(ctx, cmd)
 	}
 	if c.Warned != nil {
 		*c.Warned = stderr.String()
@@ -144,10 +144,7 @@ func (c Command) once(ctx context.Context) (string, error) {
 func drain(ctx context.Context, cmd *exec.Cmd, w io.Writer) error {
 	if f, ok := w.(*os.File); ok {
 		cmd.Stdout = f
-		if err := Start(ctx, cmd); err != nil {
-			return err
-		}
-		return cmd.Wait()
+		return Wait(ctx, cmd)
 	}
 	r, out, err := os.Pipe()
 	if err != nil {

@@ -17,8 +17,10 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/control/project"
+	"cmux/agents/platform/fence"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 )
 
 // Changes are the files that a node or a task has changed since the commit that it
@@ -57,7 +59,9 @@ type Span struct {
 	By         project.Caller // whose git it is
 	Dir        string         // where git looks: the project, or the worktree
 	Start, Tip string
-	tree       bool // it ends in the worktree Dir
+	Fenced     bool   // its worktree is that of a node with a fence
+	objects    string // of the repository
+	tree       bool   // it ends in the worktree Dir
 }
 
 // Stands makes the span end in a worktree, and reports whether that is there.
@@ -65,25 +69,44 @@ func (w *Span) Stands(tree string) bool {
 	if info, err := os.Stat(tree); tree == "" || err != nil || !info.IsDir() {
 		return false
 	}
+	if private, err := gitfile.Private(w.Dir); err == nil { // the project is itself a linked worktree
+		w.objects = filepath.Join(gitfile.Common(private), "objects")
+	} else {
+		w.objects = filepath.Join(w.Dir, ".git", "objects")
+	}
 	w.Dir, w.tree = tree, true
 	return true
 }
 
-// Diff calls f to run a diff of the span, with further arguments and environment.
-func (w *Span) Diff(ctx context.Context, f func(env []string, args ...string) error) error {
+// Look returns ctx in which git writes nothing but places, as far as the system has a fence.
+// A node with a fence of its own may lead git elsewhere in its worktree and name programs
+// for git to run: what looks into it from outside is not to do more than the node may.
+func Look(ctx context.Context, places ...string) context.Context {
+	if _, err := fence.Support(); err != nil {
+		return ctx
+	}
+	return git.WithConfine(ctx, (&fence.Fence{Write: append(places, os.DevNull)}).Confine)
+}
+
+// Diff calls f to run a diff of the span, with further arguments and environment, in a
+// context for git.
+func (w *Span) Diff(ctx context.Context, f func(ctx context.Context, env []string, args ...string) error) error {
 	if !w.tree {
-		return f(nil, w.Start, w.Tip)
+		return f(ctx, nil, w.Start, w.Tip)
 	}
 	tmp, err := os.MkdirTemp("", "cmux-diff-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	if w.Fenced {
+		ctx = Look(ctx, tmp, w.objects)
+	}
 	index, err := w.privateIndex(ctx, tmp)
 	if err != nil {
 		return err
 	}
-	return f(index, w.Start)
+	return f(ctx, index, w.Start)
 }
 
 // privateIndex copies the index of the worktree into tmp and adds untracked
@@ -101,8 +124,10 @@ func (w *Span) privateIndex(ctx context.Context, tmp string) (env []string, err 
 	env = []string{"GIT_INDEX_FILE=" + copied}
 	cmd := git.Exec(ctx, w.Dir, w.By.Env, "add", "--intent-to-add", "--all", "--sparse", ".")
 	cmd.Env = append(cmd.Env, env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", strings.TrimSpace(string(out)), err)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := git.Wait(ctx, cmd); err != nil {
+		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", bytes.TrimSpace(out.Bytes()), err)
 	}
 	return env, nil
 }
@@ -110,14 +135,16 @@ func (w *Span) privateIndex(ctx context.Context, tmp string) (env []string, err 
 // Changes lists the files of the work.
 func (w *Span) Changes(ctx context.Context) (*Changes, error) {
 	c := &Changes{Start: w.Start, Tip: w.Tip}
-	err := w.Diff(ctx, func(env []string, args ...string) error {
+	err := w.Diff(ctx, func(ctx context.Context, env []string, args ...string) error {
 		cmd := git.Exec(ctx, w.Dir, w.By.Env, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "-z", "--raw", "--numstat", "--find-renames"}, args, []string{"--"})...)
 		cmd.Env = append(cmd.Env, env...)
-		out, err := cmd.Output()
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		err := git.Wait(ctx, cmd)
 		if err != nil {
 			return fmt.Errorf("git diff in %s: %w", w.Dir, err)
 		}
-		if c.Files, err = worktree.ReadChanges(string(out)); err != nil || !w.tree {
+		if c.Files, err = worktree.ReadChanges(out.String()); err != nil || !w.tree {
 			return err
 		}
 		c.Live, err = w.uncommitted(ctx, env)
@@ -138,12 +165,14 @@ func (w *Span) Changes(ctx context.Context) (*Changes, error) {
 func (w *Span) uncommitted(ctx context.Context, env []string) (bool, error) {
 	cmd := git.Exec(ctx, w.Dir, w.By.Env, "diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--")
 	cmd.Env = append(cmd.Env, env...)
-	out, err := cmd.CombinedOutput()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := git.Wait(ctx, cmd)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
 		return true, nil
 	} else if err != nil {
-		return false, fmt.Errorf("git diff in %s: %s: %w", w.Dir, strings.TrimSpace(string(out)), err)
+		return false, fmt.Errorf("git diff in %s: %s: %w", w.Dir, bytes.TrimSpace(out.Bytes()), err)
 	}
 	return false, nil
 }

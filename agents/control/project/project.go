@@ -263,7 +263,7 @@ func (c Caller) Git(ctx context.Context, dir string, args ...string) (string, er
 	cmd := git.Exec(ctx, dir, c.Env, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	if err := git.Wait(ctx, cmd); err != nil {
 		if said := strings.TrimSpace(stderr.String()); said != "" {
 			return "", fmt.Errorf("git %s: %s: %w", args[0], said, err)
 		}

@@ -33,7 +33,7 @@ func (p *Runs) Diff(ctx context.Context, o Diff) error {
 	if err != nil {
 		return err
 	}
-	return w.Diff(ctx, func(env []string, args ...string) error {
+	return w.Diff(ctx, func(ctx context.Context, env []string, args ...string) error {
 		return p.show(ctx, o, w.Dir, env, append(args, "--")...)
 	})
 }
@@ -62,7 +62,7 @@ func (p *Runs) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (c
 	if repo, err := worktree.Open(ctx, root); err == nil {
 		ctx = git.WithConfig(ctx, p.Settings(ctx, v.Run, repo)...)
 	}
-	w := &files.Span{By: p.Caller, Dir: root}
+	w := &files.Span{By: p.Caller, Dir: root, Fenced: n.Spec.Fence.On()}
 	tip, tipErr := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
 	w.Tip = strings.TrimSpace(tip)
 	if end == workPast {
@@ -113,7 +113,7 @@ func (p *Runs) show(ctx context.Context, o Diff, dir string, env []string, args 
 	cmd := git.Exec(ctx, dir, p.Env, append(options, args...)...)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdout, cmd.Stderr = o.Output, o.Errors
-	if err := cmd.Run(); err != nil {
+	if err := git.Wait(ctx, cmd); err != nil {
 		return fmt.Errorf("git diff in %s: %w", dir, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/files"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
 	"cmux/worktree/git"
@@ -64,6 +65,9 @@ func (p *Runs) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 	dir, what := root, []string{start, tip}
 	if info, err := os.Stat(a.Place.Tree); a.Place.Tree != "" && err == nil && info.IsDir() {
 		dir, what = a.Place.Tree, []string{start}
+		if n.Spec.Fence.On() {
+			ctx = files.Look(ctx)
+		}
 	}
 	out, err = p.Git(ctx, dir, append(append([]string{"--no-optional-locks", "diff", "--no-ext-diff", "--no-textconv", fmt.Sprintf("--stat=72,,%d", shownFiles)}, what...), "--")...)
 	if err != nil {
