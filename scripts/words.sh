@@ -9,11 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 bounds='
-agents/control 75
-agents/kinds/guard 4
-agents/runs/prompt 5
-agents/runs/wrapper 6
-worktree 21
+agents/control 2
 '
 
 forms='of which (nothing|none|no )|(is|are|was) (said|told|heard) of|(go|goes|gone|went) on with|what (came|comes|comes out|it came|became) (of|to)|\banew\b|(that|it|which) (is|are) (none|nobody)\b|comes? about\b|brings? about|the same again|(terminal|command|clone) of yours|(is|are) to be (done|told|said|given|assigned|tried|read|shown)|but for the'

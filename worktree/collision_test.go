@@ -146,7 +146,7 @@ func TestLookout(t *testing.T) {
 					seen[tree] = true
 				}
 			case <-ctx.Done():
-				t.Fatalf("nothing was told of %s", by)
+				t.Fatalf("nothing was reported about %s", by)
 			}
 		}
 		return seen
@@ -176,7 +176,7 @@ func TestLookout(t *testing.T) {
 	l.Forget(one)
 	commit(t, one, "unseen")
 	if told(two)[one] {
-		t.Error("one that is forgotten was told of")
+		t.Error("one that is forgotten was reported")
 	}
 	if err := l.Watch(beside(r, "none")); err == nil {
 		t.Error("a worktree that is not there is watched")

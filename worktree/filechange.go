@@ -10,7 +10,7 @@ import (
 	"cmux/worktree/git"
 )
 
-// How says what became of a file.
+// How says what happened to a file.
 type How string
 
 const (
@@ -22,7 +22,7 @@ const (
 	FileUnmerged How = "unmerged"
 )
 
-// FileChange is what became of one file between two states of a tree. A binary
+// FileChange is what happened to one file between two states of a tree. A binary
 // file counts no lines.
 type FileChange struct {
 	Path    string `json:"path"`
@@ -33,7 +33,7 @@ type FileChange struct {
 	Binary  bool   `json:"binary,omitempty"`
 }
 
-// ReadChanges reads what git diff -z --raw --numstat says: first what became of
+// ReadChanges reads what git diff -z --raw --numstat says: first what happened to
 // each file, then its lines. A copy counts as an added file.
 func ReadChanges(out string) ([]FileChange, error) {
 	var all []FileChange

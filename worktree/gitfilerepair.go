@@ -17,7 +17,7 @@ import (
 
 // relink gives a registered worktree its .git file back, where that is gone,
 // empty or leads nowhere and cmux lent the tree. Its files are as they were, so
-// they can be saved and gone on with. What leads to another repository is
+// they can be saved and continued. What leads to another repository is
 // refused and named: it may be somebody's only copy.
 func (r *Repo) relink(ctx context.Context, path string) error {
 	private, err := r.FindPrivate(path)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A tree that has lost its .git file is saved and removed, or gone on with;
+// A tree that has lost its .git file is saved and removed, or continued;
 // what another repository may need is left and named, with a way out that works.
 func TestBrokenWorktree(t *testing.T) {
 	for _, c := range []struct {

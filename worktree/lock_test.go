@@ -96,7 +96,7 @@ func TestLockOfAKilledGit(t *testing.T) {
 }
 
 // A lock that others may have, too, is removed when it is older than this
-// process, and a person is told of one that is not.
+// process, and a person learns of one that is not.
 func TestSharedLockOfAKilledGit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("who holds a lock is known on Linux alone")

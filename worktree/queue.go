@@ -37,7 +37,7 @@ type MergeSpec struct {
 	// StateFile keeps what a later process needs to continue or abort, as JSON;
 	// by default in the private git directory of the lent tree. A Target needs one.
 	StateFile string
-	// Saved is told of what somebody did in a scratch tree that goes. May be nil.
+	// Saved learns what somebody did in a scratch tree that goes. May be nil.
 	Saved func(*Snapshot)
 }
 

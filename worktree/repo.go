@@ -111,7 +111,7 @@ func plain(ctx context.Context, dir string) *Repo {
 	}
 	own, common, ok := strings.Cut(facts[3], "\n")
 	if !ok || own != common || filepath.Base(common) != ".git" {
-		return nil // a path with a line end in it is none of these either
+		return nil // a path with a line end in it is not one of these either
 	}
 	root, err := filepath.EvalSymlinks(filepath.Dir(common))
 	if err != nil {

@@ -19,7 +19,7 @@ const maxBroken = 50
 
 // verify makes sure that what is to hold a worktree's work when the worktree is
 // gone can be read: every object that the commit names beyond the start, and
-// those of its tree that no pack has, the content of each. A file's object that is broken is written anew from the file
+// those of its tree that no pack has, the content of each. A file's object that is broken is written again from the file
 // while that is there.
 func (r *Repo) verify(ctx context.Context, path, commit, start string) error {
 	args := []string{"rev-list", "--objects", "--missing=print", "--end-of-options", commit}
@@ -76,7 +76,7 @@ func (r *Repo) verify(ctx context.Context, path, commit, start string) error {
 		} else if err != nil {
 			return err
 		} else {
-			git.Note(ctx, "wrote object %.12s of %s anew, which was broken", id, path)
+			git.Note(ctx, "wrote object %.12s of %s again, which was broken", id, path)
 		}
 	}
 	if len(lost) == 0 {
@@ -130,7 +130,7 @@ func (r *Repo) brokenError(ctx context.Context, path string, err error) error {
 
 var errNoFile = errors.New("no file has this content")
 
-// rewrite writes the object of a file anew, from the worktree at root.
+// rewrite writes the object of a file again, from the worktree at root.
 func (r *Repo) rewrite(ctx context.Context, root, commit, id string) error {
 	names, err := r.namesOf(ctx, root, commit, id)
 	if err != nil {

@@ -27,7 +27,7 @@ func spoil(t *testing.T, r *Repo, dir, rev string, content string) (id string) {
 	return id
 }
 
-// An object that is broken is written anew from the worktree's file before that
+// An object that is broken is written again from the worktree's file before that
 // goes, be the tree clean or not.
 func TestRemoveMendsABrokenObject(t *testing.T) {
 	for _, dirty := range []bool{false, true} {

@@ -100,7 +100,7 @@ func TestWaysOut(t *testing.T) {
 			must(t, os.RemoveAll(tree.Path))
 			return owned(r, "the w", "n", "o")
 		}, "git worktree unlock -- PATH", []walk{literally}, nil},
-		{"locked and begun anew", func(t *testing.T, r *Repo) func() error {
+		{"locked and begun again", func(t *testing.T, r *Repo) func() error {
 			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
 			sh(t, r.Root, "worktree", "lock", tree.Path)
 			return func() error {

@@ -38,7 +38,7 @@ func (r *Repo) ChangedFiles(ctx context.Context, treePath, start string) ([]stri
 	return p.Agents(ctx, treePath, start, slices.Compact(all))
 }
 
-// special names a kind of file that is none.
+// special names what is neither a file nor a folder.
 func special(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeNamedPipe != 0:
@@ -202,7 +202,7 @@ func staged(ctx context.Context, treePath, head string, entries, rest []git.Stat
 	}
 	// The index names what the repository does not hold: it was made beside another
 	// one, or the object was damaged. git takes its word for a file that has not
-	// changed since, so the files are read anew.
+	// changed since, so the files are read again.
 	if head == "" {
 		head = "--empty"
 	}

@@ -38,7 +38,7 @@ func TestAttach(t *testing.T) {
 	refused(t, err, "run "+s.run.Plan.ID+" is headless: there is no session", "cmux agents status --watch, or cmux agents logs NAME -f")
 }
 
-// What the run is about to go on with is not opened beside it.
+// What the run is about to continue is not opened beside it.
 func TestAttachToWhatGoesOn(t *testing.T) {
 	s := begun(t, "  - {name: api, task: 'true', retries: 2}\n")
 	end := ended("api", dag.Failed, dag.ReasonExit)

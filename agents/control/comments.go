@@ -38,7 +38,7 @@ type Comment struct {
 // How comments went back.
 const (
 	CommentsTold     = "told"      // the agent reads them in its conversation: at once, or when its turn is over
-	CommentsSentBack = "sent back" // the node goes on with its work, as they say
+	CommentsSentBack = "sent back" // the node continues its work, as they say
 	CommentsTask     = "task"      // a new task, which begins with the work of this one
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A branch that moves is heard of, whether git keeps it in a file or packed away.
+// A branch that moves is noticed, whether git keeps it in a file or packed away.
 func TestMergesAreHeard(t *testing.T) {
 	for _, c := range []struct {
 		name   string

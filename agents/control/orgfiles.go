@@ -55,9 +55,9 @@ func (p *Project) examineFiles(running bool) []finding.Finding {
 func (p *Project) examineMailbox() finding.Finding {
 	f := finding.Finding{What: "mailbox"}
 	messages, waiting, failed := 0, 0, 0
-	anew := *p
-	anew.Memory = nil // what was wrong with it may have been corrected
-	bad, err := anew.Letters().Each(letters.MailQuery{}, func(m letters.Mail) bool {
+	again := *p
+	again.Memory = nil // what was wrong with it may have been corrected
+	bad, err := again.Letters().Each(letters.MailQuery{}, func(m letters.Mail) bool {
 		messages++
 		for _, d := range m.Deliveries {
 			switch {
@@ -122,7 +122,7 @@ func (p *Project) examineDerived() (all []finding.Finding) {
 		err := derivedFault(path)
 		if err != nil {
 			all = append(all, finding.Finding{What: "database", Detail: fmt.Sprintf("%s: %v; it is derived from %s", p.Short(path), err, from[name]),
-				Try: fmt.Sprintf("mv %s %s.old, then cmux restart, which makes it anew", p.Short(path), p.Short(path))})
+				Try: fmt.Sprintf("mv %s %s.old, then cmux restart, which creates a new one", p.Short(path), p.Short(path))})
 		}
 	}
 	return all

@@ -26,7 +26,7 @@ import (
 
 // StartOrg orders that the organization of the project is started.
 type StartOrg struct {
-	Env    bool   `json:"env,omitempty"` // freeze the caller's environment anew
+	Env    bool   `json:"env,omitempty"` // freeze the caller's environment again
 	Binary string `json:"-"`             // absolute path of this cmux
 	Socket string `json:"-"`             // of the tmux server; empty: cmux's own
 }

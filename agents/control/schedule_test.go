@@ -16,7 +16,7 @@ import (
 	"cmux/agents/org/task"
 )
 
-// What is due comes about once, though whoever sees to it is killed before it is
+// What is due happens once, though whoever sees to it is killed before it is
 // written down.
 func TestScheduleMakesOnce(t *testing.T) {
 	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)

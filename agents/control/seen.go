@@ -218,7 +218,7 @@ type OnboardingStep struct {
 	Done     bool   `json:"done"`
 	Optional bool   `json:"optional"`
 	Detail   string `json:"detail"`
-	Try      string `json:"try"` // empty: nothing is to be done
+	Try      string `json:"try"` // empty: there is nothing to do
 }
 
 // Steps of an Onboarding.
@@ -281,6 +281,6 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 	if err != nil {
 		return nil, err
 	}
-	step(StepTask, "A task was given", len(tasks.Tasks) > 0, true, "", `cmux tasks add "what is to be done"`)
+	step(StepTask, "A task was given", len(tasks.Tasks) > 0, true, "", `cmux tasks add "what to do"`)
 	return o, ctx.Err()
 }

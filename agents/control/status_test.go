@@ -35,7 +35,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// findings are what doctor finds, but for the machine's programs: WHAT: DETAIL.
+// findings are what doctor finds, except the machine's programs: WHAT: DETAIL.
 func (s *scratch) findings() map[string]finding.Finding {
 	all := make(map[string]finding.Finding)
 	for _, f := range Examine(s.t.Context(), s.Caller) {

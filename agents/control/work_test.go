@@ -309,7 +309,7 @@ agents:
 	if _, _, err := got.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// What is not finished is gone on with, which a dry start does not.
+	// What is not finished is continued, which a dry start does not.
 	if again := plan(commands.Start{}); again.Unfinished == nil {
 		t.Error("another run would be started")
 	}

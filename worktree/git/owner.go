@@ -31,7 +31,7 @@ func ReadOwner(private string) (OwnerRecord, error) {
 	return rec, nil
 }
 
-// Torn tells an owner's file that cmux made and that is none any more.
+// Torn tells an owner's file that cmux made and that is no longer valid.
 func Torn(private string) bool {
 	info, err := os.Lstat(filepath.Join(private, OwnerFile))
 	if err != nil {

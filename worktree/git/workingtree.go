@@ -13,7 +13,7 @@ type Glance struct {
 	Branch    string // that is checked out; empty: none is
 	Commit    string // empty: there is none yet
 	Committed time.Time
-	Staged    []string // paths, with what became of them: `M a.go`
+	Staged    []string // paths, with what happened to them: `M a.go`
 	Changed   []string // likewise, beside the index; `?? b.go` is not tracked
 }
 

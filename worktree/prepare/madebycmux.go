@@ -29,7 +29,7 @@ const (
 )
 
 // BroughtPath is what a path that git shows as a change was like when it had
-// been put there. Until it is another, it is nobody's work.
+// been put there. Until it is another, nobody has written it.
 type BroughtPath struct {
 	Path []byte `json:"path"` // file names need not be UTF-8; a repository inside ends in a slash
 	By   By     `json:"by"`

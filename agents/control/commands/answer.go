@@ -70,7 +70,7 @@ type Answered struct {
 	Asked bool `json:"asked"` // else the agent reads it when its turn is over
 }
 
-// Word says what became of an answer.
+// Word says what happened to an answer.
 func (a *Answered) Word() string {
 	switch a.Outcome {
 	case "waits":

@@ -10,7 +10,7 @@ import (
 	"cmux/dag"
 )
 
-// Ended is a run that has ended well, of which a start would do the same again.
+// Ended is a run that has ended well, which a start would only repeat.
 type Ended struct {
 	ID   string
 	At   time.Time

@@ -70,7 +70,7 @@ func (p *Commands) decide(ctx context.Context, op run.Op, d Decision, fits func(
 	if (op == run.OpApprove || op == run.OpOverride) && v.Nodes[i].Spec.AsksCode() {
 		o := opening(v, i, op)
 		if d.Prove == nil {
-			return Taken{}, o.Refuse(fmt.Errorf("%s asks for a code in a terminal of yours; it stays closed", d.Node))
+			return Taken{}, o.Refuse(fmt.Errorf("%s asks for a code in your terminal; it stays closed", d.Node))
 		}
 		if err := d.Prove(ctx, o); err != nil {
 			return Taken{}, err

@@ -23,7 +23,7 @@ var ErrNothing = project.Tag(errors.New("interrupted: nothing was started"), Err
 
 // Undo says what an interrupt left of a start or resume whose run is there, after
 // ending what it began. Nobody has seen this run start, so none is left at work
-// unseen. A run that was there before and was not gone on with stays as it was.
+// unseen. A run that was there before and was not continued stays as it was.
 // tell is told what is waited for.
 func (p *Commands) Undo(ctx context.Context, l Launch, tell func(string)) error {
 	ctx = context.WithoutCancel(ctx)

@@ -15,7 +15,7 @@ import (
 	"cmux/worktree"
 )
 
-// Launch gives a run that was made, or is gone on with, its runner.
+// Launch gives a run that was made, or is continued, its runner.
 type Launch struct {
 	Run     *run.Run
 	Resumed bool // it was there before
@@ -43,7 +43,7 @@ type Carry struct {
 	Tell func(string) // is told what happens, a line each; must not wait for anything
 }
 
-// Carry returns the run as it stood when its runner left, and what it came to:
+// Carry returns the run as it stood when its runner left, and its result:
 // nil when it is done, ErrUnfinished when a node is not. Without a view it could
 // not be carried. When ctx ends it ends its agents and leaves.
 func (p *Commands) Carry(ctx context.Context, c Carry) (*run.View, error) {

@@ -33,7 +33,7 @@ type Taken struct {
 	Done bool   `json:"done"`           // it was carried out
 	Note string `json:"note,omitempty"` // why it was not yet, and what carries it out
 
-	// Outcome is what became of an answer: answered, told, or waits; "": it is not
+	// Outcome is what happened to an answer: answered, told, or waits; "": it is not
 	// known. Why says what it waits for,
 	// or which question was answered and whether that allows what was asked for.
 	Outcome string `json:"outcome,omitempty"`

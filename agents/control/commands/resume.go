@@ -75,7 +75,7 @@ func (p *Commands) GoOn(ctx context.Context) (*run.View, error) {
 		return nil, err
 	}
 	if v.Run.Plan.Headless {
-		return nil, hint.New(fmt.Errorf("run %s is headless: its runner is a process in a terminal of yours", v.Run.Plan.ID), "cmux agents resume")
+		return nil, hint.New(fmt.Errorf("run %s is headless: its runner is a process in your terminal", v.Run.Plan.ID), "cmux agents resume")
 	}
 	if err := v.Run.Withdraw(time.Now()); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ type Update struct {
 type Change struct {
 	Name string `json:"name"` // (run): what is no node's
 	What string `json:"what"` // the keys that differ, or new, or removed
-	Then string `json:"then"` // what comes of it
+	Then string `json:"then"` // what follows
 }
 
 // PlanUpdate compares the plan of a run with the configuration on disk.

@@ -42,7 +42,7 @@ type Start struct {
 
 // Starting is a start that was looked into. Nothing is made yet.
 type Starting struct {
-	Unfinished *run.Run  `json:"-"` // is gone on with instead; the rest is then empty
+	Unfinished *run.Run  `json:"-"` // is continued instead; the rest is then empty
 	Changed    bool      `json:"-"` // the configuration is not that of Unfinished
 	Unchanged  *Ended    `json:"-"` // nothing has changed since; the rest is then empty
 	Session    string    `json:"session"`
@@ -105,7 +105,7 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 		if o.Dry {
 			return nil, hint.New(fmt.Errorf("run %s is not finished, so start would resume it", u.Plan.ID), "cmux agents status, or --new with --dry-run")
 		}
-		if flags := o.anew(u); len(flags) > 0 {
+		if flags := o.freshFlags(u); len(flags) > 0 {
 			return nil, hint.New(fmt.Errorf("run %s is not finished, and start would resume it as it is: %s is for a new run", u.Plan.ID, flags[0]),
 				"cmux agents resume, or cmux agents start --new "+strings.Join(flags, " "))
 		}
@@ -129,8 +129,8 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	return s, nil
 }
 
-// anew are the flags that say how a run begins, which that of u has.
-func (o *Start) anew(u *run.Run) (flags []string) {
+// freshFlags are the flags that say how a run begins, which that of u has.
+func (o *Start) freshFlags(u *run.Run) (flags []string) {
 	if o.Fresh {
 		flags = append(flags, "--fresh")
 	}
@@ -143,7 +143,7 @@ func (o *Start) anew(u *run.Run) (flags []string) {
 	return flags
 }
 
-// lastOne says how to go on with the last run instead, if that did not end well.
+// lastOne says how to continue the last run instead, if that did not end well.
 func (p *Commands) lastOne(ctx context.Context, o Start, session string) []string {
 	r, err := p.Runs.Newest(session)
 	if err != nil || r == nil || o.New {

@@ -66,14 +66,14 @@ func (p *Crew) Clone(ctx context.Context, name string) (*standing.Made, error) {
 	if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, made); err != nil {
 		return nil, err
 	}
-	p.Letters.TellAgent(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
+	p.Letters.TellAgent(ctx, a.Name, made.Name+" is your clone", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
 	return made, nil
 }
 
 // Gone is what a worker that was removed has left.
 type Gone = standing.Gone
 
-// MergedClone is what became of a clone.
+// MergedClone is what happened to a clone.
 type MergedClone struct {
 	Gone
 	Into   string `json:"into"`   // branch that its work is on now

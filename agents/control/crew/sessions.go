@@ -18,7 +18,7 @@ import (
 // takes several agents and somebody who leads them.
 type SpawnSession struct {
 	Name  string `json:"name"`
-	Task  string `json:"task,omitempty"` // what its supervisor is to bring about
+	Task  string `json:"task,omitempty"` // goal of its supervisor
 	Kind  string `json:"agent,omitempty"`
 	Model string `json:"model,omitempty"`
 }

@@ -142,7 +142,7 @@ func (p *Health) healthDriver(ctx context.Context, note func(string)) (*recovery
 func (p *Health) Tree() string { return filepath.Join(run.Folder(p.Root), recovery.TreeName) }
 
 // HealthVar is the environment variable that marks the processes of health commands,
-// of which none outlives its command. A cmux among them hands it to nobody: what it
+// none of which outlives its command. A cmux among them hands it to nobody: what it
 // starts to stay, as an organization or a run, stays.
 const HealthVar = "CMUX_HEALTH"
 
@@ -323,7 +323,7 @@ func (p *Health) PreviewRecovery(ctx context.Context) (out *Recovery, err error)
 	return out, err
 }
 
-// RecoverNow begins a recovery, or goes on with one, and carries it to its end.
+// RecoverNow begins a recovery, or continues one, and carries it to its end.
 // A project that is healthy is left as it is.
 func (p *Health) RecoverNow(ctx context.Context, note func(string)) (*Recovery, error) {
 	return p.inHealth(ctx, note, func(d *recovery.Driver, s *recovery.State) error { return d.Order(ctx, s) })

@@ -27,7 +27,7 @@ import (
 // its agent is on record.
 const treeAge = time.Hour
 
-// archiveAge is how old an archive may grow before it is told of.
+// archiveAge is how old an archive may grow before it is reported.
 const archiveAge = 30 * 24 * time.Hour
 
 // Upkeep is what the organization no longer needs.
@@ -36,7 +36,7 @@ type Upkeep struct {
 	Allowed []string      `json:"allowed"` // kinds that cmux may remove by itself
 }
 
-// Upkept is what became of something that was no longer needed.
+// Upkept is what happened to something that was no longer needed.
 type Upkept struct {
 	upkeep.Item
 	Done    string `json:"done,omitempty"`    // empty: it stays

@@ -33,7 +33,7 @@ type Logs struct {
 type Log struct {
 	Run    string `json:"run,omitempty"` // its id; empty: the newest
 	Node   string `json:"node"`
-	Follow bool   `json:"follow,omitempty"` // go on with what is added until the node has ended
+	Follow bool   `json:"follow,omitempty"` // show what is added until the node has ended
 	Events bool   `json:"events,omitempty"` // of an agent: its events, a line of JSON each
 	Prompt bool   `json:"prompt,omitempty"` // of an agent: with its prompt
 	Tail   int    `json:"tail,omitempty"`   // begin with so many of the last lines; 0: with the first
@@ -213,7 +213,7 @@ func (p *Logs) Agent(ctx context.Context, o Log, w Writer) error {
 }
 
 // tail copies a file that grows. A file that was replaced by a shorter version
-// of itself is gone on with at its end.
+// of itself is continued at its end.
 type tail struct {
 	path string
 	f    *os.File

@@ -25,7 +25,7 @@ type unprompted struct {
 	held   []byte // begins a line and may begin a prompt
 	inside bool   // of a line
 	last   bool   // of a prompt of which the last line is still to come
-	learnt bool   // all prompts are known that may be in held
+	known  bool   // all prompts are known that may be in held
 }
 
 // learn reads the prompts that have become known. One is among the events
@@ -45,7 +45,7 @@ func (u *unprompted) learn() error {
 }
 
 func (u *unprompted) Write(p []byte) (int, error) {
-	u.held, u.learnt = append(u.held, p...), false
+	u.held, u.known = append(u.held, p...), false
 	out, err := u.pass(false)
 	if err == nil {
 		_, err = u.w.Write(out)
@@ -102,11 +102,11 @@ func (u *unprompted) begins() (q *event.Quote, wait bool, err error) {
 	if u.held[0] != event.QuoteMark[0] {
 		return nil, false, nil
 	}
-	if !u.learnt {
+	if !u.known {
 		if err := u.learn(); err != nil {
 			return nil, false, err
 		}
-		u.learnt = true
+		u.known = true
 	}
 	for i := range u.prompts {
 		switch text := []byte(u.prompts[i].Text); {

@@ -68,7 +68,7 @@ func TestUnprompted(t *testing.T) {
 	show(event.Prompt, long)
 	show(event.Text, "done")
 	begin()
-	show(event.Prompt, long) // the same again
+	show(event.Prompt, long) // repeated
 	log.WriteString("> # Ta")
 	order := "cmux agents logs api --prompt"
 	left := func(lines int) string { return fmt.Sprintf("── the prompt, %d lines: %s ──\n", lines, order) }

@@ -27,7 +27,7 @@ import (
 // the order of the graph, with their checks after each.
 type Merge struct {
 	Into     string `json:"into,omitempty"`     // empty: the branch that the run started from
-	Continue bool   `json:"continue,omitempty"` // go on with one that stopped
+	Continue bool   `json:"continue,omitempty"` // continue one that stopped
 	Abort    bool   `json:"abort,omitempty"`    // give one up that stopped
 	Tips     bool   `json:"tips,omitempty"`     // the branches as they are now, not as their nodes left them
 

@@ -20,7 +20,7 @@ type Verify struct {
 
 	Output io.Writer      `json:"-"` // what the checks write
 	Begun  func(string)   `json:"-"` // is told each check's command before it is run; may be nil
-	Ended  func(*Checked) `json:"-"` // is told what came of it; may be nil
+	Ended  func(*Checked) `json:"-"` // is told the result; may be nil
 }
 
 // Checked is a check that was run.
@@ -60,7 +60,7 @@ func (p *Merging) Verify(ctx context.Context, o Verify) ([]Checked, error) {
 }
 
 // check runs commands in dir as the attempts of node n run their checks, and
-// tells what came of each; an error of ended ends them.
+// tells the result of each; an error of ended ends them.
 func (p *Merging) check(ctx context.Context, r *run.Run, n *run.NodeView, dir string, commands []string, out io.Writer, begun func(string), ended func(Checked) error) error {
 	spawner, err := proc.NewSpawner()
 	if err != nil {

@@ -80,7 +80,7 @@ func (p *Orders) carried(from *origin.Attempt, o Order) bool {
 	if err != nil {
 		return false
 	}
-	pending, _ := org.Run.Pending() // what is no request is told of by the monitor
+	pending, _ := org.Run.Pending() // what is no request is reported by the monitor
 	return slices.ContainsFunc(pending, func(q run.Request) bool { return q.Op == standing.OpRun && q.ID == o.Value("order") })
 }
 

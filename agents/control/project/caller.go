@@ -54,7 +54,7 @@ func (p *Project) Sender() (from mailbox.Address, inside bool, err error) {
 }
 
 // WithinTeam refuses the order of a team's lead about somebody of another team, or
-// about work that is nobody's of its own.
+// about work that no member of it has.
 func (p *Project) WithinTeam(agent string) error {
 	from, err := p.Origin()
 	if err != nil || from == nil || !from.Standing() {

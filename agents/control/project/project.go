@@ -74,7 +74,7 @@ type Project struct {
 // Open finds the project that c stands in: CMUX_HOME, or the main worktree of
 // the repository.
 //
-// A .cmux that did not come about here is refused: what stands in it would be
+// A .cmux that was not made here is refused: what stands in it would be
 // believed and carried out.
 func Open(ctx context.Context, c Caller) (*Project, error) {
 	root, err := c.root(ctx, c.Dir)

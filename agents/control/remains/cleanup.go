@@ -111,7 +111,7 @@ func (p *Remains) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 	ctx = c.context(ctx, p)
 	if holder, err := runner.Yield(ctx, r); err != nil {
 		return "", err
-	} else if holder != nil { // somebody has gone on with it since
+	} else if holder != nil { // somebody has continued it since
 		return "", hint.New(fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), "cmux agents stop")
 	}
 	// From now on another session may have its nodes' names, and this run may take

@@ -50,7 +50,7 @@ func (p *Remains) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
 		}
 		x := Prunable{PastRun: one, Size: FolderSize(r.Dir)}
 		switch {
-		case !sessions[one.Session]: // what goes on, goes on with this one
+		case !sessions[one.Session]: // what goes on continues this one
 			x.Why = "the newest of session " + one.Session
 		case one.State != dag.RunDone && one.State != dag.RunFailed:
 			x.Why = "it has not ended"

@@ -86,7 +86,7 @@ func (p *Runs) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (c
 }
 
 // StartCommit is the commit that the node's work began at: the first attempt's,
-// unless the branch was begun anew since.
+// unless the branch was begun again since.
 func (p *Runs) StartCommit(ctx context.Context, root string, attempts []run.Attempt, tip string) string {
 	for i := range attempts {
 		c := attempts[i].Place.Commit

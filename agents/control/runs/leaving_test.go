@@ -10,7 +10,7 @@ import (
 	"cmux/signals"
 )
 
-// TestLeaving: that a runner was killed is heard of at once, and who goes before
+// TestLeaving: that a runner was killed is noticed at once, and who goes before
 // it waits for nobody.
 func TestLeaving(t *testing.T) {
 	if runtime.GOOS != "linux" {

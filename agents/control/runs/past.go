@@ -9,7 +9,7 @@ import (
 )
 
 // ViewOf is a run as it stands; id is as for Named. Past says that a newer one
-// has taken its place: nothing goes on with it.
+// has taken its place: nothing continues it.
 func (p *Runs) ViewOf(ctx context.Context, id string) (v *run.View, past bool, err error) {
 	r, err := p.Named(ctx, id)
 	if err != nil {

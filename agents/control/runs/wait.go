@@ -107,7 +107,7 @@ func Waited(v *run.View, node string, orphaned bool) (outcome error, more bool) 
 			return fmt.Errorf("%s: %s: %w", n.Spec.Name, n.Status.Label, ErrUnfinished), false
 		}
 		if n.Fact.Live() {
-			return nil, true // it goes on without a runner
+			return nil, true // it continues without a runner
 		}
 	}
 	switch {

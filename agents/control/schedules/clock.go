@@ -10,7 +10,7 @@ import (
 	"cmux/agents/records/ledger"
 )
 
-// Clock has come about what is due in a project, for as long as somebody asks it to. It
+// Clock runs what is due in a project, for as long as somebody asks it to. It
 // is for one goroutine.
 type Clock struct {
 	p     *Schedules
@@ -47,7 +47,7 @@ func (r *rest) over(now time.Time) bool {
 }
 
 // after takes in a try that came to err. It returns the error where it is another one
-// than at the try before: it is told of once.
+// than at the try before: it is reported once.
 func (r *rest) after(err error, now time.Time) error {
 	if err == nil {
 		*r = rest{}
@@ -62,9 +62,9 @@ func (r *rest) after(err error, now time.Time) error {
 	return err
 }
 
-// RunDue has come about what is due, and says when to call it again; zero: nothing is
+// RunDue runs what is due, and says when to call it again; zero: nothing is
 // due any more. Called again at any moment, by whomever, it does nothing twice. What
-// cannot be done is tried less and less often, is told of once, as err, and holds
+// cannot be done is tried less and less often, is reported once, as err, and holds
 // nothing else up.
 func (c *Clock) RunDue(ctx context.Context) (next time.Time, err error) {
 	now := c.p.Now()

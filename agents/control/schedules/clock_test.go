@@ -15,7 +15,7 @@ import (
 	"cmux/agents/org/task"
 )
 
-// What cannot be done is tried less and less often, and is told of once.
+// What cannot be done is tried less and less often, and is reported once.
 func TestRest(t *testing.T) {
 	r := new(rest)
 	full, gone := errors.New("the disk is full"), errors.New("nobody is there")

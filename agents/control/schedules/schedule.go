@@ -146,7 +146,7 @@ func (p *Schedules) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// Run has an entry come about now, beside the times at which it is due.
+// Run runs an entry now, beside the times at which it is due.
 func (p *Schedules) Run(ctx context.Context, id string) (schedule.Fired, error) {
 	b, l, err := p.schedule(true)
 	if err != nil {
@@ -180,10 +180,10 @@ func (p *Schedules) fire(ctx context.Context, b *schedule.Book, f schedule.Firin
 	return done, err
 }
 
-// late is how long after its time something may come about without a word about it.
+// late is how long after its time something may happen without a word about it.
 const late = 2 * time.Minute
 
-// said is the text of what comes about, with what was missed.
+// said is the text of what happens, with what was missed.
 func (p *Schedules) said(f *schedule.Firing) string {
 	var b strings.Builder
 	if f.Entry.Body != "" {

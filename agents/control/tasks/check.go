@@ -56,7 +56,7 @@ func (m *taskMerger) verify(ctx context.Context, t *task.Task, dir string) error
 	return m.check(ctx, dir, all)
 }
 
-// blames reports what fails without the work of t as well: that is nobody's to
+// blames reports what fails without the work of t as well: no task is to
 // mend who worked on t.
 func (m *taskMerger) blames(ctx context.Context, t *task.Task, c *brokenCheck) error {
 	if slices.Contains(t.Verify, c.Command) {

@@ -26,5 +26,5 @@ func (p *Tasks) ExamineMerge() []finding.Finding {
 	if _, held, err := signals.ReadHolder(p.mergeLock()); err == nil && held {
 		return nil
 	}
-	return []finding.Finding{{What: what, Detail: fmt.Sprintf("a merge of finished tasks into %s was cut off or stopped", state.Target), Try: "cmux tasks merge, which goes on with it"}}
+	return []finding.Finding{{What: what, Detail: fmt.Sprintf("a merge of finished tasks into %s was cut off or stopped", state.Target), Try: "cmux tasks merge, which continues it"}}
 }

@@ -41,7 +41,7 @@ const (
 	TaskNothing   = "nothing"   // a person called it done, and it has no commits
 )
 
-// MergedTask is what became of a task's work.
+// MergedTask is what happened to a task's work.
 type MergedTask struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
@@ -61,7 +61,7 @@ func (m *MergedTask) In() bool {
 	return m.Outcome == TaskMerged || m.Outcome == TaskContained || m.Outcome == TaskNothing
 }
 
-// MergedTasks is what became of a MergeTasks.
+// MergedTasks is what happened to a MergeTasks.
 type MergedTasks struct {
 	Target string       `json:"target"` // the integration branch
 	Commit string       `json:"commit"` // that it is at now
@@ -95,7 +95,7 @@ type taskMerger struct {
 // Merge brings the work of finished tasks into the integration branch, one
 // after the other, and each with its checks. What does not fit, or breaks a check,
 // stays out and becomes a task of who did it, and the next one is tried. The branch
-// moves after each, by fast-forward. With an error it says what became of the tasks
+// moves after each, by fast-forward. With an error it says what happened to the tasks
 // before that.
 func (p *Tasks) Merge(ctx context.Context, o MergeTasks) (*MergedTasks, error) {
 	m, err := p.taskMerger(ctx, o)
@@ -273,7 +273,7 @@ func (m *taskMerger) try(ctx context.Context, tip merge.Tip, out *MergedTask) er
 // got commits meanwhile that do not fit.
 const maxMoves = 3
 
-// bring brings in a task's work and writes down what became of it.
+// bring brings in a task's work and writes down what happened to it.
 func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip merge.Tip, out *MergedTask) error {
 	for moves := 0; ; moves++ {
 		if err := m.settle(ctx, tip); err != nil {
@@ -330,7 +330,7 @@ func inTheWay(err error) error {
 }
 
 // settle makes sure that no merge is in the way that was begun for another task: a
-// call that was cut off goes on with its own alone.
+// call that was cut off continues its own alone.
 func (m *taskMerger) settle(ctx context.Context, tip merge.Tip) error {
 	st, err := worktree.ReadMergeState(m.spec.StateFile)
 	if errors.Is(err, worktree.ErrNoMerge) {

@@ -34,7 +34,7 @@ type TaskView struct {
 	Dirty string `json:"-"` // what its agent has not committed, of a task that was just taken from it
 }
 
-// TaskResult is what came of a task.
+// TaskResult is the result for a task.
 type TaskResult struct {
 	Summary  string      `json:"summary"`
 	Commits  int         `json:"commits"`

@@ -202,7 +202,7 @@ func (p *Teams) SetUpTeam(ctx context.Context, plan *TeamPlan) (*TeamReport, err
 		}
 		var made standing.Made
 		if err := p.AskKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, &made); err != nil {
-			return nil, fmt.Errorf("%s could not be made; the same again goes on with those that are missing: %w", m.Name, err)
+			return nil, fmt.Errorf("%s could not be made; repeat the command for those that are missing: %w", m.Name, err)
 		}
 	}
 	org, err := p.Org()
@@ -364,7 +364,7 @@ func (p *Teams) TakeTeamDown(ctx context.Context, name string, force bool) ([]cr
 	for _, a := range t.Agents {
 		g, err := p.Crew.Kill(ctx, a.Name, force)
 		if err != nil {
-			return gone, fmt.Errorf("%s could not be removed; the same again goes on: %w", a.Name, err)
+			return gone, fmt.Errorf("%s could not be removed; repeat the command to continue: %w", a.Name, err)
 		}
 		gone = append(gone, *g)
 	}

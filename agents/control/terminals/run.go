@@ -55,13 +55,13 @@ type Offer struct {
 	run *run.Run
 }
 
-// Conversation is what a person can go on with by themselves.
+// Conversation is what a person can continue by themselves.
 type Conversation struct {
 	ID   string `json:"id"`
 	Dir  string `json:"dir"`            // where it is opened
 	Lost string `json:"lost,omitempty"` // its own directory, when that is gone; Dir is then the project's
 
-	busy bool // the run is about to go on with it
+	busy bool // the run is about to continue it
 	kind string
 }
 

@@ -266,7 +266,7 @@ func TestLeaderShellForms(t *testing.T) {
 	runShell(t, p, []shellRow{{"for f in a b; do echo x > memory/$f; done", ""}, {"for f in *.go; do wc -l $f; done", ""}, {"trap - EXIT", ""}, {"trap 'rm -rf /tmp/mine' EXIT", ""}})
 }
 
-// A forbidden zone is refused to every tool, a careful one is told of, and a safe
+// A forbidden zone is refused to every tool, a careful one is reported, and a safe
 // one grants what a tool for files writes, and never a text of the shell.
 func TestZones(t *testing.T) {
 	p := builder()

@@ -55,7 +55,7 @@ const (
 // granted programs are run after they have told what they were given.
 var real_ = []string{"git", "cat", "head", "tail", "wc", "ls", "mkdir", "mv", "rm", "grep", "sed", "sort", "uniq", "diff", "touch", "find", "timeout"}
 
-// fakes are programs that nothing granted may start, but for the first two.
+// fakes are programs that nothing granted may start, except the first two.
 var fakes = strings.Fields(`cmux check pwn id sh bash zsh dash ksh env xargs cp ln tee less more pager vi editor gpg ssh EOF EOFpwn EOFx END x y a b w src main HEAD
 	python3 perl awk rg cut tr printf test chmod curl sleep make go npm node lefthook git-lfs delta difft command exec eval noglob builtin coproc sudo FILE it 1 2 - -- .. README cmd CMD`)
 

@@ -12,7 +12,7 @@ const (
 	maxSaid     = 4 << 10  // one text
 	maxOthers   = 24 << 10 // all of them
 	maxLine     = 500      // one of a list of lines
-	maxListed   = 60       // dependencies that are told of one by one
+	maxListed   = 60       // dependencies that are listed one by one
 	maxAttempts = 10       // earlier attempts
 )
 

@@ -135,7 +135,7 @@ func PassedOn(to, id string) string {
 	return "Nobody is at your window. Your question went to " + to + " as message " + id + "; the answer comes as a message. Continue with what does not depend on it, or end your turn."
 }
 
-// TakenUp tells a standing agent that it goes on with a task that was begun before
+// TakenUp tells a standing agent that it continues a task that was begun before
 // and put back. restore is the command that brings back what was not committed then,
 // where cmux could not; empty: it is in the worktree, or there was nothing.
 func TakenUp(restore string) string {

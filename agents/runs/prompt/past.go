@@ -5,7 +5,7 @@ import (
 	"cmux/dag"
 )
 
-// Past is what attempt n of a node is told of the attempts that are over, oldest
+// Past is what attempt n of a node learns of the attempts that are over, oldest
 // first: no more of them than a prompt has room for, since it travels in the
 // attempt's spec. Nil: there is nothing to tell.
 func Past(attempts []run.Attempt, n int) *run.Past {
@@ -27,7 +27,7 @@ func Past(attempts []run.Attempt, n int) *run.Past {
 	return &past
 }
 
-// told is what is told of an end: of the newest also what its checks said that
+// told is the text about an end: of the newest also what its checks said that
 // it failed by.
 func told(e *run.End, newest bool) *run.End {
 	if e == nil {

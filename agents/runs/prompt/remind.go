@@ -9,7 +9,7 @@ import (
 )
 
 // Memory is what an agent must know whose conversation was replaced by a summary, or
-// begun anew.
+// begun again.
 type Memory struct {
 	Name   string
 	Member *run.Member // nil: a node's agent

@@ -24,7 +24,7 @@ func scriptedNode(task string, change func(*dag.Node)) dag.Node {
 	return n
 }
 
-// Every end that an agent can bring about without a person.
+// Every end that an agent can cause without a person.
 func TestConversationsHeadless(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -149,7 +149,7 @@ func TestNeedsInput(t *testing.T) {
 	}
 	f.becomes("needs input, wants")
 	if err := c.Ping(t.Context()); err != nil || strings.Contains(f.Log(), "told:") {
-		t.Errorf("went on without a slot: %v\n%s", err, f.Log())
+		t.Errorf("continued without a slot: %v\n%s", err, f.Log())
 	}
 	if err := c.Granted(t.Context(), false); err != nil {
 		t.Fatal(err)

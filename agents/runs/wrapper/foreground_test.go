@@ -190,7 +190,7 @@ cmux done ok; sleep 1000`, nil)).inPane()
 	}
 }
 
-// A turn whose hook has gone is over all the same: what is to be said has to be
+// A turn whose hook has gone is over all the same: what must be said has to be
 // delivered.
 func TestGoneHookIsNotAnswered(t *testing.T) {
 	f := newFixture(t, frontNode(`cmux done one

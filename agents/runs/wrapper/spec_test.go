@@ -12,7 +12,7 @@ import (
 	"cmux/signals"
 )
 
-// An attempt with a worktree is told of all that are the run's; one without is
+// An attempt with a worktree learns of all that are the run's; one without is
 // spared the graph, which may be large.
 func TestPeersOfAnAttempt(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -76,7 +76,7 @@ func (a alone) Limit(account string) (run.Limit, error) {
 	return h.Limits[account], err
 }
 
-// record enters what happened, and tells follow of it; what became of a piece of
+// record enters what happened, and tells follow of it; what happened to a piece of
 // work survives a power cut.
 func record(ctx context.Context, book *run.Book, follow func(run.Record)) func(run.Record) error {
 	return func(rec run.Record) error {

@@ -215,7 +215,7 @@ func TestStandingAgentIsReminded(t *testing.T) {
 	wait()
 }
 
-// Killed at work, with its program or without, the agent goes on with its work
+// Killed at work, with its program or without, the agent continues its work
 // and does it once.
 func TestStandingAgentGoesOn(t *testing.T) {
 	f := standing(t, "you are a")

@@ -22,7 +22,7 @@ var ledgers = []struct {
 }
 
 // leadsOnly ends the refusals of a supervisor.
-const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what is to be done\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/graphs, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
+const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what to do\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/graphs, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
 
 // ReadsOnly reports whether the agent changes nothing of the project.
 func (g *Places) ReadsOnly() bool { return g.Role == dag.RoleReview || g.Leads }

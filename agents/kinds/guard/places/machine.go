@@ -162,7 +162,7 @@ func (h here) Names(folder string) ([]string, error) {
 }
 
 // Machine is what is asked of the machine about the commands of an agent, with
-// the agent's own environment, each time anew: what it says of one call need
+// the agent's own environment, each time again: what it says of one call need
 // not hold at the next.
 type Machine interface {
 	// Env is a variable of the agent's environment.
