@@ -277,8 +277,8 @@ func mailState(m *letters.Mail) string {
 	var all []string
 	for _, d := range m.Deliveries {
 		s := string(d.State)
-		if d.State == mailbox.Handed && d.To == (mailbox.Address{Kind: mailbox.User}).String() {
-			s = "unread"
+		if !d.State.Final() && d.To == (mailbox.Address{Kind: mailbox.User}).String() {
+			s, d.Why = "unread", "" // the person finds it in the inbox, whoever carries the mail
 		}
 		if len(m.Deliveries) > 1 {
 			s = d.To + " " + s

@@ -314,9 +314,6 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 		line("Reason", t.Reason)
 	}
 	line("Next", t.Next())
-	if t.State == task.Blocked && t.Agent != "" && !t.Orphan() {
-		line("Answer", "before that: cmux workers answer "+t.Agent+" TEXT")
-	}
 	line("Priority", string(t.Priority))
 	line("Kind", map[task.Kind]string{task.ForAnswer: "answer: it ends with a report, and nothing is changed"}[t.Kind])
 	line("Agent", t.Agent)
