@@ -3,6 +3,7 @@ package codex_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,18 +60,24 @@ func TestPreflight(t *testing.T) {
 
 	bin := t.TempDir()
 	is("not installed", look([]string{"PATH=" + bin}), "", "not installed")
-	write(filepath.Join(bin, "codex"), "#!/bin/sh\necho no >&2\nexit 1\n")
-	if err := os.Chmod(filepath.Join(bin, "codex"), 0o755); err != nil {
-		t.Fatal(err)
+	// By a process of its own: a program that another test starts at this moment would
+	// inherit the open file, and the kernel does not execute what somebody writes.
+	program := func(text string) {
+		cmd := exec.Command("sh", "-c", `cat > "$0" && chmod 755 "$0"`, filepath.Join(bin, "codex"))
+		cmd.Stdin = strings.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
+	program("#!/bin/sh\necho no >&2\nexit 1\n")
 	is("another program", look([]string{"PATH=" + bin}), "", "does not tell about itself: no")
 	answer := func(agent string) string {
 		return "#!/bin/sh\nread l; echo '{\"id\":1,\"result\":{\"userAgent\":\"cmux/" + agent + " (x)\"}}'; read l; read l\n" +
 			"echo '{\"method\":\"noise\"}'; echo '{\"id\":2,\"result\":{\"account\":null,\"requiresOpenaiAuth\":false}}'; read l; echo '{\"id\":3,\"result\":{\"config\":{}}}'\n"
 	}
-	write(filepath.Join(bin, "codex"), answer("0.200.1"))
+	program(answer("0.200.1"))
 	is("another version", look([]string{"PATH=" + bin}), "0.200.1", "this is 0.200.1")
-	write(filepath.Join(bin, "codex"), "#!/bin/sh\nread l; : > \"$HOME/asked\"; exec sleep 600\n")
+	program("#!/bin/sh\nread l; : > \"$HOME/asked\"; exec sleep 600\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
@@ -83,7 +90,7 @@ func TestPreflight(t *testing.T) {
 		}
 	}()
 	is("one that never answers", codex.Preflight(ctx, agent.Setup{Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + bin}}), "", "canceled")
-	write(filepath.Join(bin, "codex"), answer("0.169.7"))
+	program(answer("0.169.7"))
 	cancel()
 	is("another patch of the same", look([]string{"PATH=" + bin}), "0.169.7", "")
 }
