@@ -97,7 +97,7 @@ func TestLimits(t *testing.T) {
 	if said.Len() > 0 {
 		t.Errorf("logged %s", said)
 	}
-	if without, _ := open(t, "three", Needs{}); without.Dirs() != nil && len(without.Dirs()) > 0 {
+	if without, _ := open(t, "three", Needs{}); len(without.Dirs()) > 0 {
 		t.Errorf("who needs nothing watches %v", without.Dirs())
 	}
 }
