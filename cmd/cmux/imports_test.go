@@ -26,6 +26,7 @@ var house = []struct {
 	{"signals/mailbox", "signals"},
 	{"worktree/git", "worktree/gitfile worktree/hint"},
 	{"worktree/common", "worktree/git worktree/hint"},
+	{"worktree/separate", "worktree/git worktree/gitfile"},
 	{"worktree/merge", "worktree/git"},
 	{"worktree/submodule", "worktree/git worktree/gitfile worktree/hint"},
 	{"worktree/prepare", "worktree/git worktree/hint worktree/submodule"},

@@ -17,6 +17,21 @@ import (
 // that is not git's.
 var ErrNone = errors.New("no git file")
 
+// Separate is the name of a git directory of its own that a worktree has for a while in
+// its private one (see worktree/separate).
+const Separate = "cmux-git"
+
+// Shared is the directory that the repository's worktrees share, as Common has it, also
+// for a worktree that works in a separate git directory now.
+func Shared(gitDir string) string {
+	if private := filepath.Dir(gitDir); filepath.Base(gitDir) == Separate {
+		if common := Common(private); common != private {
+			return common
+		}
+	}
+	return Common(gitDir)
+}
+
 // maxFile bounds what is read of one: a path.
 const maxFile = 1 << 16
 

@@ -1,0 +1,270 @@
+package separate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
+)
+
+// Worktree is a linked worktree: its folder, its private git directory, and the git
+// directory that it shares, each an absolute path without links.
+type Worktree struct {
+	Tree, Private, Common string
+}
+
+// Dir is the separate git directory, which need not be there.
+func (w Worktree) Dir() string { return filepath.Join(w.Private, gitfile.Separate) }
+
+// refsFile keeps the refs that a separate directory began with, out of its reach.
+func (w Worktree) refsFile() string { return w.Dir() + ".refs" }
+
+// Modules holds the git directories of the worktree's submodules. They stay there.
+func (w Worktree) Modules() string { return filepath.Join(w.Private, "modules") }
+
+// Find returns the worktree at path, which must be registered in the git directory common.
+func Find(common, path string) (Worktree, error) {
+	repo := git.Repo{GitDir: common}
+	private, err := repo.FindPrivate(path)
+	return Worktree{Tree: path, Private: private, Common: common}, err
+}
+
+// Begun reports whether the worktree has a separate git directory.
+func (w Worktree) Begun() bool {
+	_, err := os.Lstat(w.Dir())
+	return err == nil
+}
+
+// files and folders are the state of a worktree in its git directory: what is staged, and
+// what it is in the middle of. HEAD is read and written by git.
+var (
+	files = strings.Fields("index ORIG_HEAD MERGE_HEAD MERGE_MSG MERGE_MODE MERGE_RR MERGE_AUTOSTASH SQUASH_MSG AUTO_MERGE " +
+		"CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD BISECT_LOG BISECT_START BISECT_TERMS BISECT_NAMES BISECT_EXPECTED_REV BISECT_ANCESTORS_OK " +
+		git.PreparedFile)
+	folders = strings.Fields("rebase-merge rebase-apply sequencer refs/bisect refs/worktree refs/rewritten")
+)
+
+// Begin gives the worktree a separate git directory, with its state and the refs of now,
+// and leads its .git there. One that an earlier process left is ended first.
+func (w Worktree) Begin(ctx context.Context) error {
+	return w.locked(func() error {
+		if _, err := w.end(ctx); err != nil {
+			return err
+		}
+		if err := w.build(ctx); err != nil {
+			return errors.Join(err, os.RemoveAll(w.Dir()))
+		}
+		return git.WriteFile(filepath.Join(w.Tree, ".git"), []byte("gitdir: "+w.Dir()+"\n"))
+	})
+}
+
+// build makes the separate directory.
+func (w Worktree) build(ctx context.Context) error {
+	dir := w.Dir()
+	for _, name := range []string{"objects/info", "objects/pack", "refs", "info", "logs/refs/heads"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(w.Modules(), 0o777); err != nil {
+		return err
+	}
+	config, err := w.config(ctx)
+	if err != nil {
+		return err
+	}
+	refs, symbolic, err := w.refs(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := git.Run(ctx, w.Tree, "rev-parse", "--symbolic-full-name", "HEAD")
+	if err == nil && git.Line(head) == "HEAD" {
+		head, err = git.Run(ctx, w.Tree, "rev-parse", "HEAD")
+	} else {
+		head = "ref: " + head
+	}
+	errs := []error{err,
+		os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o666),
+		os.WriteFile(filepath.Join(dir, "config"), config, 0o666),
+		os.WriteFile(filepath.Join(dir, "objects/info/alternates"), []byte(quoted(filepath.Join(w.Common, "objects"))+"\n"), 0o666),
+		os.WriteFile(filepath.Join(dir, "packed-refs"), refs, 0o666),
+		git.WriteFile(w.refsFile(), refs),
+		os.Symlink(w.Modules(), filepath.Join(dir, "modules")),
+	}
+	for _, name := range []string{"hooks", "lfs"} {
+		if shared := filepath.Join(w.Common, name); git.There(shared) {
+			errs = append(errs, os.Symlink(shared, filepath.Join(dir, name)))
+		}
+	}
+	for name, to := range symbolic {
+		errs = append(errs, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777),
+			os.WriteFile(filepath.Join(dir, name), []byte("ref: "+to+"\n"), 0o666))
+	}
+	for _, name := range []string{"shallow", "info/exclude", "info/attributes", "info/grafts", "info/refs"} {
+		errs = append(errs, copyFile(filepath.Join(w.Common, name), filepath.Join(dir, name)))
+	}
+	for _, name := range append([]string{"logs/HEAD", "info/sparse-checkout", "config.worktree", git.OwnerFile}, files...) {
+		errs = append(errs, copyFile(filepath.Join(w.Private, name), filepath.Join(dir, name)))
+	}
+	if branch, on := strings.CutPrefix(git.Line(head), "ref: "); on {
+		log := filepath.Join("logs", branch)
+		errs = append(errs, copyFile(filepath.Join(w.Common, log), filepath.Join(dir, log)))
+	}
+	for _, name := range folders {
+		errs = append(errs, copyFolder(filepath.Join(w.Private, name), filepath.Join(dir, name)))
+	}
+	return errors.Join(append(errs, copyMatching(w.Private, dir, "sharedindex.*"))...)
+}
+
+// config returns the separate directory's settings: those of the shared one, included, but
+// for what is said of a repository itself.
+func (w Worktree) config(ctx context.Context) ([]byte, error) {
+	var b bytes.Buffer
+	version, err := git.Run(ctx, w.Tree, "config", "--file", filepath.Join(w.Common, "config"), "--default=0", "core.repositoryformatversion")
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&b, "[include]\n\tpath = %s\n[core]\n\trepositoryformatversion = %s\tbare = false\n\tworktree = %s\n",
+		quoted(filepath.Join(w.Common, "config")), version, quoted(w.Tree))
+	extensions, err := git.Run(ctx, w.Tree, "config", "--file", filepath.Join(w.Common, "config"), "-z", "--get-regexp", `^extensions\.`)
+	if err != nil && git.ExitCode(err) != 1 {
+		return nil, err
+	}
+	for _, entry := range git.Fields(extensions) {
+		key, value, _ := strings.Cut(entry, "\n")
+		if name := strings.TrimPrefix(key, "extensions."); name != "refstorage" {
+			fmt.Fprintf(&b, "[extensions]\n\t%s = %s\n", name, quoted(value))
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// refs returns the refs of the shared repository as packed-refs has them, and the symbolic
+// ones. The stash is a person's, and cmux's own are nothing to work with.
+func (w Worktree) refs(ctx context.Context) (packed []byte, symbolic map[string]string, err error) {
+	out, err := git.Run(ctx, w.Tree, "for-each-ref", "--format=%(objectname) %(refname) %(symref)",
+		"refs/heads", "refs/tags", "refs/remotes", "refs/notes", "refs/replace")
+	var b bytes.Buffer
+	symbolic = map[string]string{}
+	for line := range strings.Lines(out) {
+		switch parts := strings.Fields(line); {
+		case len(parts) == 3:
+			symbolic[parts[1]] = parts[2]
+		case len(parts) == 2:
+			fmt.Fprintf(&b, "%s %s\n", parts[0], parts[1])
+		}
+	}
+	return b.Bytes(), symbolic, err
+}
+
+// locked runs f while no other process begins or ends a separate directory of the worktree.
+func (w Worktree) locked(f func() error) error {
+	dir, err := os.Open(w.Private)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		return err
+	}
+	return f()
+}
+
+// quoted returns a value as git's settings have it.
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}
+
+// copyFile copies a regular file; one that is not there, or is something else, is taken
+// from the other place too.
+func copyFile(from, to string) error {
+	b, err := read(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return remove(to)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	return git.WriteFile(to, b)
+}
+
+// copyFolder replaces a folder by a copy of the regular files and folders of another.
+func copyFolder(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.Type().IsRegular():
+			return copyFile(name, filepath.Join(to, strings.TrimPrefix(name, from)))
+		}
+		return nil
+	})
+}
+
+// copyMatching copies the files of a folder whose names match a pattern.
+func copyMatching(from, to, pattern string) error {
+	names, err := filepath.Glob(filepath.Join(git.EscapeGlob(from), pattern))
+	for _, name := range names {
+		err = errors.Join(err, copyFile(name, filepath.Join(to, filepath.Base(name))))
+	}
+	return err
+}
+
+// read returns the content of a regular file. What is none is as if it were not there: a
+// link leads elsewhere, and a pipe never ends.
+func read(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENOTDIR) {
+		return nil, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	var b bytes.Buffer
+	b.Grow(int(info.Size()))
+	_, err = b.ReadFrom(f)
+	return b.Bytes(), err
+}
+
+func remove(name string) error {
+	if err := os.RemoveAll(name); err != nil && !errors.Is(err, unix.ENOTDIR) {
+		return err
+	}
+	return nil
+}
+
+// sorted returns the keys of m in order.
+func sorted(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,275 @@
+package separate
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
+)
+
+// shell runs a script as a person would, in dir.
+func shell(t testing.TB, dir, script string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-euc", script)
+	cmd.Dir = dir
+	cmd.Env = append(git.CleanEnv(os.Environ()), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org",
+		"GIT_EDITOR=true", "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s\n%v\n%s", script, err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// lent makes a repository with a remote, a tag, a stash and a worktree on the branch work/x.
+func lent(t testing.TB) Worktree {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, `my "répo`)
+	shell(t, filepath.Dir(dir), `git init -q -b main 'my "répo'; cd 'my "répo'
+		for i in 1 2 3; do echo $i > f$i; git add -A; git commit -qm $i; done
+		git tag v1; git branch other; git clone -q --bare . ../up.git; git remote add origin ../up.git; git fetch -q
+		git remote set-head origin main; git pack-refs --all; git branch loose
+		echo mine > f1; git stash -q
+		git worktree add -q ../w -b work/x`)
+	w, err := Find(filepath.Join(dir, ".git"), filepath.Join(filepath.Dir(dir), "w"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// look shows what a person sees of the worktree.
+func look(t testing.TB, w Worktree) string {
+	t.Helper()
+	return shell(t, w.Tree, `git status --porcelain=v2 --branch; git status | sed -n 1,9p; git log --format='%H %s' -9
+		git log -g --format='%H %gs' HEAD; git diff --cached; git for-each-ref --format='%(refname) %(objectname)' refs/heads/work`)
+}
+
+func begin(t testing.TB, w Worktree) {
+	t.Helper()
+	if err := w.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := gitfile.Private(w.Tree); err != nil || dir != w.Dir() || gitfile.Shared(dir) != w.Common {
+		t.Fatalf(".git leads to %s of %s (%v)", dir, gitfile.Shared(dir), err)
+	}
+}
+
+func end(t testing.TB, w Worktree) []Left {
+	t.Helper()
+	left, err := w.End(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := gitfile.Private(w.Tree); err != nil || dir != w.Private {
+		t.Fatalf(".git leads to %s (%v)", dir, err)
+	}
+	names, err := filepath.Glob(filepath.Join(git.EscapeGlob(w.Private), "cmux-*"))
+	if err != nil || len(names) > 0 {
+		t.Errorf("left behind: %q %v", names, err)
+	}
+	return left
+}
+
+// sound checks the shared repository: everything that is named in it is there.
+func sound(t testing.TB, w Worktree) {
+	t.Helper()
+	shell(t, filepath.Dir(w.Common), `git fsck --no-dangling; git fetch -q; git gc -q; git log --all --format=%H > /dev/null`)
+}
+
+// What is in the worktree is the same after End as before it, and the shared repository
+// is sound at every moment.
+func TestTakeOver(t *testing.T) {
+	for name, script := range map[string]string{
+		"nothing":    `true`,
+		"dirty":      `echo x > f1; echo y > new`,
+		"staged":     `echo x > f1; echo y > new; git add -A; git add -N .; echo z >> new`,
+		"commits":    `for i in 4 5 6; do echo $i > g$i; git add -A; git commit -qm $i; done`,
+		"many":       `for i in $(seq 150); do echo $i > g$i; done; git add -A; git commit -qm many`,
+		"amend":      `echo 4 > g; git add -A; git commit -qm 4; git commit -q --amend -m 4b; git reset -q --hard HEAD~1; git commit -q --allow-empty -m 5`,
+		"detached":   `git checkout -q --detach; echo 4 > g; git add -A; git commit -qm 4`,
+		"cherrypick": `git checkout -q --detach; echo 4 > g; git add -A; git commit -qm 4; git checkout -q work/x; git cherry-pick HEAD@{1}; test ! -e "$(git rev-parse --git-dir)/CHERRY_PICK_HEAD"`,
+		"rebase":     `echo 4 > g; git add -A; git commit -qm 4; git rebase -q --onto HEAD~2 HEAD~1`,
+		"conflict":   `git reset -q --hard HEAD~2; echo 4 > f2; git add -A; git commit -qm 4; ! git merge -q main`,
+		"stopped":    `git reset -q --hard HEAD~2; echo 4 > f2; git add -A; git commit -qm 4; ! git rebase -q main`,
+		"stash pop":  `test -z "$(git stash list)"; echo x > f1; git stash -q; git stash pop -q`,
+		"collected":  `for i in 4 5 6; do echo $i > g$i; git add -A; git commit -qm $i; done; git branch work/y; git pack-refs --all --prune; git gc -q; git branch -D work/y; git fsck`,
+		"new branch": `git checkout -q -b work/z; git commit -q --allow-empty -m z; git tag v2`,
+		"renamed":    `git commit -q --allow-empty -m z; git branch -m work/z`,
+		"split":      `git config core.splitIndex true; git update-index --split-index; echo x > f1; git add -A; git update-index --split-index`,
+		"bisect":     `git bisect start -q HEAD HEAD~2 >/dev/null`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := lent(t)
+			begin(t, w)
+			shell(t, w.Tree, script)
+			before := look(t, w)
+			sound(t, w)
+			if left := end(t, w); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			if after := look(t, w); after != before && name != "renamed" {
+				t.Errorf("before:\n%s\nafter:\n%s", before, after)
+			}
+			sound(t, w)
+			begin(t, w)
+			end(t, w)
+		})
+	}
+}
+
+// A branch that is not the worktree's own is a person's: it stays where it is, and what was
+// made of it is kept.
+func TestLeft(t *testing.T) {
+	w := lent(t)
+	begin(t, w)
+	shell(t, w.Tree, `git branch -D other; git tag -d v1; git stash list > stash; test ! -s stash; rm stash
+		git commit -q --allow-empty -m new; git branch -f main HEAD; git branch -f loose HEAD~1; git tag main; git branch v1; git branch origin/main
+		git push -q origin HEAD:work/x; echo a > f1; git stash -q; echo b > f1; git stash -q; git config user.name evil; git config remote.origin.url /evil`)
+	tip := shell(t, w.Tree, `git rev-parse HEAD`)
+	was := shell(t, filepath.Dir(w.Common), `git for-each-ref --format='%(refname) %(objectname)' refs/heads/main refs/heads/other refs/heads/loose refs/tags; cat .git/config`)
+	left := end(t, w)
+	is := shell(t, filepath.Dir(w.Common), `git for-each-ref --format='%(refname) %(objectname)' refs/heads/main refs/heads/other refs/heads/loose refs/tags; cat .git/config`)
+	if is != was {
+		t.Errorf("were:\n%s\nare:\n%s", was, is)
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Ref)
+		shell(t, w.Tree, "git rev-parse --verify -q "+l.Kept)
+	}
+	if got := strings.Join(names, " "); got != "refs/heads/main refs/heads/origin/main refs/heads/v1 refs/tags/main" {
+		t.Errorf("left %s", got)
+	}
+	if got := shell(t, filepath.Dir(w.Common), `git rev-parse work/x; git stash list | wc -l; git show -s --format=%s stash@{0}`); got != tip+"\n3\nWIP on work/x: "+tip[:7]+" new" {
+		t.Errorf("got %s", got)
+	}
+	sound(t, w)
+}
+
+// Interrupted at any step, End does the rest when it is called again.
+func TestInterrupted(t *testing.T) {
+	w := lent(t)
+	begin(t, w)
+	shell(t, w.Tree, `git commit -q --allow-empty -m new; echo x > f1; git add -A`)
+	before := look(t, w)
+	took := func() {
+		if _, err := w.takeOver(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	took()
+	took()
+	if got := look(t, w); got != before {
+		t.Errorf("got %s", got)
+	}
+	if err := git.WriteFile(filepath.Join(w.Tree, ".git"), []byte("gitdir: "+w.Private+"\n")); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, w.Tree, `git commit -q --allow-empty -m later; git reset -q --soft HEAD~1`)
+	before = look(t, w)
+	end(t, w)
+	if got := look(t, w); got != before {
+		t.Errorf("got %s", got)
+	}
+	shell(t, w.Tree, `git commit -q -m more`)
+	before = look(t, w)
+	end(t, w) // there is none
+	if got := look(t, w); got != before {
+		t.Errorf("got %s", got)
+	}
+	// Begin was interrupted before it led .git there.
+	if err := w.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, w.Tree, `git commit -q --allow-empty -m again`)
+	before = look(t, w)
+	end(t, w)
+	if got := look(t, w); got != before {
+		t.Errorf("got %s, not %s", got, before)
+	}
+}
+
+// What a hostile program leaves in the separate directory makes git write and run nothing
+// elsewhere, and keeps no work back.
+func TestHostile(t *testing.T) {
+	for name, script := range map[string]string{
+		"index is a link":   `rm "$G/index"; ln -s "$HOME/kept" "$G/index"`,
+		"index is a pipe":   `rm "$G/index"; mkfifo "$G/index"`,
+		"index is torn":     `head -c 40 "$G/index" > i; mv i "$G/index"`,
+		"index names none":  `git update-index --add --cacheinfo 100644,1234567890123456789012345678901234567890,gone`,
+		"logs is a link":    `mv "$G/logs" "$HOME/logs"; ln -s "$HOME/logs" "$G/logs"`,
+		"log names none":    `echo "1234567890123456789012345678901234567890 1234567890123456789012345678901234567890 a <a> 1 +0000	x" >> "$G/logs/HEAD"`,
+		"head is a folder":  `rm "$G/HEAD"; mkdir "$G/HEAD"`,
+		"head is elsewhere": `echo "ref: refs/heads/../../../config" > "$G/HEAD"`,
+		"refs are strange":  `mkdir -p "$G/refs/heads/-x"; cp "$G/refs/heads/work/x" "$G/refs/heads/-x/..y"; mkfifo "$G/refs/heads/p"; ln -s /etc/passwd "$G/refs/heads/l"`,
+		"settings":          `printf '[core]\n\tfsmonitor = "touch %s/ran"\n\talternateRefsCommand = "touch %s/ran"\n[filter "e"]\n\tclean = "touch %s/ran; cat"\n' "$HOME" "$HOME" "$HOME" >> "$G/config"; echo '* filter=e' > .gitattributes`,
+		"hooks":             `rm "$G/hooks"; mkdir "$G/hooks"; printf '#!/bin/sh\ntouch %s/ran' "$HOME" > "$G/hooks/reference-transaction"; chmod +x "$G/hooks/reference-transaction"`,
+		"alternates":        `mkfifo "$G/objects/info/p"; echo "$G/objects/info/p" >> "$G/objects/info/alternates"; echo /nowhere >> "$G/objects/info/alternates"`,
+		".git is a folder":  `rm .git; mkdir .git`,
+		".git leads away":   `git init -q "$HOME/logs"; echo "gitdir: $HOME/logs/.git" > .git`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, home := lent(t), t.TempDir()
+			begin(t, w)
+			shell(t, w.Tree, `echo new > new; git add -A; git commit -qm new`)
+			tip := shell(t, w.Tree, `git rev-parse HEAD`)
+			config := shell(t, w.Common, `cat config`)
+			shell(t, w.Tree, `HOME='`+home+`'; G='`+w.Dir()+`'; echo kept > "$HOME/kept"; `+script)
+			_, err := w.End(t.Context())
+			if name == ".git is a folder" {
+				if err == nil {
+					t.Fatal("ended with a folder in the place of .git")
+				}
+				shell(t, w.Tree, `rmdir .git`)
+				_, err = w.End(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := shell(t, w.Common, `git rev-parse work/x; cat config`); got != tip+"\n"+config {
+				t.Errorf("got %s", got)
+			}
+			if got := shell(t, home, `cat kept; ls | grep -v logs`); got != "kept\nkept" {
+				t.Errorf("got %s", got)
+			}
+			shell(t, w.Tree, `git status --porcelain; git log -g HEAD > /dev/null; git rev-parse HEAD`)
+			sound(t, w)
+		})
+	}
+}
+
+// The settings of the shared repository hold, and what a bare one or a submodule says of
+// itself does not.
+func TestSettings(t *testing.T) {
+	w := lent(t)
+	shell(t, w.Common, `git config user.name Bea; git config core.bare true; git config core.repositoryformatversion 1; git config extensions.worktreeConfig true
+		printf '#!/bin/sh\ntouch ../hooked' > hooks/post-commit; chmod +x hooks/post-commit; echo '*.ign' > info/exclude`)
+	begin(t, w)
+	if got := shell(t, w.Tree, `touch a.ign; git status --porcelain; git config user.name; git commit -q --allow-empty -m x; ls ../hooked; git config --worktree a.b c; git rev-parse v1 origin/main origin/HEAD | uniq | wc -l`); got != "Bea\n../hooked\n1" {
+		t.Errorf("got %s", got)
+	}
+	end(t, w)
+}
+
+func FuzzRefs(f *testing.F) {
+	f.Add("1234567890123456789012345678901234567890 refs/heads/a\n# x\n^1234\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		for name, id := range parsePacked([]byte(s)) {
+			if !strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, "\n") || len(id) != 40 && len(id) != 64 {
+				t.Errorf("%q %q", name, id)
+			}
+		}
+	})
+}
