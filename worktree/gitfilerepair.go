@@ -97,6 +97,13 @@ func (r *Repo) Mend(t *Tree) (mended bool, err error) {
 // repository again.
 func (r *Repo) mendCommon(t *Tree) (mended bool, err error) {
 	name := filepath.Join(t.GitDir, "commondir")
+	if t.GitDir == r.GitDir { // one of its own, which leads to no other
+		err := os.Remove(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return true, err
+	}
 	if b, err := os.ReadFile(name); err == nil {
 		common := git.Line(string(b))
 		if !filepath.IsAbs(common) {

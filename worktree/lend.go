@@ -72,6 +72,9 @@ func (r *Repo) Lend(ctx context.Context, s LendSpec) (*Tree, error) {
 		return nil, err
 	}
 	defer release()
+	if err := r.Rejoin(ctx, s.Path); err != nil {
+		return nil, err
+	}
 	return r.lend(ctx, s)
 }
 

@@ -38,6 +38,9 @@ func (r *Repo) Remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 		return nil, err
 	}
 	defer release()
+	if err := r.Rejoin(ctx, path); err != nil {
+		return nil, err
+	}
 	return r.remove(ctx, path, s)
 }
 

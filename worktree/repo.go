@@ -82,7 +82,7 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 		}
 		return nil, err // for example git's own "dubious ownership", which says what to do
 	}
-	r := repoAt("", filepath.Clean(git.Line(common)))
+	r := repoAt("", filepath.Clean(gitfile.Shared(git.Line(common))))
 	if r.Root, err = mainRoot(ctx, dir, r.GitDir); err != nil {
 		return nil, err
 	}
@@ -99,6 +99,9 @@ func repoAt(root, gitDir string) *Repo {
 	r.Shared, r.Merger, r.Preparer = common.Of(&r.Repo), merge.In(&r.Repo), prepare.Of(&r.Repo)
 	return r
 }
+
+// At returns the repository of a working tree whose git directory is known and its own.
+func At(root, gitDir string) *Repo { return repoAt(root, gitDir) }
 
 // plain is the repository of dir where dir is in its main worktree, with its git
 // directory in there, and it has a commit: as most are, and found by a single

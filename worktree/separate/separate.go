@@ -101,16 +101,14 @@ func (w Worktree) build(ctx context.Context) error {
 		git.WriteFile(w.refsFile(), refs),
 		os.Symlink(w.Modules(), filepath.Join(dir, "modules")),
 	}
-	for _, name := range []string{"hooks", "lfs"} {
-		if shared := filepath.Join(w.Common, name); git.There(shared) {
-			errs = append(errs, os.Symlink(shared, filepath.Join(dir, name)))
-		}
+	for _, name := range []string{"hooks", "lfs", "info/exclude", "info/attributes"} {
+		errs = append(errs, os.Symlink(filepath.Join(w.Common, name), filepath.Join(dir, name)))
 	}
 	for name, to := range symbolic {
 		errs = append(errs, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777),
 			os.WriteFile(filepath.Join(dir, name), []byte("ref: "+to+"\n"), 0o666))
 	}
-	for _, name := range []string{"shallow", "info/exclude", "info/attributes", "info/grafts", "info/refs"} {
+	for _, name := range []string{"shallow", "info/grafts"} {
 		errs = append(errs, copyFile(filepath.Join(w.Common, name), filepath.Join(dir, name)))
 	}
 	for _, name := range append([]string{"logs/HEAD", "info/sparse-checkout", "config.worktree", git.OwnerFile}, files...) {

@@ -28,6 +28,7 @@ import (
 	"cmux/signals"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 	"cmux/worktree/hint"
 )
 
@@ -167,7 +168,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 	if len(facts) < 4 {
 		return "", fmt.Errorf("git rev-parse in %s said %q", c.Dir, out)
 	}
-	gitDir, common, bare, inside := facts[0], facts[1], facts[2] == "true", facts[3] == "true"
+	gitDir, common, bare, inside := facts[0], gitfile.Shared(facts[1]), facts[2] == "true", facts[3] == "true"
 	if gitDir == common && inside && len(facts) == 5 {
 		top := facts[4]
 		if IsGuard(top) {

@@ -174,6 +174,11 @@ func (a *instance) Start(context.Context) error {
 		}
 	}
 	cmd := &exec.Cmd{Path: a.path, Args: append([]string{"claude"}, a.start.args()...), Env: environ(s.Env)}
+	if s.Confine != nil && trustsProject(s.Env) {
+		// In a fence the worktree has a git directory of its own, and the program does not
+		// see that it is one of a repository that the person trusts.
+		cmd.Env = append(cmd.Env, "CLAUDE_CODE_SANDBOXED=1")
+	}
 	if a.start.Headless {
 		err = a.startHeadless(cmd, said)
 	} else {

@@ -136,6 +136,12 @@ func (c *config) trusts(root string) bool {
 	}
 }
 
+// trustsProject reports whether the person trusts the project of a stage.
+func trustsProject(env []string) bool {
+	root, c := proc.Getenv(env, "CMUX_ROOT"), readConfig(env)
+	return root != "" && c.trusts(root)
+}
+
 // loggedIn reports whether there are credentials. Those that macOS keeps in its
 // keychain show in the account alone.
 func loggedIn(env []string, c config) bool {

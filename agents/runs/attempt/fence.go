@@ -1,14 +1,11 @@
 package attempt
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,27 +21,20 @@ import (
 	"cmux/signals"
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/separate"
 )
 
-// A fencing is a fence around the programs of one node, and what it leaves to them of the
-// repository.
+// A fencing is a fence around the programs of one node. A node with a worktree works in a
+// git directory of its own meanwhile: it may write nothing of the one that all share.
 type fencing struct {
-	confine func(*exec.Cmd) error // for the node's programs
-	ours    func(*exec.Cmd) error // for cmux's own git, which also takes snapshots
-	env     []string
-	tmp     string // a temporary folder of its own
-
-	tree, private, common string   // empty: without a worktree
-	shared                []string // what the node may write of common, except objects
-	keep                  string   // file with the worktree's settings as they were
+	places   []string // what the node's programs may write
+	env      []string
+	tmp      string             // a temporary folder of its own
+	worktree *separate.Worktree // nil: without one
 }
 
-// settingsFile holds settings of one worktree, in its private git directory.
-const settingsFile = "config.worktree"
-
 // up makes the kernel restrict the stage's programs, with setup, and returns ctx in which
-// it restricts cmux's own git: to the worktree, and to what commits, tools and agent
-// programs need. Without a fence it returns ctx.
+// it restricts cmux's own git as much. Without a fence it returns ctx.
 func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage *agent.Stage, note func(string, ...any)) (context.Context, error) {
 	if !spec.Def.Fence.On() {
 		return ctx, nil
@@ -57,20 +47,52 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 		return ctx, nil
 	}
 	built, err := newFencing(spec, paths, stage.Env)
-	if err == nil {
-		err = built.restore() // after a wrapper that was killed
+	if err == nil && built.worktree != nil {
+		err = built.begin(ctx)
 	}
 	if err != nil {
 		return nil, verdict.Failed(dag.ReasonSetup, "fence: %v", err)
 	}
 	*f, stage.Env, stage.Confine = *built, built.env, built.confine
-	return git.WithConfine(ctx, built.ours), nil
+	return git.WithConfine(ctx, built.confine), nil
 }
 
-// down ends what the marked programs left running, and makes the worktree's part of the
-// repository safe for git outside the fence. It does nothing without a fence. alone: all
-// orphans of this process are the attempt's.
-func (f *fencing) down(ctx context.Context, s *proc.Spawner, mark proc.Mark, grace time.Duration, alone bool) error {
+// confine restricts a program to what the node may write.
+func (f *fencing) confine(cmd *exec.Cmd) error { return (&fence.Fence{Write: f.places}).Confine(cmd) }
+
+// begin gives the worktree its own git directory.
+func (f *fencing) begin(ctx context.Context) error {
+	w := f.worktree
+	if err := w.Begin(ctx); err != nil {
+		return err
+	}
+	f.places = append(f.places, w.Dir(), w.Modules(), filepath.Join(w.Common, "lfs"))
+	return nil
+}
+
+// rejoin makes the worktree one of the shared repository again, after everything that runs
+// there has ended. Then a push may note the branch of the remote. On an error the work is
+// where it was.
+func (f *fencing) rejoin(ctx context.Context, note func(string, ...any)) error {
+	if f.worktree == nil {
+		return nil
+	}
+	w := f.worktree
+	left, err := w.End(git.WithConfine(context.WithoutCancel(ctx), nil))
+	for _, l := range left {
+		note("%s was changed in its worktree, not in the repository: kept as %s", l.Ref, l.Kept)
+	}
+	if err != nil {
+		return fmt.Errorf("fence: %w", err)
+	}
+	f.worktree = nil
+	f.places = append(f.places, filepath.Join(w.Common, "refs/remotes"), filepath.Join(w.Common, "logs/refs/remotes"))
+	return nil
+}
+
+// down ends what the marked programs left running, and takes over what they committed. It
+// does nothing without a fence. alone: all orphans of this process are the attempt's.
+func (f *fencing) down(ctx context.Context, s *proc.Spawner, mark proc.Mark, grace time.Duration, alone bool, note func(string, ...any)) error {
 	if f.tmp == "" {
 		return nil
 	}
@@ -80,10 +102,10 @@ func (f *fencing) down(ctx context.Context, s *proc.Spawner, mark proc.Mark, gra
 		_, e := s.EndOrphans(ctx, grace)
 		err = errors.Join(err, e)
 	}
-	err = errors.Join(err, f.restore(), f.drop())
-	if f.keep != "" {
-		_ = os.Remove(f.keep)
+	if err := errors.Join(err, f.drop()); err != nil {
+		note("fence: %v", err)
 	}
+	err = f.rejoin(ctx, note)
 	*f = fencing{}
 	return err
 }
@@ -104,14 +126,12 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string) (*fencing, error)
 			return nil, err
 		}
 		kept = append(kept, trees...)
-		if spec.Place.Tree != "" {
-			f.tree, f.common = spec.Place.Tree, common
-			if err := f.repository(spec.Place.Branch); err != nil {
+		if tree := spec.Place.Tree; tree != "" {
+			w, err := separate.Find(common, tree)
+			if err != nil {
 				return nil, err
 			}
-			own = append(own, f.tree, f.private, filepath.Join(common, "objects"), filepath.Join(common, "lfs"))
-			own = append(own, f.shared...)
-			f.keep = filepath.Join(paths.NodeDir(spec.Node), settingsFile)
+			f.worktree, own = &w, append(own, tree)
 		}
 	} else if spec.Place.Tree != "" {
 		return nil, err
@@ -145,18 +165,7 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string) (*fencing, error)
 		return strings.HasPrefix(kv, "TMPDIR=") || strings.HasPrefix(kv, "TMUX_TMPDIR=")
 	})
 	f.env = append(f.env, "TMPDIR="+f.tmp, "TMUX_TMPDIR="+f.tmp)
-	places := slices.Concat(usual, own, []string{f.tmp})
-	f.confine = (&fence.Fence{Write: places}).Confine
-	if f.common != "" {
-		for _, name := range []string{"refs/cmux", "logs/refs/cmux"} {
-			dir := filepath.Join(f.common, name)
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				return nil, err
-			}
-			places = append(places, dir)
-		}
-	}
-	f.ours = (&fence.Fence{Write: places}).Confine
+	f.places = slices.Concat(usual, own, []string{f.tmp})
 	return f, nil
 }
 
@@ -178,121 +187,4 @@ func registered(common string) (trees []string, err error) {
 		}
 	}
 	return trees, err
-}
-
-// repository finds what a commit on the branch writes in the repository. Branches that
-// share a folder cannot be kept apart: git makes a new file there for each change.
-//
-// An earlier program in a fence can have written the worktree's .git and put links among
-// branches, so each place must be where git has it.
-func (f *fencing) repository(branch string) error {
-	private, err := gitfile.Private(f.tree)
-	if err != nil {
-		return err
-	}
-	if f.private, err = filepath.EvalSymlinks(private); err != nil {
-		return err
-	}
-	registration, err := os.ReadFile(filepath.Join(f.private, "gitdir"))
-	if err != nil {
-		return err
-	}
-	tree := filepath.Dir(strings.TrimRight(string(registration), "\r\n"))
-	if !filepath.IsAbs(tree) {
-		tree = filepath.Join(f.private, tree)
-	}
-	tree, err = filepath.EvalSymlinks(tree)
-	if err != nil {
-		return err
-	}
-	if own, err := filepath.EvalSymlinks(f.tree); err != nil || tree != own || filepath.Dir(f.private) != filepath.Join(f.common, "worktrees") {
-		return fmt.Errorf("the worktree %s is not registered at %s", f.tree, private)
-	}
-	names := []string{"refs/remotes", "logs/refs/remotes", "reftable"}
-	if branch != "" {
-		for _, of := range []string{"refs/heads", "logs/refs/heads"} {
-			names = append(names, path.Join(of, path.Dir(branch)))
-			if err := os.MkdirAll(filepath.Join(f.common, of, path.Dir(branch)), 0o777); err != nil {
-				return err
-			}
-		}
-	}
-	for _, name := range names {
-		dir := filepath.Join(f.common, name)
-		to, err := filepath.EvalSymlinks(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil || to != dir {
-			return fmt.Errorf("%s leads to %q, not to itself (%v)", dir, to, err)
-		}
-		f.shared = append(f.shared, dir)
-	}
-	return nil
-}
-
-// restore makes what the fence left to the node's programs in the repository consist of
-// regular files and folders, and lead to this repository. git writes through links, and
-// runs what settings name.
-func (f *fencing) restore() error {
-	if f.private == "" {
-		return nil
-	}
-	var errs []error
-	for _, dir := range append([]string{f.private}, f.shared...) {
-		errs = append(errs, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil // git goes on beside it
-			case err != nil:
-				return err
-			case d.IsDir() || d.Type().IsRegular():
-				return nil
-			}
-			return os.Remove(name)
-		}))
-	}
-	kept, err := os.ReadFile(f.keep)
-	if errors.Is(err, fs.ErrNotExist) { // the first time
-		kept, err = os.ReadFile(filepath.Join(f.private, settingsFile))
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = signals.WriteFile(f.keep, kept, 0o600)
-		}
-	}
-	errs = append(errs, err)
-	if err == nil {
-		errs = append(errs, hold(filepath.Join(f.private, settingsFile), kept))
-	}
-	if gitfile.Common(f.private) != f.common {
-		errs = append(errs, hold(filepath.Join(f.private, "commondir"), []byte(f.common+"\n")))
-	}
-	link := filepath.Join(f.tree, ".git")
-	if private, err := gitfile.Private(f.tree); err != nil || private != f.private {
-		errs = append(errs, hold(link, []byte("gitdir: "+f.private+"\n")))
-	}
-	return errors.Join(append(errs, hold(filepath.Join(f.private, "gitdir"), []byte(link+"\n")))...)
-}
-
-// hold makes the file hold want; an empty want: no file.
-func hold(name string, want []byte) error {
-	info, err := os.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if len(want) == 0 {
-			return nil
-		}
-	case err != nil:
-		return err
-	case info.Mode().IsRegular():
-		if is, err := os.ReadFile(name); err == nil && bytes.Equal(is, want) && len(want) > 0 {
-			return nil
-		}
-	}
-	if len(want) == 0 {
-		return os.Remove(name)
-	}
-	if err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder", name)
-	}
-	return git.WriteFile(name, want)
 }

@@ -16,6 +16,7 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/git"
 )
 
 // attempt is the state of one Run. Only the goroutine of Run touches it.
@@ -128,8 +129,13 @@ func (a *attempt) run() (run.End, error) {
 // work ended.
 func (a *attempt) conclude(err error) (run.End, error) {
 	a.endAgent(false)
-	if err := a.fencing.down(a.ctx, a.job.Spawner, a.stage.Mark, a.limits.Grace, a.job.Socket != ""); err != nil {
-		a.note("fence: %v", err)
+	down := a.fencing.down(a.ctx, a.job.Spawner, a.stage.Mark, a.limits.Grace, a.job.Socket != "", a.note)
+	if down == nil {
+		a.rejoined()
+	} else if err == nil {
+		err = verdict.Failed(dag.ReasonSetup, "%v", down)
+	} else {
+		a.note("%v", down)
 	}
 	var f *verdict.Final
 	if errors.As(err, &f) {
@@ -171,6 +177,12 @@ func (a *attempt) conclude(err error) (run.End, error) {
 		a.note("the log is incomplete: %v", err)
 	}
 	return a.end, nil
+}
+
+// rejoined says that cmux's own git works in the shared repository again.
+func (a *attempt) rejoined() {
+	a.verdict.Rejoined()
+	a.ctx = git.WithConfine(a.ctx, nil)
 }
 
 // carryOut runs the attempt from its start to its verdict; nil means done.
@@ -239,6 +251,10 @@ func (a *attempt) complete() error {
 			return verdict.Failed(dag.ReasonOnComplete, "processes of the attempt could not be ended: %v", err)
 		}
 	}
+	if err := a.fencing.rejoin(a.ctx, a.note); err != nil {
+		return verdict.Failed(dag.ReasonOnComplete, "%v", err)
+	}
+	a.rejoined()
 	return a.verdict.OnComplete(a.end.Summary)
 }
 

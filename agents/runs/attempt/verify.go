@@ -44,7 +44,6 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 			if err != nil {
 				return fmt.Errorf("fence: %w", err)
 			}
-			f.keep = "" // an attempt of the node keeps its own
 			defer func() { _ = f.drop() }()
 			stage.Env, stage.Confine = f.env, f.confine
 		} else if wants.Mode == dag.FenceRequire {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cmux/agents/kinds/guard/places"
+	"cmux/worktree/gitfile"
 )
 
 // reaches reports whether a program's name leads to a person's program: no
@@ -257,8 +258,11 @@ func (g *gitFacts) linksBack(dir, common string) bool {
 	}
 	of, ok := g.ask("", "-C", g.RootDir, "rev-parse", "--git-common-dir")
 	of, err := g.Resolved(places.Absolute(g.RootDir, strings.TrimSuffix(of, "\n")))
-	common, err2 := g.Resolved(places.Absolute(g.TreeDir, common))
 	dir, err3 := g.Resolved(dir)
+	if private := filepath.Dir(dir); filepath.Base(dir) == gitfile.Separate && common == dir && ok {
+		dir, common = private, filepath.Dir(filepath.Dir(private)) // one of its own, which leads to this
+	}
+	common, err2 := g.Resolved(places.Absolute(g.TreeDir, common))
 	if !ok || err != nil || err2 != nil || err3 != nil || common != of || filepath.Dir(dir) != filepath.Join(of, "worktrees") {
 		return false
 	}

@@ -106,6 +106,9 @@ func (v *Verdict) In(tree *workspace.Tree) {
 	v.tree, v.scopes, v.start = tree, workspace.ScopesOf(v.node, v.Spec.Place.Tree), v.Spec.Place.Commit
 }
 
+// Rejoined says that the worktree has no git directory of its own any more.
+func (v *Verdict) Rejoined() { v.tree = v.tree.Rejoined() }
+
 // Scopes returns what the node may write. If no worktree was prepared, it uses the files
 // that exist now.
 func (v *Verdict) Scopes() workspace.Scopes {

@@ -72,6 +72,9 @@ func (s *Shared) Changes(ctx context.Context) (*conversation.Fault, error) {
 			Tell:   prompt.BranchAlias(s.tree.spec.Place.Branch, to),
 		}, nil
 	}
+	if s.tree.Repo != s.tree.shared { // what it changes there is its own
+		return nil, nil
+	}
 	k, err := s.know()
 	if err != nil {
 		return nil, err

@@ -38,13 +38,14 @@ const setupTimeout = 30 * time.Minute
 
 // A Tree is the worktree that the runner lent to a node.
 type Tree struct {
-	Repo   *worktree.Repo
+	Repo   *worktree.Repo // of a worktree with a git directory of its own: that
 	Lent   *worktree.Tree
 	Shared *Shared // nil: not watched
 
-	spec  *run.Spec
-	paths run.Paths
-	home  Home
+	shared *worktree.Repo
+	spec   *run.Spec
+	paths  run.Paths
+	home   Home
 }
 
 // Open opens the worktree of an attempt. It skips the registry of worktrees, which grows
@@ -63,13 +64,30 @@ func Open(ctx context.Context, repo *worktree.Repo, spec *run.Spec, paths run.Pa
 		return nil, fmt.Errorf("worktree %s: %w", p.Tree, err)
 	}
 	lent := &worktree.Tree{Path: p.Tree, Branch: p.Branch, GitDir: private}
-	return &Tree{Repo: repo, Lent: lent, spec: spec, paths: paths, home: home}, nil
+	t := &Tree{Repo: repo, Lent: lent, spec: spec, paths: paths, home: home, shared: repo}
+	if repo.Separate(private) {
+		t.Repo = worktree.At(p.Tree, private)
+	}
+	return t, nil
+}
+
+// Rejoined returns the tree as one of the shared repository, after it had a git directory
+// of its own. What was in that is shared with nobody.
+func (t *Tree) Rejoined() *Tree {
+	if t == nil || t.Repo == t.shared {
+		return t
+	}
+	back := *t
+	lent := *t.Lent
+	lent.GitDir = filepath.Dir(lent.GitDir)
+	back.Repo, back.Lent, back.Shared = t.shared, &lent, nil
+	return &back
 }
 
 // Prepare copies, links and sets up the files that the node needs in its worktree.
 func (t *Tree) Prepare(ctx context.Context, env []string, out io.Writer) error {
 	with := t.spec.Frame
-	return t.Repo.Prepare(ctx, t.Lent.Path, t.Lent.GitDir, prepare.Spec{
+	return t.shared.Prepare(ctx, t.Lent.Path, t.Lent.GitDir, prepare.Spec{
 		Copy: with.Copy, Link: with.Link, Setup: with.Setup, SetupTimeout: setupTimeout,
 		Env: env, Output: out,
 	})
