@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/worktree/lookout"
 	"cmux/worktree/merge"
 )
 
@@ -125,7 +126,7 @@ func TestLookout(t *testing.T) {
 	r := newRepo(t)
 	one := lend(t, r, LendSpec{Path: beside(r, "one"), Branch: "one", Owner: "o"}).Path
 	two := lend(t, r, LendSpec{Path: beside(r, "two"), Branch: "two", Owner: "o"}).Path
-	l := must[*Lookout](t)(NewLookout())
+	l := must[*lookout.Lookout](t)(lookout.New())
 	defer l.Close()
 	for _, tree := range []string{one, two} {
 		if err := l.Watch(tree); err != nil {

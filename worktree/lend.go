@@ -14,6 +14,7 @@ import (
 	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 	"cmux/worktree/prepare"
+	"cmux/worktree/separate"
 	"cmux/worktree/submodule"
 )
 
@@ -72,7 +73,7 @@ func (r *Repo) Lend(ctx context.Context, s LendSpec) (*Tree, error) {
 		return nil, err
 	}
 	defer release()
-	if err := r.Rejoin(ctx, s.Path); err != nil {
+	if err := separate.Rejoin(ctx, r.GitDir, s.Path); err != nil {
 		return nil, err
 	}
 	return r.lend(ctx, s)

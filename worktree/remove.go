@@ -12,6 +12,7 @@ import (
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
 	"cmux/worktree/hint"
+	"cmux/worktree/separate"
 )
 
 // RemoveSpec names the snapshot.
@@ -38,7 +39,7 @@ func (r *Repo) Remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 		return nil, err
 	}
 	defer release()
-	if err := r.Rejoin(ctx, path); err != nil {
+	if err := separate.Rejoin(ctx, r.GitDir, path); err != nil {
 		return nil, err
 	}
 	return r.remove(ctx, path, s)

@@ -82,7 +82,7 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 		}
 		return nil, err // for example git's own "dubious ownership", which says what to do
 	}
-	r := repoAt("", filepath.Clean(gitfile.Shared(git.Line(common))))
+	r := At("", filepath.Clean(gitfile.Shared(git.Line(common))))
 	if r.Root, err = mainRoot(ctx, dir, r.GitDir); err != nil {
 		return nil, err
 	}
@@ -94,14 +94,12 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-func repoAt(root, gitDir string) *Repo {
+// At returns the repository of a working tree whose git directory is known.
+func At(root, gitDir string) *Repo {
 	r := &Repo{Repo: git.Repo{Root: root, GitDir: gitDir}, registry: make(chan struct{}, 1), busy: map[string]bool{}}
 	r.Shared, r.Merger, r.Preparer = common.Of(&r.Repo), merge.In(&r.Repo), prepare.Of(&r.Repo)
 	return r
 }
-
-// At returns the repository of a working tree whose git directory is known and its own.
-func At(root, gitDir string) *Repo { return repoAt(root, gitDir) }
 
 // plain is the repository of dir where dir is in its main worktree, with its git
 // directory in there, and it has a commit: as most are, and found by a single
@@ -120,7 +118,7 @@ func plain(ctx context.Context, dir string) *Repo {
 	if err != nil {
 		return nil
 	}
-	return repoAt(root, filepath.Clean(common))
+	return At(root, filepath.Clean(common))
 }
 
 // AddTree is the command that gives the bare repository at common, in which the

@@ -26,6 +26,7 @@ var house = []struct {
 	{"signals/mailbox", "signals"},
 	{"worktree/git", "worktree/gitfile worktree/hint"},
 	{"worktree/common", "worktree/git worktree/hint"},
+	{"worktree/lookout", "worktree/gitfile"},
 	{"worktree/separate", "worktree/git worktree/gitfile"},
 	{"worktree/merge", "worktree/git"},
 	{"worktree/submodule", "worktree/git worktree/gitfile worktree/hint"},
@@ -76,7 +77,7 @@ var house = []struct {
 	{"agents/runs/prompt", "agents/records/event agents/runs/run dag"},
 	{"agents/runs/conversation", "agents/kinds/news agents/kinds/question agents/platform/say agents/runs/owner dag"},
 	{"agents/runs/attempt/output", "signals"},
-	{"agents/runs/attempt/workspace", "agents/runs/conversation agents/runs/prompt agents/runs/run dag signals worktree worktree/common worktree/git worktree/gitfile worktree/prepare"},
+	{"agents/runs/attempt/workspace", "agents/runs/conversation agents/runs/prompt agents/runs/run dag signals worktree worktree/common worktree/git worktree/gitfile worktree/prepare worktree/separate"},
 	{"agents/runs/attempt/verdict", "agents/kinds/agent agents/platform/harmless agents/platform/proc agents/records/event agents/runs/attempt/output agents/runs/attempt/workspace agents/runs/conversation agents/runs/prompt agents/runs/run dag signals worktree worktree/common worktree/git worktree/merge worktree/prepare"},
 	{"agents/runs/attempt", "agents/kinds/agent agents/kinds/guard/places agents/kinds/handover agents/kinds/news agents/kinds/question agents/platform/endpoint agents/platform/fence agents/platform/proc agents/platform/tmux agents/records/audit agents/records/event agents/records/journal agents/records/mail agents/runs/attempt/output agents/runs/attempt/verdict agents/runs/attempt/workspace agents/runs/conversation agents/runs/prompt agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/gitfile worktree/separate"},
 	{"agents/runs/wrapper", "agents/kinds/agent agents/platform/lease agents/platform/proc agents/records/mail agents/runs/attempt agents/runs/origin agents/runs/run dag signals signals/mailbox"},
@@ -85,7 +86,7 @@ var house = []struct {
 	{"agents/runs/lives", "agents/runs/attempt agents/runs/host"},
 	{"agents/runs/monitor", "agents/platform/tmux agents/runs/run signals"},
 	{"agents/runs/shares", "agents/platform/lease agents/platform/limits"},
-	{"agents/runs/runner", "agents/kinds/agent agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/common worktree/git worktree/hint worktree/merge"},
+	{"agents/runs/runner", "agents/kinds/agent agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/common worktree/git worktree/hint worktree/lookout worktree/merge worktree/separate"},
 
 	{"agents/org/upkeep", ""},
 	{"agents/org/team", ""},
@@ -154,7 +155,7 @@ var house = []struct {
 	{"cmd/cmux/serve", "agents/control agents/control/commands agents/control/project agents/control/serving agents/kinds/agent agents/platform/say agents/runs/run cmd/cmux/cli server web"},
 	{"cmd/cmux/setup", "agents/control agents/control/commands agents/control/project agents/kinds agents/kinds/agent agents/platform/say cmd/cmux/checks cmd/cmux/cli dag worktree/hint"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/control/tasks agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
-	{"cmd/cmux", "agents/control/commands agents/control/health agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
+	{"cmd/cmux", "agents/control/commands agents/control/files agents/control/health agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control/commands"
+	"cmux/agents/control/files"
 	"cmux/agents/control/health"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
@@ -173,6 +174,7 @@ func Main(kinds agent.Kinds) int {
 
 // execute carries out one command line and returns its exit code.
 func execute(ctx context.Context, d *cli.Deps, args []string) int {
+	ctx = files.Foreign(ctx)
 	defer d.GuardOutputs()()
 	root := rootFor(d, args)
 	root.SetArgs(args)

@@ -2,8 +2,13 @@ package git
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+
+	"cmux/worktree/gitfile"
 )
 
 type confineKey struct{}
@@ -18,9 +23,36 @@ func WithConfine(ctx context.Context, confine func(cmd *exec.Cmd) error) context
 	return context.WithValue(ctx, confineKey{}, confine)
 }
 
+type foreignKey struct{}
+
+// WithForeign returns a context in which confine restricts git in a worktree that has a
+// separate git directory, unless WithConfine does: the settings there are an agent's.
+func WithForeign(ctx context.Context, confine func(cmd *exec.Cmd) error) context.Context {
+	return context.WithValue(ctx, foreignKey{}, confine)
+}
+
+// foreign reports whether dir is in a worktree that has a separate git directory.
+func foreign(dir string) bool {
+	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			to, err := gitfile.Private(dir)
+			return err == nil && filepath.Base(to) == gitfile.Separate
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return false
+}
+
 // Start starts cmd, restricted as ctx says.
 func Start(ctx context.Context, cmd *exec.Cmd) error {
 	confine, _ := ctx.Value(confineKey{}).(func(*exec.Cmd) error)
+	if confine == nil && foreign(cmd.Dir) {
+		if confine, _ = ctx.Value(foreignKey{}).(func(*exec.Cmd) error); confine == nil {
+			return fmt.Errorf("an agent's own settings of git hold in %s: git does not run there", cmd.Dir)
+		}
+	}
 	if confine == nil {
 		return cmd.Start()
 	}

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
+
+	"cmux/worktree/gitfile"
 )
 
 // What WithConfine is given is asked before every command of git's, whichever way it
@@ -28,6 +31,31 @@ func TestWithConfine(t *testing.T) {
 	ctx = WithConfine(t.Context(), func(*exec.Cmd) error { return nil })
 	if said, err := Run(ctx, t.TempDir(), "version"); err != nil || said == "" {
 		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// git does not run with an agent's settings, in a worktree with a git directory of its own,
+// without being restricted.
+func TestForeign(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "tree/sub"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for to, foreign := range map[string]bool{"/repo/.git/worktrees/x": false, "/repo/.git/worktrees/x/" + gitfile.Separate: true} {
+		if err := os.WriteFile(filepath.Join(dir, "tree/.git"), []byte("gitdir: "+to+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range []string{dir, filepath.Join(dir, "tree"), filepath.Join(dir, "tree/sub")} {
+			want := foreign && in != dir
+			if _, err := Run(t.Context(), in, "version"); (err != nil) != want {
+				t.Errorf("%s in %s: %v", to, in, err)
+			}
+			asked := false
+			ctx := WithForeign(t.Context(), func(*exec.Cmd) error { asked = true; return nil })
+			if _, err := Run(ctx, in, "version"); err != nil || asked != want {
+				t.Errorf("%s in %s: asked %v, %v", to, in, asked, err)
+			}
+		}
 	}
 }
 

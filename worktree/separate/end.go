@@ -90,23 +90,16 @@ type taking struct {
 // takeOver takes over what is in the separate directory. Not at work: only what would be
 // lost with it.
 func (w Worktree) takeOver(ctx context.Context, atWork bool) ([]Left, error) {
-	entries, err := read(w.refsFile())
+	t, err := w.taking()
 	if err != nil {
 		return nil, err
 	}
-	t := &taking{Worktree: w, atWork: atWork, was: parsePacked(entries)}
-	t.in = git.Command{Dir: w.Common, Env: []string{
-		"GIT_DIR=" + w.Common, "GIT_INDEX_FILE=" + filepath.Join(w.Dir(), "index"),
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(w.Dir(), "objects")),
-	}}
+	t.atWork = atWork
 	head, err := read(filepath.Join(w.Dir(), "HEAD"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	t.head = strings.TrimSpace(string(head))
-	if t.is, err = readRefs(w.Dir()); err != nil {
-		return nil, err
-	}
 	log, stashed, err := t.objects(ctx)
 	if err != nil {
 		return nil, err
@@ -118,6 +111,60 @@ func (w Worktree) takeOver(ctx context.Context, atWork bool) ([]Left, error) {
 		return t.left, nil
 	}
 	return t.left, t.state(ctx, log)
+}
+
+// taking begins to take over.
+func (w Worktree) taking() (*taking, error) {
+	entries, err := read(w.refsFile())
+	if err != nil {
+		return nil, err
+	}
+	t := &taking{Worktree: w, was: parsePacked(entries)}
+	t.in = git.Command{Dir: w.Common, Env: []string{
+		"GIT_DIR=" + w.Common, "GIT_INDEX_FILE=" + filepath.Join(w.Dir(), "index"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(w.Dir(), "objects")),
+	}}
+	t.is, err = readRefs(w.Dir())
+	return t, err
+}
+
+// Publish gives the worktree's branch in the shared repository the commits that it has in
+// the separate directory now, so that others see them while it is at work. It does nothing
+// without a separate directory.
+func (w Worktree) Publish(ctx context.Context) error {
+	if !w.Begun() {
+		return nil
+	}
+	return w.locked(func() error {
+		t, err := w.taking()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it ended, or is not there yet
+		}
+		if err != nil {
+			return err
+		}
+		own, err := t.own(ctx)
+		id := t.is[own]
+		if err != nil || id == t.was[own] {
+			return err
+		}
+		there, err := t.existing(ctx, []string{id})
+		if err != nil || there[id] != "commit" {
+			return err
+		}
+		t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
+		if err := t.pack(ctx, []string{id}, false); err != nil {
+			return err
+		}
+		if err := t.update(ctx, own, id, t.was[own]); err != nil {
+			return err
+		}
+		b, err := read(w.refsFile())
+		if err != nil {
+			return err
+		}
+		return git.WriteFile(w.refsFile(), fmt.Appendf(b, "%s %s\n", id, own))
+	})
 }
 
 // object is an object name of git.
@@ -168,7 +215,7 @@ func (t *taking) objects(ctx context.Context) (log, stashed []byte, err error) {
 			}
 		}
 	}
-	return log, stashed, t.pack(ctx, sorted(there))
+	return log, stashed, t.pack(ctx, sorted(there), true)
 }
 
 // existing returns the types of those of the objects that are there.
@@ -191,9 +238,9 @@ func (t *taking) existing(ctx context.Context, ids []string) (map[string]string,
 // unpackLimit is the number of objects from which they stay together in a pack.
 const unpackLimit = 100
 
-// pack copies objects, what they lead to, and what is staged, as far as the shared
-// repository does not have it. git names each object anew by its content.
-func (t *taking) pack(ctx context.Context, ids []string) error {
+// pack copies objects and what they lead to, as far as the shared
+// repository does not have it. index: with what is staged. git names each object anew by its content.
+func (t *taking) pack(ctx context.Context, ids []string, index bool) error {
 	f, err := os.CreateTemp(t.Private, "cmux-pack-")
 	if err != nil {
 		return err
@@ -211,10 +258,10 @@ func (t *taking) pack(ctx context.Context, ids []string) error {
 	c.Args = []string{"pack-objects", "--revs", "--stdout", "--quiet", "--delta-base-offset"}
 	staged := c
 	staged.Args = append(staged.Args[:len(c.Args):len(c.Args)], "--indexed-objects")
-	if _, err := read(filepath.Join(t.Dir(), "index")); err != nil {
+	if _, err := read(filepath.Join(t.Dir(), "index")); err != nil || !index {
 		staged = c
 	}
-	if _, err = staged.Run(ctx); err != nil && ctx.Err() == nil {
+	if _, err = staged.Run(ctx); err != nil && ctx.Err() == nil && index {
 		// The index may name what is not there: then what is staged is lost, and no more.
 		t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
 		if terr := errors.Join(f.Truncate(0), seekStart(f)); terr != nil {
@@ -406,7 +453,7 @@ func (t *taking) state(ctx context.Context, log []byte) error {
 		return err
 	}
 	// It was lost: what is in the working tree and not in HEAD is not staged then.
-	_, err := git.Command{Dir: t.Tree, Env: []string{"GIT_DIR=" + t.Private, "GIT_WORK_TREE=" + t.Tree}, Args: []string{"read-tree", "HEAD"}}.Run(ctx)
+	_, err := git.Command{Dir: t.Private, Env: []string{"GIT_DIR=" + t.Private, "GIT_WORK_TREE=" + t.Tree}, Args: []string{"read-tree", "HEAD"}}.Run(ctx)
 	return err
 }
 

@@ -32,13 +32,6 @@ func (w Worktree) refsFile() string { return w.Dir() + ".refs" }
 // Modules holds the git directories of the worktree's submodules. They stay there.
 func (w Worktree) Modules() string { return filepath.Join(w.Private, "modules") }
 
-// Find returns the worktree at path, which must be registered in the git directory common.
-func Find(common, path string) (Worktree, error) {
-	repo := git.Repo{GitDir: common}
-	private, err := repo.FindPrivate(path)
-	return Worktree{Tree: path, Private: private, Common: common}, err
-}
-
 // Begun reports whether the worktree has a separate git directory.
 func (w Worktree) Begun() bool {
 	_, err := os.Lstat(w.Dir())

@@ -157,6 +157,36 @@ func TestLeft(t *testing.T) {
 	sound(t, w)
 }
 
+// The worktree's branch shows its commits in the shared repository while it is at work,
+// amended ones too.
+func TestPublish(t *testing.T) {
+	w := lent(t)
+	publish := func() {
+		t.Helper()
+		if err := w.Publish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if here, there := shell(t, w.Tree, `git rev-parse work/x`), shell(t, w.Common, `git rev-parse work/x`); here != there {
+			t.Errorf("%s here, %s there", here, there)
+		}
+		sound(t, w)
+	}
+	publish()
+	begin(t, w)
+	publish()
+	for _, script := range []string{`echo 1 > g; git add -A; git commit -qm 1; echo 2 > h; git add -A`, `git commit -q --amend -m 1b`, `git reset -q --hard HEAD~1`, `git commit -q --allow-empty -m 2`} {
+		shell(t, w.Tree, script)
+		publish()
+	}
+	before := look(t, w)
+	if left := end(t, w); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	if after := look(t, w); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
 // Interrupted at any step, End does the rest when it is called again.
 func TestInterrupted(t *testing.T) {
 	w := lent(t)

@@ -88,6 +88,11 @@ func Look(ctx context.Context, places ...string) context.Context {
 	return git.WithConfine(ctx, (&fence.Fence{Write: append(places, os.DevNull)}).Confine)
 }
 
+// Foreign returns ctx in which git reads at most, where the settings of git are an agent's.
+func Foreign(ctx context.Context) context.Context {
+	return git.WithForeign(ctx, (&fence.Fence{Write: []string{os.DevNull}}).Confine)
+}
+
 // Diff calls f to run a diff of the span, with further arguments and environment, in a
 // context for git.
 func (w *Span) Diff(ctx context.Context, f func(ctx context.Context, env []string, args ...string) error) error {

@@ -16,7 +16,6 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree/git"
 )
 
 // attempt is the state of one Run. Only the goroutine of Run touches it.
@@ -131,7 +130,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	a.endAgent(false)
 	down := a.fencing.down(a.ctx, a.job.Spawner, a.stage.Mark, a.limits.Grace, a.job.Socket != "", a.note)
 	if down == nil {
-		a.rejoined()
+		a.ctx = a.verdict.Rejoined(a.ctx)
 	} else if err == nil {
 		err = verdict.Failed(dag.ReasonSetup, "%v", down)
 	} else {
@@ -177,12 +176,6 @@ func (a *attempt) conclude(err error) (run.End, error) {
 		a.note("the log is incomplete: %v", err)
 	}
 	return a.end, nil
-}
-
-// rejoined says that cmux's own git works in the shared repository again.
-func (a *attempt) rejoined() {
-	a.verdict.Rejoined()
-	a.ctx = git.WithConfine(a.ctx, nil)
 }
 
 // carryOut runs the attempt from its start to its verdict; nil means done.
@@ -254,7 +247,7 @@ func (a *attempt) complete() error {
 	if err := a.fencing.rejoin(a.ctx, a.note); err != nil {
 		return verdict.Failed(dag.ReasonOnComplete, "%v", err)
 	}
-	a.rejoined()
+	a.ctx = a.verdict.Rejoined(a.ctx)
 	return a.verdict.OnComplete(a.end.Summary)
 }
 

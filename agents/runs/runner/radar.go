@@ -11,7 +11,9 @@ import (
 	"cmux/dag"
 	"cmux/worktree"
 	"cmux/worktree/git"
+	"cmux/worktree/lookout"
 	"cmux/worktree/merge"
+	"cmux/worktree/separate"
 )
 
 // radar finds out, when a commit appears on the branch of a node, which other
@@ -20,11 +22,11 @@ import (
 // It works beside the scheduler, one sweep at a time: what a sweep finds comes
 // back through swept and is recorded there.
 type radar struct {
-	lookout *worktree.Lookout // nil: there are no file events; then only the ends of attempts are known
-	blips   map[int]*blip     // by node: those that began
-	trees   map[string]int    // nodes by the worktree that is watched
-	due     map[int]bool      // nodes whose branch may have moved
-	busy    bool              // a sweep is under way
+	lookout *lookout.Lookout // nil: there are no file events; then only the ends of attempts are known
+	blips   map[int]*blip    // by node: those that began
+	trees   map[string]int   // nodes by the worktree that is watched
+	due     map[int]bool     // nodes whose branch may have moved
+	busy    bool             // a sweep is under way
 	swept   chan sweep
 }
 
@@ -61,7 +63,7 @@ func (r *Runner) openRadar() {
 	}
 	r.radar = &radar{blips: make(map[int]*blip), trees: make(map[string]int), due: make(map[int]bool), swept: make(chan sweep)}
 	var err error
-	if r.radar.lookout, err = worktree.NewLookout(); err != nil {
+	if r.radar.lookout, err = lookout.New(); err != nil {
 		r.Log.Warn("file events are not to be had; collisions are looked for when nodes end", "err", err)
 	}
 	for i := range r.hist.Nodes {
@@ -234,6 +236,11 @@ func (s *scan) run(ctx context.Context, failed func(node int, err error)) (res s
 		b := &s.all[k]
 		if !slices.Contains(s.due, b.node) {
 			continue
+		}
+		if b.tree != "" {
+			if err := separate.Publish(ctx, s.repo.GitDir, b.tree); err != nil {
+				failed(b.node, err)
+			}
 		}
 		tip, err := s.repo.TipNow(ctx, b.branch)
 		if errors.Is(err, git.ErrBadRef) {

@@ -22,6 +22,7 @@ import (
 	"cmux/dag"
 	"cmux/worktree"
 	"cmux/worktree/common"
+	"cmux/worktree/git"
 )
 
 // Job is the input of a verdict.
@@ -106,8 +107,12 @@ func (v *Verdict) In(tree *workspace.Tree) {
 	v.tree, v.scopes, v.start = tree, workspace.ScopesOf(v.node, v.Spec.Place.Tree), v.Spec.Place.Commit
 }
 
-// Rejoined says that the worktree has no git directory of its own any more.
-func (v *Verdict) Rejoined() { v.tree = v.tree.Rejoined() }
+// Rejoined says that the worktree has no git directory of its own any more. It returns ctx
+// for what cmux's own git does in the shared one.
+func (v *Verdict) Rejoined(ctx context.Context) context.Context {
+	v.tree = v.tree.Rejoined()
+	return git.WithConfine(ctx, nil)
+}
 
 // Scopes returns what the node may write. If no worktree was prepared, it uses the files
 // that exist now.

@@ -31,6 +31,7 @@ import (
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
 	"cmux/worktree/prepare"
+	"cmux/worktree/separate"
 )
 
 // setupTimeout bounds each setup step.
@@ -65,7 +66,7 @@ func Open(ctx context.Context, repo *worktree.Repo, spec *run.Spec, paths run.Pa
 	}
 	lent := &worktree.Tree{Path: p.Tree, Branch: p.Branch, GitDir: private}
 	t := &Tree{Repo: repo, Lent: lent, spec: spec, paths: paths, home: home, shared: repo}
-	if repo.Separate(private) {
+	if separate.Is(repo.GitDir, private) {
 		t.Repo = worktree.At(p.Tree, private)
 	}
 	return t, nil

@@ -1,4 +1,5 @@
-package worktree
+// Package lookout tells in which worktrees a commit may have appeared, by file events.
+package lookout
 
 import (
 	"path/filepath"
@@ -25,9 +26,9 @@ type Lookout struct {
 	trees map[string]string // by private git directory
 }
 
-// NewLookout is one that looks at no worktree yet. Its error says that there are
+// New returns a Lookout that looks at no worktree yet. Its error says that there are
 // no file events to be had.
-func NewLookout() (*Lookout, error) {
+func New() (*Lookout, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
@@ -48,10 +49,20 @@ func (l *Lookout) Watch(tree string) error {
 	if err != nil {
 		return err
 	}
+	if filepath.Base(private) == gitfile.Separate {
+		if err := l.add(private, tree); err != nil {
+			return err
+		}
+		private = filepath.Dir(private)
+	}
+	return l.add(private, tree)
+}
+
+func (l *Lookout) add(dir, tree string) error {
 	l.mu.Lock()
-	l.trees[private] = tree
+	l.trees[dir] = tree
 	l.mu.Unlock()
-	return l.watcher.Add(private)
+	return l.watcher.Add(dir)
 }
 
 // Forget ends looking at a worktree, which may be gone.
@@ -92,6 +103,10 @@ func (l *Lookout) run(c chan<- []string) {
 			if !ok {
 				events = nil
 				continue
+			}
+			if tree := l.tree(filepath.Dir(e.Name)); tree != "" && filepath.Base(e.Name) == gitfile.Separate && e.Has(fsnotify.Create) {
+				_ = l.add(e.Name, tree) // gone already: then its commits are in the other
+				moved(tree)
 			}
 			if base := filepath.Base(e.Name); base == "HEAD.lock" && e.Has(fsnotify.Remove) || base == "HEAD" {
 				moved(l.tree(filepath.Dir(e.Name)))
