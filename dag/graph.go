@@ -98,14 +98,12 @@ const (
 
 // Fence is the fence around a node's programs.
 type Fence struct {
-	Mode  FenceMode `json:"mode,omitempty"`  // empty: off, or auto with Write
+	Mode  FenceMode `json:"mode,omitempty"`  // empty: off
 	Write []string  `json:"write,omitempty"` // further places that may be written, absolute or below "~/"
 }
 
-// On reports whether there is to be a fence.
-func (f Fence) On() bool {
-	return f.Mode == FenceAuto || f.Mode == FenceRequire || f.Mode == "" && len(f.Write) > 0
-}
+// On reports whether there is to be a fence, where the system has one.
+func (f Fence) On() bool { return f.Mode == FenceAuto || f.Mode == FenceRequire }
 
 // Retries bounds how often cmux retries a failed node.
 type Retries struct {

@@ -189,7 +189,7 @@ func indexFields[T any](fields []field[T]) *fieldIndex[T] {
 func newNode() Node {
 	return Node{
 		Agent: "claude", Role: RoleBuild, When: AllSuccess, OnLost: Redo, OnLimit: Wake,
-		VerifyTimeout: Duration(10 * time.Minute), VerifyAttempts: 3,
+		Fence: Fence{Mode: FenceAuto}, VerifyTimeout: Duration(10 * time.Minute), VerifyAttempts: 3,
 	}
 }
 
@@ -288,7 +288,7 @@ func agentFields(kinds []string) []field[Node] {
 		flagField(key{name: "auto_accept", def: "false", example: "auto_accept: true",
 			doc: "Lets the agent act without asking for permission. docs/permissions.md says what it may do without asking in any case."},
 			func(n *Node) *bool { return &n.AutoAccept }),
-		groupField(key{name: "fence", def: "off", example: "fence: require",
+		groupField(key{name: "fence", def: "auto", example: "fence: require",
 			doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`. Beside the worktree may be written: what a commit needs in the repository, temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project. docs/permissions.md says what the fence does not keep out."},
 			shapeFence, func(n *Node) *Fence { return &n.Fence }, []field[Fence]{
 				choiceField(key{name: "mode", def: "auto", example: "mode: require", allowed: fenceModes(), doc: "As the value alone."},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cmux/worktree/git"
@@ -333,7 +334,11 @@ func (t *taking) branches(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range sorted(changed) {
+	names := sorted(changed)
+	if k := slices.Index(names, own); k > 0 { // what it holds needs no other name
+		names = slices.Insert(slices.Delete(names, k, k+1), 0, own)
+	}
+	for _, name := range names {
 		id := changed[name]
 		switch kind := types[id]; {
 		case kind == "" || kind != "commit" && !strings.HasPrefix(name, "refs/tags/"):

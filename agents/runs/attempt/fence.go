@@ -21,6 +21,7 @@ import (
 	"cmux/signals"
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/lookout"
 	"cmux/worktree/separate"
 )
 
@@ -31,6 +32,7 @@ type fencing struct {
 	env      []string
 	tmp      string             // a temporary folder of its own
 	worktree *separate.Worktree // nil: without one
+	publish  func()             // ends what brings commits to the node's branch as they appear
 }
 
 // up makes the kernel restrict the stage's programs, with setup, and returns ctx in which
@@ -67,6 +69,27 @@ func (f *fencing) begin(ctx context.Context) error {
 		return err
 	}
 	f.places = append(f.places, w.Dir(), w.Modules(), filepath.Join(w.Common, "lfs"))
+	f.publish = func() {}
+	look, err := lookout.New()
+	if err == nil {
+		err = look.Watch(w.Tree)
+	}
+	if err != nil {
+		return nil // no file events: then its commits appear when it ends
+	}
+	ctx, cancel := context.WithCancel(git.WithConfine(ctx, nil))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range look.C {
+			_ = w.Publish(ctx) // rejoin does all of it again, and tells
+		}
+	}()
+	f.publish = func() {
+		cancel()
+		look.Close()
+		<-done
+	}
 	return nil
 }
 
@@ -77,6 +100,7 @@ func (f *fencing) rejoin(ctx context.Context, note func(string, ...any)) error {
 	if f.worktree == nil {
 		return nil
 	}
+	f.publish()
 	w := f.worktree
 	left, err := w.End(git.WithConfine(context.WithoutCancel(ctx), nil))
 	for _, l := range left {

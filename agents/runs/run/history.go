@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cmux/agents/kinds/question"
-	"cmux/agents/platform/fence"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -51,8 +50,7 @@ type Node struct {
 	Used      dag.Usage // by all attempts
 	Last      time.Time
 
-	own    int  // the looks at the History that have not seen Attempts, see History.look
-	fenced bool // see Fenced
+	own int // the looks at the History that have not seen Attempts, see History.look
 }
 
 // Left is what is known of an agent whose program ended without a report. It
@@ -144,16 +142,7 @@ type History struct {
 
 // NewHistory is the history of a run of g in which nothing happened yet.
 func NewHistory(g *dag.Graph) *History {
-	h := &History{Graph: g, State: dag.Rebuild(g, dag.Facts{}), Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Shared: make(map[string]string), Untold: make(map[string]*Record), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
-	fenced := slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Fence.On() })
-	if fenced {
-		_, err := fence.Support()
-		fenced = err == nil
-	}
-	for i := range h.Nodes {
-		h.Nodes[i].fenced = fenced
-	}
-	return h
+	return &History{Graph: g, State: dag.Rebuild(g, dag.Facts{}), Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Shared: make(map[string]string), Untold: make(map[string]*Record), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
 }
 
 // Tick moves the scheduler's clock on to now, never back.

@@ -32,30 +32,16 @@ func (n *Node) Beside(o signals.Observed) signals.Recorded {
 // done.
 func (n *Node) Judge(o signals.Observed, now time.Time) signals.Verdict {
 	v := signals.Judge(n.Beside(o), o, now)
-	if n.fenced {
-		if v.Kind == signals.Touched {
-			v.Kind = signals.Ours
-		}
-		return v
-	}
 	if v.Kind == signals.Ours && n.Skipped && n.Marker != nil && o.Identity.Inode == n.Marker.Identity.Inode && o.Identity != n.Marker.Identity {
 		v.Kind = signals.Touched
 	}
 	return v
 }
 
-// Fenced reports whether a node of the run has a fence and this system can put one up. No
-// fence keeps a program from changing a file's time, so a changed time alone is then
-// nobody's decision. Where there is no fence, touch counts as everywhere.
-func (n *Node) Fenced() bool { return n.fenced }
-
 // Stale reports whether o is the withdrawn marker.
 func (n *Node) Stale(o signals.Observed) bool {
 	w := n.Withdrawn
-	if w == nil || !o.Exists {
-		return false
-	}
-	return o.Identity == w.Identity || n.fenced && o.Identity.Inode == w.Identity.Inode && o.Content == w.marker().Content
+	return w != nil && o.Exists && o.Identity == w.Identity
 }
 
 func (w *Written) marker() signals.Marker {

@@ -146,10 +146,6 @@ func meaning(known []*run.Node, o signals.Observed, now time.Time) signals.Verdi
 	for _, n := range known {
 		rec := n.Beside(o)
 		switch kind := signals.Judge(rec, o, now.Add(signals.Settle)).Kind; {
-		case n.Fenced() && kind == signals.Touched:
-			return signals.Ours
-		case n.Fenced() && kind == signals.Ours:
-			return kind
 		case kind == signals.Ours && o.Identity != rec.Identity, kind == signals.Touched:
 			// In its own run a touch of a done node changed nothing. Here it says
 			// that the node is done, as one of any other marker does.

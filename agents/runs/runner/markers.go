@@ -232,7 +232,7 @@ func (r *Runner) answerPerson(ctx context.Context, i int, v signals.Verdict, o s
 	if v.Kind.Done() && r.g.Nodes[i].AsksCode() {
 		return r.keepClosed(i, o)
 	}
-	by := r.suspects(ctx, o)
+	by := r.suspects(ctx, v.Kind, o)
 	if by == nil {
 		rec, err := r.decided(ctx, i, v, o)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"cmux/agents/platform/fence"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
@@ -29,16 +30,18 @@ const (
 
 // suspects are the nodes whose agents ran a command when a person's marker
 // appeared, if nobody gave input at a terminal then. It is a person's where
-// that cannot be told.
-func (r *Runner) suspects(ctx context.Context, o signals.Observed) []int {
+// that cannot be told. An agent in a fence can change a marker's time, and no more.
+func (r *Runner) suspects(ctx context.Context, kind signals.VerdictKind, o signals.Observed) []int {
 	if o.Changed.IsZero() {
 		return nil
 	}
+	_, none := fence.Support()
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
 	var asked []int
 	for _, i := range r.atWork() {
-		if r.Kinds[r.g.Nodes[i].Agent].Judge {
+		fenced := none == nil && r.g.Nodes[i].Fence.On()
+		if r.Kinds[r.g.Nodes[i].Agent].Judge && (!fenced || kind == signals.Touched) {
 			asked = append(asked, i)
 		}
 	}
