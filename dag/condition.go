@@ -12,6 +12,8 @@ import (
 	exprparser "github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 	"gopkg.in/yaml.v3"
+
+	"cmux/dag/keys"
 )
 
 const maxCondition = 2000 // bytes
@@ -293,18 +295,18 @@ func (p *parser) condition(g *Graph, n *Node, src source, index map[string]int, 
 		}
 	}
 	if len(n.If) > maxCondition {
-		p.fault(at, "compute it in an earlier node and publish the result as an output", "if has %d bytes; at most %d are read", len(n.If), maxCondition)
+		p.Fault(at, "compute it in an earlier node and publish the result as an output", "if has %d bytes; at most %d are read", len(n.If), maxCondition)
 		return
 	}
 	tree, err := exprparser.Parse(expression(n.If, deps))
 	if err != nil {
-		p.fault(at, `write it as in needs.NAME.result == "done"`, "if: %v", plainly(err))
+		p.Fault(at, `write it as in needs.NAME.result == "done"`, "if: %v", plainly(err))
 		return
 	}
-	good := len(p.faults)
+	good := len(p.Faults)
 	asked := asksOf(&tree.Node)
 	if asked.vague {
-		p.fault(at, "write needs.NAME.result or needs.NAME.outputs.KEY", "if asks about nodes without naming them")
+		p.Fault(at, "write needs.NAME.result or needs.NAME.outputs.KEY", "if asks about nodes without naming them")
 	}
 	for _, name := range asked.names {
 		if _, ok := index[name]; !ok {
@@ -318,35 +320,35 @@ func (p *parser) condition(g *Graph, n *Node, src source, index map[string]int, 
 	}
 	for _, o := range asked.outputs {
 		if o[1] == "" {
-			p.fault(at, "write needs.NAME.outputs.KEY", "if asks about an output without naming it")
+			p.Fault(at, "write needs.NAME.outputs.KEY", "if asks about an output without naming it")
 		} else if _, ok := index[o[0]]; ok {
 			p.needed(g, n, at, o[0], o[1], index, groups)
 		}
 	}
 	for _, w := range asked.words {
 		if !slices.Contains(results(), w) {
-			hint := p.suggest.near(w, results())
+			hint := p.Near(w, results())
 			if w == "success" {
 				hint = `did you mean "done"?`
 			} else if hint == "" {
 				hint = "one of " + strings.Join(results(), ", ")
 			}
-			p.fault(at, hint, "if: no result is %q", shorten(w))
+			p.Fault(at, hint, "if: no result is %q", keys.Shorten(w))
 		}
 	}
-	if len(p.faults) > good {
+	if len(p.Faults) > good {
 		return
 	}
 	if c := compile(n.If, deps); c.err != nil {
-		p.fault(at, "", "if: %v", c.err)
+		p.Fault(at, "", "if: %v", c.err)
 	}
 }
 
 // readCondition reads the key if. true and false count as text.
-func readCondition(p *parser, n *yaml.Node, _ string) (string, bool) {
-	if v := behind(n); v.Kind == yaml.ScalarNode && v.ShortTag() == "!!bool" {
+func readCondition(p *keys.Reader, name string, n *yaml.Node, _ string) (string, bool) {
+	if v := keys.Behind(n); v.Kind == yaml.ScalarNode && v.ShortTag() == "!!bool" {
 		return v.Value, true
 	}
-	s, ok := p.text("if", n)
-	return s, ok && oneLine(p, "if", n, strings.ReplaceAll(strings.TrimSpace(s), "\n", " "))
+	s, ok := p.Text(name, n)
+	return s, ok && keys.OneLine(p, name, n, strings.ReplaceAll(strings.TrimSpace(s), "\n", " "))
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"cmux/agents/testkit/agenttest/fuzzing"
+
+	"cmux/dag/keys"
 )
 
 func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
@@ -23,7 +25,7 @@ func FuzzCondition(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := Rebuild(g, Facts{})
-		if _, _, err := Parse("f.yml", []byte("session: s\nagents:\n  - {name: a, task: x, outputs: [x]}\n  - {name: b-c, task: x}\n  - {name: d, task: x, depends_on: [a, b-c], if: "+Scalar(text)+"}\n"), ParseOptions{}); err == nil && text != "" {
+		if _, _, err := Parse("f.yml", []byte("session: s\nagents:\n  - {name: a, task: x, outputs: [x]}\n  - {name: b-c, task: x}\n  - {name: d, task: x, depends_on: [a, b-c], if: "+keys.Scalar(text)+"}\n"), ParseOptions{}); err == nil && text != "" {
 			if c := g.condition(2); c.err != nil {
 				t.Fatalf("Parse takes %q, of which the State says %v", text, c.err)
 			}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cmux/dag/keys"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and generated documents")
@@ -48,7 +50,7 @@ func readTask(name string) ([]byte, error) {
 	case "binary.md":
 		return []byte("a\x00b"), nil
 	case "large.md":
-		return make([]byte, maxSource+1), nil
+		return make([]byte, keys.MaxSource+1), nil
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
@@ -115,8 +117,8 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Warning{
-		{"f.yml", 3, 35, "branch has no effect on a gate", "remove it"},
-		{"f.yml", 4, 40, `"b" names "a" twice in depends_on`, "remove one"},
+		{File: "f.yml", Line: 3, Column: 35, Message: "branch has no effect on a gate", Hint: "remove it"},
+		{File: "f.yml", Line: 4, Column: 40, Message: `"b" names "a" twice in depends_on`, Hint: "remove one"},
 	}
 	if !reflect.DeepEqual(warnings, want) {
 		t.Errorf("warnings %v, want %v", warnings, want)
@@ -128,12 +130,12 @@ func TestWarnings(t *testing.T) {
 
 func TestSizeLimit(t *testing.T) {
 	head := "session: s\nagents: [{name: a, task: x}]\n#"
-	src := []byte(head + strings.Repeat("x", maxSource-len(head)+1))
+	src := []byte(head + strings.Repeat("x", keys.MaxSource-len(head)+1))
 	_, _, err := Parse("f.yml", src, ParseOptions{})
 	if err == nil || !strings.Contains(err.Error(), "at most 10485760") {
 		t.Errorf("error %v", err)
 	}
-	if _, _, err := Parse("f.yml", src[:maxSource], ParseOptions{}); err != nil {
+	if _, _, err := Parse("f.yml", src[:keys.MaxSource], ParseOptions{}); err != nil {
 		t.Errorf("a file of the largest size: %v", err)
 	}
 }

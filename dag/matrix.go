@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"gopkg.in/yaml.v3"
+
+	"cmux/dag/keys"
 )
 
 const (
@@ -58,24 +60,24 @@ const blank = "x"
 
 // expand returns the entries of each node of an agent: one node, or one for each
 // combination of the axes of its matrix.
-func (p *parser) expand(item *yaml.Node, entries []entry) []source {
+func (p *parser) expand(item *yaml.Node, entries []keys.Entry) []source {
 	plain := source{at: item, entries: entries}
 	at := plain.where("matrix")
-	if !plain.has("matrix") || isNull(at) {
-		if fast := plain.where("fail_fast"); plain.has("fail_fast") && !isNull(fast) {
-			p.warn(fast, "write matrix: {KEY: [VALUE, VALUE]}, or remove it", "fail_fast has no effect on an agent without a matrix")
+	if !plain.has("matrix") || keys.IsNull(at) {
+		if fast := plain.where("fail_fast"); plain.has("fail_fast") && !keys.IsNull(fast) {
+			p.Warn(fast, "write matrix: {KEY: [VALUE, VALUE]}, or remove it", "fail_fast has no effect on an agent without a matrix")
 		}
 		return []source{plain}
 	}
-	own := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.name == "matrix" })
-	written := behind(plain.where("name")).Value // empty if the name is not text
+	own := slices.DeleteFunc(slices.Clone(entries), func(e keys.Entry) bool { return e.Name == "matrix" })
+	written := keys.Behind(plain.where("name")).Value // empty if the name is not text
 	combinations, ok := p.combinations(at)
 	if !ok {
 		combinations = []combination{{}}
 	}
 	// aliases bounds alias expansion once, but each node reads all of it again.
-	if p.multiplied += weight(item) * len(combinations); p.multiplied > maxExpanded {
-		p.fault(at, "use fewer values, aliases or shorter texts", "the matrices make more than %d values", maxExpanded)
+	if p.multiplied += weight(item) * len(combinations); p.multiplied > keys.MaxExpanded {
+		p.Fault(at, "use fewer values, aliases or shorter texts", "the matrices make more than %d values", keys.MaxExpanded)
 		combinations = combinations[:1]
 	}
 	out := make([]source, len(combinations))
@@ -95,7 +97,7 @@ func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 // weight returns the cost of reading a value: the number of values below it, and the bytes
 // of its text.
 func weight(n *yaml.Node) int {
-	n = behind(n)
+	n = keys.Behind(n)
 	w := 1 + len(n.Value)/100
 	for _, c := range n.Content {
 		w += weight(c)
@@ -105,35 +107,35 @@ func weight(n *yaml.Node) int {
 
 // combinations returns the combinations of a matrix, in the order of its axes and values.
 func (p *parser) combinations(n *yaml.Node) ([]combination, bool) {
-	good := len(p.faults)
+	good := len(p.Faults)
 	var axes []string
 	values := make(map[string][]string)
 	var excluded *yaml.Node
-	for _, e := range p.entries(n, "matrix") {
+	for _, e := range p.Entries(n, "matrix") {
 		switch {
-		case e.name == matrixExclude:
-			excluded = e.val
-		case !axisName().MatchString(e.name):
-			p.fault(e.key, "letters, digits and underscores, not beginning with a digit", "matrix: %q is not a name of an axis", shorten(e.name))
+		case e.Name == matrixExclude:
+			excluded = e.Val
+		case !axisName().MatchString(e.Name):
+			p.Fault(e.Key, "letters, digits and underscores, not beginning with a digit", "matrix: %q is not a name of an axis", keys.Shorten(e.Name))
 		default:
-			if list, ok := p.texts("matrix."+e.name, e.val, false, p.unlike(e.name)); ok && len(list) == 0 {
-				p.fault(e.val, "give at least one value", "matrix.%s has no value", e.name)
+			if list, ok := p.Texts("matrix."+e.Name, e.Val, false, p.unlike(e.Name)); ok && len(list) == 0 {
+				p.Fault(e.Val, "give at least one value", "matrix.%s has no value", e.Name)
 			} else if ok {
-				axes = append(axes, e.name)
-				values[e.name] = list
+				axes = append(axes, e.Name)
+				values[e.Name] = list
 			}
 		}
 	}
-	if len(p.faults) == good && len(axes) == 0 {
-		p.fault(n, "write matrix: {KEY: [VALUE, VALUE]}", "matrix has no axis")
+	if len(p.Faults) == good && len(axes) == 0 {
+		p.Fault(n, "write matrix: {KEY: [VALUE, VALUE]}", "matrix has no axis")
 	}
-	if len(p.faults) > good {
+	if len(p.Faults) > good {
 		return nil, false
 	}
 	count := 1
 	for _, a := range axes {
 		if count *= len(values[a]); count > maxCombinations {
-			p.fault(n, "use fewer values, or several agents", "the matrix makes more than %d nodes", maxCombinations)
+			p.Fault(n, "use fewer values, or several agents", "the matrix makes more than %d nodes", maxCombinations)
 			return nil, false
 		}
 	}
@@ -153,18 +155,18 @@ func (p *parser) combinations(n *yaml.Node) ([]combination, bool) {
 		out = next
 	}
 	out = p.exclude(excluded, values, out)
-	if len(p.faults) == good && len(out) == 0 {
-		p.fault(excluded, "remove one", "exclude leaves no node of the matrix")
+	if len(p.Faults) == good && len(out) == 0 {
+		p.Fault(excluded, "remove one", "exclude leaves no node of the matrix")
 	}
-	return out, len(p.faults) == good
+	return out, len(p.Faults) == good
 }
 
 // unlike refuses a value that an axis already has.
-func (p *parser) unlike(axis string) textCheck {
+func (p *parser) unlike(axis string) keys.Check {
 	seen := make(map[string]bool)
-	return func(p *parser, key string, at *yaml.Node, s string) bool {
+	return func(p *keys.Reader, key string, at *yaml.Node, s string) bool {
 		if seen[s] {
-			p.fault(at, "remove one", "matrix.%s has the value %q twice", axis, shorten(s))
+			p.Fault(at, "remove one", "matrix.%s has the value %q twice", axis, keys.Shorten(s))
 			return false
 		}
 		seen[s] = true
@@ -175,30 +177,30 @@ func (p *parser) unlike(axis string) textCheck {
 // exclude removes the combinations that a matrix excludes. Each entry names values of some
 // axes and matches any value of the others.
 func (p *parser) exclude(n *yaml.Node, values map[string][]string, all []combination) []combination {
-	if n == nil || isNull(n) {
+	if n == nil || keys.IsNull(n) {
 		return all
 	}
-	list := behind(n)
+	list := keys.Behind(n)
 	if list.Kind != yaml.SequenceNode {
-		p.fault(n, "write exclude: [{KEY: VALUE}]", "exclude must be a list, not %s", describe(n))
+		p.Fault(n, "write exclude: [{KEY: VALUE}]", "exclude must be a list, not %s", keys.Describe(n))
 		return all
 	}
 	for _, item := range list.Content {
-		good := len(p.faults)
+		good := len(p.Faults)
 		out := make(map[string]string)
-		for _, e := range p.entries(item, "exclude") {
-			if values[e.name] == nil {
-				p.fault(e.key, p.suggest.near(e.name, slices.Sorted(maps.Keys(values))), "exclude: the matrix has no axis %q", shorten(e.name))
-			} else if v, ok := p.text("exclude."+e.name, e.val); ok && !slices.Contains(values[e.name], v) {
-				p.fault(e.val, p.suggest.near(v, values[e.name]), "exclude: matrix.%s has no value %q", e.name, shorten(v))
+		for _, e := range p.Entries(item, "exclude") {
+			if values[e.Name] == nil {
+				p.Fault(e.Key, p.Near(e.Name, slices.Sorted(maps.Keys(values))), "exclude: the matrix has no axis %q", keys.Shorten(e.Name))
+			} else if v, ok := p.Text("exclude."+e.Name, e.Val); ok && !slices.Contains(values[e.Name], v) {
+				p.Fault(e.Val, p.Near(v, values[e.Name]), "exclude: matrix.%s has no value %q", e.Name, keys.Shorten(v))
 			} else {
-				out[e.name] = v
+				out[e.Name] = v
 			}
 		}
 		switch {
-		case len(p.faults) > good:
+		case len(p.Faults) > good:
 		case len(out) == 0:
-			p.fault(item, "write {KEY: VALUE}", "exclude holds an entry without a value")
+			p.Fault(item, "write {KEY: VALUE}", "exclude holds an entry without a value")
 		default:
 			all = slices.DeleteFunc(all, func(c combination) bool {
 				for k, v := range out {
@@ -215,10 +217,10 @@ func (p *parser) exclude(n *yaml.Node, values map[string][]string, all []combina
 
 // substituted returns the entries with every ${{ matrix.KEY }} in their values replaced.
 // Entries without one are shared.
-func (p *parser) substituted(entries []entry, c *combination) []entry {
+func (p *parser) substituted(entries []keys.Entry, c *combination) []keys.Entry {
 	out := slices.Clone(entries)
 	for i := range out {
-		out[i].val = p.clone(out[i].val, c, out[i].name == "name" || out[i].name == "depends_on")
+		out[i].Val = p.clone(out[i].Val, c, out[i].Name == "name" || out[i].Name == "depends_on")
 	}
 	return out
 }
@@ -228,9 +230,7 @@ func (p *parser) substituted(entries []entry, c *combination) []entry {
 func (p *parser) clone(n *yaml.Node, c *combination, names bool) *yaml.Node {
 	copied := func() *yaml.Node {
 		d := *n
-		if file, ok := p.fileOf[n]; ok {
-			p.fileOf[&d] = file
-		}
+		p.Stands(&d, n)
 		return &d
 	}
 	switch n.Kind {
@@ -281,15 +281,15 @@ func (p *parser) inMatrix(at *yaml.Node, s string, c *combination, names bool) s
 		}
 		v, ok := c.values[key]
 		if !ok {
-			hint := p.suggest.near(key, c.axes)
+			hint := p.Near(key, c.axes)
 			if hint == "" {
 				hint = "it has " + strings.Join(c.axes, ", ")
 			}
-			p.fault(at, hint, "the matrix has no %q", shorten(key))
+			p.Fault(at, hint, "the matrix has no %q", keys.Shorten(key))
 			return blank, true
 		}
 		if p.cloned += len(v) + len(s); p.cloned > maxCloned {
-			p.fault(at, "use fewer values or shorter texts", "the matrices make more than %d bytes of text", maxCloned)
+			p.Fault(at, "use fewer values or shorter texts", "the matrices make more than %d bytes of text", maxCloned)
 			return blank, true
 		}
 		if names {
@@ -356,7 +356,7 @@ func replaceTemplates(s string, by func(template) (string, bool)) string {
 func (p *parser) noMatrix(at *yaml.Node, s string) {
 	for _, t := range templates(s) {
 		if strings.HasPrefix(t.inner, "matrix.") {
-			p.fault(at, "give the agent a matrix; $${{ where the text itself is meant", "%q stands for a value of a matrix, and this agent has none", shorten(s[t.start:t.end]))
+			p.Fault(at, "give the agent a matrix; $${{ where the text itself is meant", "%q stands for a value of a matrix, and this agent has none", keys.Shorten(s[t.start:t.end]))
 			return
 		}
 	}
@@ -376,7 +376,7 @@ func (p *parser) grouped(g *Graph, index map[string]int) map[string][]string {
 	}
 	for i := range g.Nodes {
 		if g.Nodes[i].Matrix == nil && groups[g.Nodes[i].Name] != nil {
-			p.fault(p.sources[i].where("name"), "rename one of them", "%q is also the name of a matrix", g.Nodes[i].Name)
+			p.Fault(p.sources[i].where("name"), "rename one of them", "%q is also the name of a matrix", g.Nodes[i].Name)
 		}
 	}
 	for i := range g.Nodes {
@@ -391,7 +391,7 @@ func (p *parser) grouped(g *Graph, index map[string]int) map[string][]string {
 			case node || groups[d] == nil:
 				all = append(all, d)
 			case n.Matrix != nil && n.Matrix.Name == d:
-				p.fault(p.sources[i].where("depends_on"), "remove it", "%q depends on its own matrix, %q", n.Name, d)
+				p.Fault(p.sources[i].where("depends_on"), "remove it", "%q depends on its own matrix, %q", n.Name, d)
 			default:
 				all = append(all, groups[d]...)
 			}

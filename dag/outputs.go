@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"gopkg.in/yaml.v3"
+
+	"cmux/dag/keys"
 )
 
 // OutputPattern is the pattern of output names.
@@ -98,15 +100,6 @@ func (l Label) Result() string {
 	return ""
 }
 
-// outputNames checks the names of the outputs that a node declares.
-func outputNames(p *parser, key string, at *yaml.Node, s string) bool {
-	if !outputName().MatchString(s) || len(s) > maxOutputName {
-		p.fault(at, fmt.Sprintf("letters, digits and underscores, not beginning with a digit, at most %d", maxOutputName), "%s: %q is not a name of an output", key, shorten(s))
-		return false
-	}
-	return true
-}
-
 // needs checks the ${{ needs.... }} templates of nodes.
 func (p *parser) needs(g *Graph, index map[string]int, groups map[string][]string) {
 	for i := range g.Nodes {
@@ -119,9 +112,9 @@ func (p *parser) needs(g *Graph, index map[string]int, groups map[string][]strin
 			switch need, ok := p.need(g, n, at, t.inner, index, groups); {
 			case !ok:
 			case !n.UsesModel() && need.Output == "":
-				p.fault(at, "use if: to start it or not", "a command cannot hold ${{ %s }}: the shell would run what it stands for", t.inner)
+				p.Fault(at, "use if: to start it or not", "a command cannot hold ${{ %s }}: the shell would run what it stands for", t.inner)
 			case !n.UsesModel():
-				p.fault(at, fmt.Sprintf(`write "$%s"`, OutputVar(need.Node, need.Output)), "a command cannot hold ${{ %s }}: the shell would run what it stands for", t.inner)
+				p.Fault(at, fmt.Sprintf(`write "$%s"`, OutputVar(need.Node, need.Output)), "a command cannot hold ${{ %s }}: the shell would run what it stands for", t.inner)
 			}
 		}
 		for _, key := range []string{"verify", "env", "scope", "context", "branch", "model"} {
@@ -142,7 +135,7 @@ func needTemplates(s string) []template {
 func (p *parser) need(g *Graph, n *Node, at *yaml.Node, inner string, index map[string]int, groups map[string][]string) (Need, bool) {
 	m := needForm().FindStringSubmatch(inner)
 	if m == nil {
-		p.fault(at, "write needs.NAME.outputs.KEY or needs.NAME.result; $${{ where the text itself is meant", "${{ %s }} is not understood", shorten(inner))
+		p.Fault(at, "write needs.NAME.outputs.KEY or needs.NAME.result; $${{ where the text itself is meant", "${{ %s }} is not understood", keys.Shorten(inner))
 		return Need{}, false
 	}
 	return Need{m[1], m[3]}, p.needed(g, n, at, m[1], m[3], index, groups)
@@ -153,17 +146,17 @@ func (p *parser) needed(g *Graph, n *Node, at *yaml.Node, name, output string, i
 	j, ok := index[name]
 	switch {
 	case !ok && groups[name] != nil:
-		p.fault(at, "name one of its nodes: "+strings.Join(groups[name][:min(3, len(groups[name]))], ", "), "needs.%s is a matrix", name)
+		p.Fault(at, "name one of its nodes: "+strings.Join(groups[name][:min(3, len(groups[name]))], ", "), "needs.%s is a matrix", name)
 	case !ok:
-		p.fault(at, p.suggest.near(name, n.DependsOn), "needs.%s is not defined", name)
+		p.Fault(at, p.Near(name, n.DependsOn), "needs.%s is not defined", name)
 	case !slices.Contains(n.DependsOn, name) && !(n.Finally && !g.Nodes[j].Finally):
-		p.fault(at, "add it there", "needs.%s: %s does not name it in depends_on", name, called(n))
+		p.Fault(at, "add it there", "needs.%s: %s does not name it in depends_on", name, called(n))
 	case output != "" && !slices.Contains(g.Nodes[j].Outputs, output):
-		hint := p.suggest.near(output, g.Nodes[j].Outputs)
+		hint := p.Near(output, g.Nodes[j].Outputs)
 		if hint == "" {
 			hint = fmt.Sprintf("write outputs: [%s] there, if it publishes that", output)
 		}
-		p.fault(at, hint, "needs.%s.outputs.%s: %s does not declare that output", name, output, name)
+		p.Fault(at, hint, "needs.%s.outputs.%s: %s does not declare that output", name, output, name)
 	default:
 		return true
 	}
@@ -172,13 +165,13 @@ func (p *parser) needed(g *Graph, n *Node, at *yaml.Node, name, output string, i
 
 // noNeeds refuses templates in keys where cmux does not replace them.
 func (p *parser) noNeeds(key string, n *yaml.Node) {
-	n = behind(n)
+	n = keys.Behind(n)
 	for _, t := range needTemplates(n.Value) {
 		hint := "cmux replaces it only in the task of an agent"
 		if m := needForm().FindStringSubmatch(t.inner); m != nil && m[3] != "" && key == "verify" {
 			hint = fmt.Sprintf(`write "$%s"`, OutputVar(m[1], m[3]))
 		}
-		p.fault(n, hint, "%s cannot hold ${{ %s }}", key, shorten(t.inner))
+		p.Fault(n, hint, "%s cannot hold ${{ %s }}", key, keys.Shorten(t.inner))
 	}
 	for _, c := range n.Content {
 		p.noNeeds(key, c)
@@ -199,7 +192,7 @@ func (p *parser) sameVars(g *Graph, n *Node, src source, index map[string]int) {
 				whose = make(map[string]string)
 			}
 			if first, ok := whose[name]; ok {
-				p.fault(src.where("depends_on"), "rename one of them", "%s would find outputs of both %s and %s in %s", called(n), first, d, name)
+				p.Fault(src.where("depends_on"), "rename one of them", "%s would find outputs of both %s and %s in %s", called(n), first, d, name)
 			}
 			whose[name] = d
 		}

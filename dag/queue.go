@@ -2,15 +2,15 @@ package dag
 
 import "slices"
 
-// keys orders ids in the heaps that share it and remembers the position of each. An id is
+// ordering orders ids in the heaps that share it and remembers the position of each. An id is
 // in at most one of those heaps.
-type keys struct {
+type ordering struct {
 	at  []int32 // position in its heap, -1 when in none
 	key func(id int32) int32
 }
 
-func newKeys(n int, key func(int32) int32) *keys {
-	k := &keys{at: make([]int32, n), key: key}
+func newOrdering(n int, key func(int32) int32) *ordering {
+	k := &ordering{at: make([]int32, n), key: key}
 	for i := range k.at {
 		k.at[i] = -1
 	}
@@ -20,7 +20,7 @@ func newKeys(n int, key func(int32) int32) *keys {
 // minHeap is a binary heap of ids that allows removal and a change of key.
 type minHeap struct {
 	ids []int32
-	*keys
+	*ordering
 }
 
 func (h *minHeap) empty() bool { return len(h.ids) == 0 }
@@ -98,7 +98,7 @@ type queue struct {
 	pools  []minHeap // open lanes, by pool
 	full   []bool    // by pool
 	top    minHeap   // pools
-	byNode *keys     // of every lane's heap
+	byNode *ordering // of every lane's heap
 }
 
 type lane struct {
@@ -117,16 +117,16 @@ func newQueue(rank, laneOf, poolOf []int32, pools int) *queue {
 		pools:  make([]minHeap, pools),
 		full:   make([]bool, pools),
 	}
-	byNode := newKeys(len(rank), func(i int32) int32 { return rank[i] })
-	byLane := newKeys(len(poolOf), func(l int32) int32 { return rank[q.lanes[l].nodes.min()] })
-	byPool := newKeys(pools, func(p int32) int32 { return byLane.key(q.pools[p].min()) })
+	byNode := newOrdering(len(rank), func(i int32) int32 { return rank[i] })
+	byLane := newOrdering(len(poolOf), func(l int32) int32 { return rank[q.lanes[l].nodes.min()] })
+	byPool := newOrdering(pools, func(p int32) int32 { return byLane.key(q.pools[p].min()) })
 	for l := range q.lanes {
-		q.lanes[l] = lane{pool: poolOf[l], nodes: minHeap{keys: byNode}}
+		q.lanes[l] = lane{pool: poolOf[l], nodes: minHeap{ordering: byNode}}
 	}
 	for p := range q.pools {
-		q.pools[p].keys = byLane
+		q.pools[p].ordering = byLane
 	}
-	q.top.keys, q.byNode = byPool, byNode
+	q.top.ordering, q.byNode = byPool, byNode
 	return q
 }
 

@@ -1,75 +1,37 @@
 package dag
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"cmux/dag/keys"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of a configuration, for editors. Parse
-// refuses everything that the schema refuses, and more.
+// Schema returns the JSON Schema of a configuration, for editors.
 func Schema() []byte {
-	root := object(rootKeys())
-	root["required"] = []string{"session"}
-	root["anyOf"] = []any{dict{"required": []string{"agents"}}, dict{"required": []string{"include"}}}
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["title"] = "cmux agents"
-	root["description"] = "A graph of agents: .cmux-agents.yml"
-	root["patternProperties"] = dict{"^x-": dict{"description": "Not read: a place for anchors."}}
-	var shared []key
+	var shared []keys.Key
 	for _, k := range agentKeys() {
-		if k.own == "" {
+		if k.Own == "" {
 			shared = append(shared, k)
 		}
 	}
-	root["$defs"] = dict{"agent": agentSchema(), "defaults": object(shared), "ofMatrix": dict{"type": "string", "pattern": `\$\{\{`}}
-	b, err := json.MarshalIndent(root, "", "  ") // maps are written in order of their keys
-	if err != nil {
-		panic(err) // strings, numbers and maps of them can be written
-	}
-	return append(b, '\n')
+	return keys.Document("cmux agents", "A graph of agents: .cmux-agents.yml", rootKeys(), dict{
+		"required": []string{"session"},
+		"anyOf":    []any{dict{"required": []string{"agents"}}, dict{"required": []string{"include"}}},
+		"$defs":    dict{"agent": agentSchema(), "defaults": keys.Object(shared), "ofMatrix": dict{"type": "string", "pattern": `\$\{\{`}},
+	})
 }
 
-type dict = map[string]any
+func rootKeys() []keys.Key { return keys.Describes(new(parser).rootFields()) }
 
-func rootKeys() []key {
-	var keys []key
-	for _, f := range new(parser).rootFields() {
-		keys = append(keys, f.key)
-	}
-	return keys
-}
-
-func agentKeys() []key {
-	var keys []key
-	for _, f := range agentFields(Kinds()) {
-		keys = append(keys, f.key)
-	}
-	return keys
-}
-
-func object(keys []key) dict {
-	properties := dict{}
-	var required []string
-	for _, k := range keys {
-		properties[k.name] = k.schema()
-		if k.required {
-			required = append(required, k.name)
-		}
-	}
-	s := dict{"type": "object", "properties": properties, "additionalProperties": false}
-	if required != nil {
-		s["required"] = required
-	}
-	return s
-}
+func agentKeys() []keys.Key { return keys.Describes(agentFields(Kinds())) }
 
 func agentSchema() dict {
-	s := object(agentKeys())
+	s := keys.Object(agentKeys())
 	properties := s["properties"].(dict)
-	for _, k := range agentKeys() {
-		if k.shape != shapeMatrix { // which lists its values itself
-			properties[k.name] = dict{"anyOf": []any{properties[k.name], dict{"$ref": "#/$defs/ofMatrix"}}}
+	for name, p := range properties {
+		if name != "matrix" { // which lists its values itself
+			properties[name] = dict{"anyOf": []any{p, dict{"$ref": "#/$defs/ofMatrix"}}}
 		}
 	}
 	written := dict{"not": dict{"type": "null"}}
@@ -77,125 +39,19 @@ func agentSchema() dict {
 	return s
 }
 
-// schema returns the schema of the key's value. A key without a value counts as missing.
-func (k key) schema() dict {
-	s := k.valueSchema()
-	if !k.required {
-		s = dict{"anyOf": []any{s, dict{"type": "null"}}}
-	}
-	s["description"] = k.doc
-	return s
-}
-
-const durationPattern = `^([+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0)$`
-
-func (k key) valueSchema() dict {
-	text := dict{"type": []string{"string", "number"}} // numbers are read as they are written
-	if k.pattern != "" && (k.shape == shapeText || k.shape == shapeList) {
-		text["pattern"] = k.pattern
-		text["maxLength"] = maxName
-	}
-	list := func(item dict) dict {
-		return dict{"anyOf": []any{item, dict{"type": "array", "items": item}}}
-	}
-	switch k.shape {
-	case shapeText:
-		return text
-	case shapeCondition:
-		return dict{"type": []string{"string", "number", "boolean"}}
-	case shapeFlag:
-		return dict{"type": "boolean"}
-	case shapeCount:
-		return dict{"type": "integer", "minimum": k.least}
-	case shapeDuration:
-		return dict{"anyOf": []any{
-			dict{"type": "string", "pattern": durationPattern},
-			dict{"const": 0},
-		}}
-	case shapeChoice:
-		return dict{"enum": k.allowed}
-	case shapeList, shapeNames:
-		return list(text)
-	case shapeChoices:
-		return list(dict{"enum": k.allowed})
-	case shapeTexts:
-		return dict{"type": "object", "propertyNames": dict{"pattern": k.pattern},
-			"additionalProperties": dict{"type": []string{"string", "number", "boolean", "null"}}}
-	case shapeCounts:
-		return dict{"type": "object", "propertyNames": dict{"pattern": k.pattern, "maxLength": maxName},
-			"additionalProperties": dict{"type": "integer", "minimum": k.least}}
-	case shapeMatrix:
-		value := dict{"type": []string{"string", "number"}}
-		return dict{"type": "object", "propertyNames": dict{"pattern": k.pattern}, "minProperties": 1,
-			"properties":           dict{matrixExclude: dict{"type": []string{"array", "null"}, "items": dict{"type": "object", "additionalProperties": value, "minProperties": 1}}},
-			"additionalProperties": list(value)}
-	case shapeRetries:
-		return dict{"anyOf": []any{dict{"type": "integer", "minimum": k.least}, object(k.sub)}}
-	case shapeFence:
-		return dict{"anyOf": []any{dict{"enum": fenceModes()}, object(k.sub)}}
-	case shapeAgents:
-		list := dict{"type": "array", "items": dict{"$ref": "#/$defs/agent"}}
-		if k.required {
-			list["minItems"] = 1
-		}
-		return list
-	}
-	if k.sub == nil { // defaults
-		return dict{"$ref": "#/$defs/defaults"}
-	}
-	return object(k.sub)
-}
-
 // Reference returns docs/configuration.md: every key with its meaning, in Markdown.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	section := func(title string, keys []key) {
+	section := func(title string, all []keys.Key) {
 		fmt.Fprintf(&b, "\n## %s\n", title)
-		for _, k := range keys {
-			fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n", k.name, k.doc)
-			k.facts(&b, "")
-			for _, sub := range k.sub {
-				fmt.Fprintf(&b, "- `%s.%s`: %s\n", k.name, sub.name, sub.doc)
-				sub.facts(&b, "  ")
-			}
-			fmt.Fprintf(&b, "\n```yaml\n%s\n```\n", k.example)
-		}
+		keys.Reference(&b, "###", all)
 	}
 	section("Keys of the file", rootKeys())
 	section("Keys of an agent", agentKeys())
 	section("Keys of your own file", userKeys())
 	b.WriteString(referenceTail)
 	return b.String()
-}
-
-// facts writes the key's type, default and values as a list.
-func (k key) facts(b *strings.Builder, indent string) {
-	shape := string(k.shape)
-	if k.shape == shapeCount || k.shape == shapeCounts {
-		shape += fmt.Sprintf(", at least %d", k.least)
-	}
-	fmt.Fprintf(b, "%s- Type: %s.\n", indent, shape)
-	switch {
-	case k.required:
-		fmt.Fprintf(b, "%s- Required.\n", indent)
-	case k.def != "":
-		fmt.Fprintf(b, "%s- Default: %s.\n", indent, code(k))
-	}
-	if k.allowed != nil {
-		fmt.Fprintf(b, "%s- Values: `%s`.\n", indent, strings.Join(k.allowed, "`, `"))
-	}
-	if k.own != "" {
-		fmt.Fprintf(b, "%s- Not under `defaults`: %s.\n", indent, k.own)
-	}
-}
-
-// code formats a default as code if it is a value, not a description.
-func code(k key) string {
-	if strings.Contains(k.def, " ") || k.def == "none" {
-		return k.def
-	}
-	return "`" + k.def + "`"
 }
 
 const referenceHead = `# Configuration

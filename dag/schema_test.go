@@ -10,6 +10,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
+
+	"cmux/dag/keys"
 )
 
 const example = "../.cmux-agents.example.yml"
@@ -103,7 +105,7 @@ func TestSchemaRefuses(t *testing.T) {
 // Every example of the table loads, alone, and conforms to the schema.
 func TestKeyExamples(t *testing.T) {
 	schema := compileSchema(t)
-	check := func(k key, src string) {
+	check := func(k keys.Key, src string) {
 		t.Helper()
 		opts := ParseOptions{ReadFile: func(name string) ([]byte, error) {
 			if strings.HasSuffix(name, ".yml") {
@@ -112,40 +114,40 @@ func TestKeyExamples(t *testing.T) {
 			return []byte("x"), nil
 		}}
 		if _, _, err := Parse("f.yml", []byte(src), opts); err != nil {
-			t.Errorf("example of %s: %v", k.name, err)
+			t.Errorf("example of %s: %v", k.Name, err)
 		}
 		if err := schema.Validate(document(t, []byte(src))); err != nil {
-			t.Errorf("example of %s: %v", k.name, err)
+			t.Errorf("example of %s: %v", k.Name, err)
 		}
-		if k.doc == "" || !strings.HasPrefix(k.example, k.name+": ") {
-			t.Errorf("%s: doc %q, example %q", k.name, k.doc, k.example)
+		if k.Doc == "" || !strings.HasPrefix(k.Example, k.Name+": ") {
+			t.Errorf("%s: doc %q, example %q", k.Name, k.Doc, k.Example)
 		}
 	}
 	for _, k := range rootKeys() {
 		src := "pools: {opus: 2}\n"
-		if k.name == "pools" {
+		if k.Name == "pools" {
 			src = ""
 		}
-		if k.name != "session" {
+		if k.Name != "session" {
 			src += "session: s\n"
 		}
-		if k.name != "agents" {
+		if k.Name != "agents" {
 			src += "agents: [{name: a, task: x}]\n"
 		}
-		check(k, src+k.example+"\n")
+		check(k, src+k.Example+"\n")
 	}
 	for _, k := range agentKeys() {
-		src := "session: s\npools: {opus: 2}\nagents:\n  - {name: schema, task: x}\n  - " + k.example + "\n"
-		if k.name != "name" {
+		src := "session: s\npools: {opus: 2}\nagents:\n  - {name: schema, task: x}\n  - " + k.Example + "\n"
+		if k.Name != "name" {
 			src += "    name: a\n"
 		}
-		if k.name != "task" && k.name != "task_file" {
+		if k.Name != "task" && k.Name != "task_file" {
 			src += "    task: x\n"
 		}
-		if k.name == "approve" {
+		if k.Name == "approve" {
 			src += "    role: gate\n"
 		}
-		if k.name == "command" {
+		if k.Name == "command" {
 			src += "    agent: acp\n"
 		}
 		check(k, src)
@@ -163,11 +165,11 @@ func TestExampleNamesEveryKey(t *testing.T) {
 		t.Fatal(err, warnings)
 	}
 	var want []string
-	for _, keys := range [][]key{rootKeys(), agentKeys()} {
-		for _, k := range keys {
-			want = append(want, k.name)
-			for _, sub := range k.sub {
-				want = append(want, sub.name)
+	for _, all := range [][]keys.Key{rootKeys(), agentKeys()} {
+		for _, k := range all {
+			want = append(want, k.Name)
+			for _, sub := range k.Sub {
+				want = append(want, sub.Name)
 			}
 		}
 	}
@@ -184,10 +186,10 @@ func TestExampleNamesEveryKey(t *testing.T) {
 
 func TestReference(t *testing.T) {
 	golden(t, "../docs/configuration.md", Reference())
-	for _, keys := range [][]key{rootKeys(), agentKeys(), userKeys()} {
-		for _, k := range keys {
-			if !strings.Contains(Reference(), "### `"+k.name+"`\n") {
-				t.Errorf("the reference does not mention %s", k.name)
+	for _, all := range [][]keys.Key{rootKeys(), agentKeys(), userKeys()} {
+		for _, k := range all {
+			if !strings.Contains(Reference(), "### `"+k.Name+"`\n") {
+				t.Errorf("the reference does not mention %s", k.Name)
 			}
 		}
 	}

@@ -3,25 +3,19 @@ package dag
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"gopkg.in/yaml.v3"
+
+	"cmux/dag/keys"
 )
 
-const maxName = 100
-
-var (
-	nodeName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(namePattern) })
-	sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sessionPattern) })
-	envName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(envPattern) })
-)
+var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(envPattern) })
 
 // reserved are the names of files in a run's folder, which also holds a folder for every
 // node; compared without case.
@@ -30,35 +24,18 @@ var reserved = []string{
 	"run.json", "runner.json", "runner.lock", "runner.log", "runner.sock", "sock", "tmp",
 }
 
-func safeName(p *parser, key string, at *yaml.Node, s string) bool {
-	switch {
-	case len(s) > maxName:
-		p.fault(at, "", "%s %q has %d characters; at most %d are allowed", key, shorten(s), len(s), maxName)
-	case !nodeName().MatchString(s):
-		p.fault(at, "letters, digits, dots, dashes and underscores, beginning with a letter or digit", "%s %q is not allowed", key, shorten(s))
-	case key == "name" && slices.Contains(reserved, strings.ToLower(s)):
-		p.fault(at, "choose another name", "name %q is taken by a file of cmux", s)
-	default:
-		return true
+// notReserved refuses the name of a file in a run's folder.
+func notReserved(r *keys.Reader, _ string, at *yaml.Node, s string) bool {
+	if slices.Contains(reserved, strings.ToLower(s)) {
+		r.Fault(at, "choose another name", "name %q is taken by a file of cmux", s)
+		return false
 	}
-	return false
+	return true
 }
 
-func safeSession(p *parser, _ string, at *yaml.Node, s string) bool {
-	switch {
-	case len(s) > maxName:
-		p.fault(at, "", "session %q has %d characters; at most %d are allowed", shorten(s), len(s), maxName)
-	case !sessionName().MatchString(s):
-		p.fault(at, "letters, digits, dashes and underscores, not beginning with a dash", "session %q is not allowed", shorten(s))
-	default:
-		return true
-	}
-	return false
-}
-
-func safeBranch(p *parser, _ string, at *yaml.Node, s string) bool {
+func safeBranch(p *keys.Reader, _ string, at *yaml.Node, s string) bool {
 	if why := badBranch(s); why != "" {
-		p.fault(at, "", "git does not accept the branch name %q: %s", shorten(s), why)
+		p.Fault(at, "", "git does not accept the branch name %q: %s", keys.Shorten(s), why)
 		return false
 	}
 	return true
@@ -99,63 +76,17 @@ func badBranch(s string) string {
 	return ""
 }
 
-func oneLine(p *parser, key string, at *yaml.Node, s string) bool {
-	if strings.TrimSpace(s) == "" {
-		p.fault(at, "remove the key or give a value", "%s is empty", key)
-		return false
-	}
-	if strings.ContainsFunc(s, unicode.IsControl) {
-		p.fault(at, "", "%s %q contains a control character", key, shorten(s))
-		return false
-	}
-	return true
-}
-
-// noOption refuses what a program would read as an option.
-func noOption(p *parser, key string, at *yaml.Node, s string) bool {
-	if strings.HasPrefix(s, "-") {
-		p.fault(at, "", "%s %q begins with a dash", key, shorten(s))
-		return false
-	}
-	return true
-}
-
-func oneOf(allowed []string) textCheck {
-	return func(p *parser, key string, at *yaml.Node, s string) bool {
-		if slices.Contains(allowed, s) {
-			return true
-		}
-		hint := p.suggest.near(s, allowed)
-		if hint == "" {
-			hint = "one of " + strings.Join(allowed, ", ")
-		}
-		p.fault(at, hint, "%s cannot be %q", key, shorten(s))
-		return false
-	}
-}
-
-func webAddress(p *parser, key string, at *yaml.Node, s string) bool {
-	if s == "" {
-		return true
-	}
-	if u, err := url.Parse(s); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		p.fault(at, "write https://HOST/PATH", "%s %q is not a web address", key, shorten(s))
-		return false
-	}
-	return true
-}
-
 // insideTree checks a path that must name a folder of the worktree.
-func insideTree(p *parser, key string, at *yaml.Node, s string) bool {
+func insideTree(p *keys.Reader, key string, at *yaml.Node, s string) bool {
 	parts := strings.Split(s, "/")
 	switch {
-	case !oneLine(p, key, at, s):
+	case !keys.OneLine(p, key, at, s):
 	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~"):
-		p.fault(at, "write it relative to the root of the worktree", "%s %q is absolute", key, shorten(s))
+		p.Fault(at, "write it relative to the root of the worktree", "%s %q is absolute", key, keys.Shorten(s))
 	case slices.Contains(parts, ".."):
-		p.fault(at, "it may name only a folder inside the worktree", "%s %q leaves the worktree", key, shorten(s))
+		p.Fault(at, "it may name only a folder inside the worktree", "%s %q leaves the worktree", key, keys.Shorten(s))
 	case slices.ContainsFunc(parts, func(part string) bool { return strings.EqualFold(part, ".git") }):
-		p.fault(at, "name a folder with the project's files", "%s %q lies in .git", key, shorten(s))
+		p.Fault(at, "name a folder with the project's files", "%s %q lies in .git", key, keys.Shorten(s))
 	default:
 		return true
 	}
@@ -163,15 +94,15 @@ func insideTree(p *parser, key string, at *yaml.Node, s string) bool {
 }
 
 // projectPattern checks a path or glob that must stay inside the project.
-func projectPattern(p *parser, key string, at *yaml.Node, s string) bool {
+func projectPattern(p *keys.Reader, key string, at *yaml.Node, s string) bool {
 	switch {
-	case !oneLine(p, key, at, s):
+	case !keys.OneLine(p, key, at, s):
 	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~"):
-		p.fault(at, "write it relative to the project", "%s %q is absolute", key, shorten(s))
+		p.Fault(at, "write it relative to the project", "%s %q is absolute", key, keys.Shorten(s))
 	case slices.Contains(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("/{},", r) }), ".."):
-		p.fault(at, "it may name only what is inside the project", "%s %q leaves the project", key, shorten(s))
+		p.Fault(at, "it may name only what is inside the project", "%s %q leaves the project", key, keys.Shorten(s))
 	case !doublestar.ValidatePattern(s):
-		p.fault(at, `close every [ and {, or put \ before one that is meant`, "%s %q is not a valid glob", key, shorten(s))
+		p.Fault(at, `close every [ and {, or put \ before one that is meant`, "%s %q is not a valid glob", key, keys.Shorten(s))
 	default:
 		return true
 	}
@@ -192,11 +123,11 @@ func (p *parser) validate(g *Graph) {
 					names = append(names, name)
 				}
 				slices.Sort(names)
-				hint := p.suggest.near(n.Pool, names)
+				hint := p.Near(n.Pool, names)
 				if hint == "" {
 					hint = fmt.Sprintf("write pools: {%s: 2}", n.Pool)
 				}
-				p.fault(src.where("pool"), hint, "pool %q is not defined", shorten(n.Pool))
+				p.Fault(src.where("pool"), hint, "pool %q is not defined", keys.Shorten(n.Pool))
 			}
 		}
 		switch {
@@ -208,14 +139,14 @@ func (p *parser) validate(g *Graph) {
 		if n.Branch == "" && n.HasBranch() && g.Session != "" && n.Name != "" {
 			n.Branch = g.Session + "/" + n.Name
 			if why := badBranch(n.Branch); why != "" {
-				p.fault(src.where("name"), "give it a branch of its own", "git does not accept the branch name %q: %s", n.Branch, why)
+				p.Fault(src.where("name"), "give it a branch of its own", "git does not accept the branch name %q: %s", n.Branch, why)
 			}
 		}
 		if n.When == Always && !n.Finally && len(n.DependsOn) == 0 && src.has("when") && !src.unread("depends_on") {
-			p.warn(src.where("when"), "put it under finally, or give it depends_on", "%s starts at once: it waits for nothing", called(n))
+			p.Warn(src.where("when"), "put it under finally, or give it depends_on", "%s starts at once: it waits for nothing", called(n))
 		}
 		if n.Role == RoleMerge && len(n.DependsOn) == 0 && !src.unread("depends_on") {
-			p.fault(src.at, "name what it merges in depends_on", "%s is a merge without dependencies", called(n))
+			p.Fault(src.at, "name what it merges in depends_on", "%s is a merge without dependencies", called(n))
 		}
 	}
 	p.branches(g)
@@ -240,7 +171,7 @@ func (p *parser) finallyLast(g *Graph) {
 		return
 	}
 	if len(finally) > maxFinally {
-		p.fault(p.sources[finally[maxFinally]].at, "do more in one of them", "more than %d agents stand under finally", maxFinally)
+		p.Fault(p.sources[finally[maxFinally]].at, "do more in one of them", "more than %d agents stand under finally", maxFinally)
 	}
 	nodes, sources := make([]Node, 0, len(g.Nodes)), make([]source, 0, len(g.Nodes))
 	for _, i := range append(agents, finally...) {
@@ -263,8 +194,8 @@ func (p *parser) names(g *Graph) map[string]int {
 	for i := range g.Nodes {
 		name := g.Nodes[i].Name
 		if name == "" {
-			if !p.sources[i].has("name") && behind(p.sources[i].at).Kind == yaml.MappingNode {
-				p.fault(p.sources[i].at, "write name: NAME", "an agent has no name")
+			if !p.sources[i].has("name") && keys.Behind(p.sources[i].at).Kind == yaml.MappingNode {
+				p.Fault(p.sources[i].at, "write name: NAME", "an agent has no name")
 			}
 			continue
 		}
@@ -276,7 +207,7 @@ func (p *parser) names(g *Graph) map[string]int {
 			} else if g.Nodes[first].Name != name {
 				hint += "; names are compared without regard to case"
 			}
-			p.fault(p.sources[i].where("name"), hint, "two agents are named %q", name)
+			p.Fault(p.sources[i].where("name"), hint, "two agents are named %q", name)
 			continue
 		}
 		index[name], folded[lower] = i, i
@@ -300,7 +231,7 @@ func (p *parser) task(n *Node, src source) {
 func (p *parser) taskText(n *Node, src source) {
 	switch {
 	case src.has("task") && src.has("task_file"):
-		p.fault(src.where("task_file"), "remove one of them", "%s has both task and task_file", called(n))
+		p.Fault(src.where("task_file"), "remove one of them", "%s has both task and task_file", called(n))
 	case n.TaskFile != "":
 		task, ok := p.tasks[n.TaskFile]
 		if !ok {
@@ -309,8 +240,8 @@ func (p *parser) taskText(n *Node, src source) {
 		}
 		n.Task = task
 	case strings.TrimSpace(n.Task) == "" && (n.Role == RoleBuild || n.Role == RoleReview):
-		if !src.unread("task") && !src.has("task_file") && behind(src.at).Kind == yaml.MappingNode {
-			p.fault(src.where("task"), "write task: or task_file:", "%s has no task", called(n))
+		if !src.unread("task") && !src.has("task_file") && keys.Behind(src.at).Kind == yaml.MappingNode {
+			p.Fault(src.where("task"), "write task: or task_file:", "%s has no task", called(n))
 		}
 	}
 }
@@ -318,18 +249,18 @@ func (p *parser) taskText(n *Node, src source) {
 // taskFile returns the content of a task file, or "" after a fault.
 func (p *parser) taskFile(at *yaml.Node, name string) string {
 	if p.opts.ReadFile == nil {
-		p.fault(at, "write it as task", "task_file cannot be used here")
+		p.Fault(at, "write it as task", "task_file cannot be used here")
 		return ""
 	}
 	b, err := p.opts.ReadFile(name)
 	switch {
 	case err != nil:
-		p.fault(at, "", "task_file: %v", err)
-	case len(b) > maxSource:
-		p.fault(at, "", "task_file %q has %d bytes; at most %d are read", name, len(b), maxSource)
+		p.Fault(at, "", "task_file: %v", err)
+	case len(b) > keys.MaxSource:
+		p.Fault(at, "", "task_file %q has %d bytes; at most %d are read", name, len(b), keys.MaxSource)
 	case strings.TrimSpace(string(b)) == "":
-		p.fault(at, "", "task_file %q is empty", name)
-	case p.clean(fmt.Sprintf("task_file %q", name), at, string(b)):
+		p.Fault(at, "", "task_file %q is empty", name)
+	case p.Clean(fmt.Sprintf("task_file %q", name), at, string(b)):
 		return string(b)
 	}
 	return ""
@@ -363,7 +294,7 @@ func (p *parser) branches(g *Graph) {
 		if g.Nodes[j].Branch != n.Branch {
 			hint = fmt.Sprintf("%q and %q differ only in case", g.Nodes[j].Branch, n.Branch)
 		}
-		p.fault(at(i), hint, "branch %q is already that of %q", n.Branch, g.Nodes[j].Name)
+		p.Fault(at(i), hint, "branch %q is already that of %q", n.Branch, g.Nodes[j].Name)
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -374,7 +305,7 @@ func (p *parser) branches(g *Graph) {
 		for dir := path.Dir(lower); dir != "." && dir != "/"; dir = path.Dir(dir) {
 			if j, ok := first[dir]; ok {
 				later := max(i, j)
-				p.fault(at(later), "rename one of them", "branches %q of %q and %q of %q cannot both exist in git",
+				p.Fault(at(later), "rename one of them", "branches %q of %q and %q of %q cannot both exist in git",
 					g.Nodes[j].Branch, g.Nodes[j].Name, n.Branch, n.Name)
 			}
 		}
@@ -406,7 +337,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string]
 				seen = make(map[string]bool, len(n.DependsOn))
 			}
 			if seen[d] {
-				p.warn(where(i, d), "remove one", "%s names %q twice in depends_on", called(n), d)
+				p.Warn(where(i, d), "remove one", "%s names %q twice in depends_on", called(n), d)
 				continue
 			}
 			seen[d] = true
@@ -414,9 +345,9 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string]
 			j, ok := index[d]
 			switch {
 			case d == n.Name:
-				p.fault(where(i, d), "remove it", "%q depends on itself", d)
+				p.Fault(where(i, d), "remove it", "%q depends on itself", d)
 			case ok && g.Nodes[j].Finally && !n.Finally:
-				p.fault(where(i, d), "put it under finally as well", "%s depends on %q, which starts when all agents have ended", called(n), d)
+				p.Fault(where(i, d), "put it under finally as well", "%s depends on %q, which starts when all agents have ended", called(n), d)
 			case !ok:
 				if names == nil {
 					names = make([]string, 0, len(g.Nodes))
@@ -426,7 +357,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string]
 					names = append(names, slices.Sorted(maps.Keys(groups))...)
 				}
 				self := func(name string) bool { return name == n.Name || slices.Contains(groups[name], n.Name) }
-				p.fault(where(i, d), p.suggest.nearExcept(d, names, self), "%s depends on %q, which is not defined", called(n), shorten(d))
+				p.Fault(where(i, d), p.NearExcept(d, names, self), "%s depends on %q, which is not defined", called(n), keys.Shorten(d))
 			default:
 				deps[i] = append(deps[i], j)
 				dependents[j] = append(dependents[j], i)
@@ -439,7 +370,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string]
 	}
 	cycles(deps, func(path []int) {
 		from, to := path[len(path)-1], path[0]
-		p.fault(where(from, g.Nodes[to].Name), "each waits for the next", "cycle: %s", cyclePath(g, path))
+		p.Fault(where(from, g.Nodes[to].Name), "each waits for the next", "cycle: %s", cyclePath(g, path))
 	})
 }
 
@@ -492,90 +423,4 @@ func cyclePath(g *Graph, nodes []int) string {
 		b.WriteString(g.Nodes[i].Name + " -> ")
 	}
 	return b.String() + g.Nodes[nodes[0]].Name
-}
-
-// suggester finds what a person may have meant. It makes a bounded number of comparisons,
-// so that a file full of mistakes stays linear.
-type suggester struct{ left int }
-
-// near returns a hint that names the candidate nearest to word, or "".
-func (s *suggester) near(word string, candidates []string) string {
-	return s.nearExcept(word, candidates, func(string) bool { return false })
-}
-
-// nearExcept is near without the candidates for which not is true.
-func (s *suggester) nearExcept(word string, candidates []string, not func(string) bool) string {
-	candidates = candidates[:min(len(candidates), max(s.left, 0))]
-	s.left -= len(candidates)
-	best := nearest(word, candidates, not)
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", best)
-}
-
-// Nearest returns the candidate that a person most likely meant by word: one that differs
-// only in case, or in - and blanks for _; else the one with the fewest edits, if they are
-// few for its length; else "".
-func Nearest(word string, candidates []string) string {
-	return nearest(word, candidates, func(string) bool { return false })
-}
-
-func nearest(word string, candidates []string, not func(string) bool) string {
-	if len(word) > maxName {
-		return ""
-	}
-	limit := max(1, min(3, len(word)/3))
-	best := ""
-	for _, c := range candidates {
-		if c == "" || c == word || not(c) {
-			continue
-		}
-		if strings.EqualFold(c, word) || strings.EqualFold(strings.NewReplacer("-", "_", " ", "_").Replace(word), c) {
-			return c
-		}
-		if d := distance(word, c, limit); d <= limit {
-			best, limit = c, d-1
-			if limit < 0 {
-				break
-			}
-		}
-	}
-	return best
-}
-
-// distance returns the number of edits (insert, delete, replace, swap neighbors) between
-// two byte strings, or more than limit as soon as it must be more.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	var rows [3][]int
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-	}
-	before, prev, row := rows[0], rows[1], rows[2]
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if least > limit {
-			return limit + 1
-		}
-		before, prev, row = prev, row, before
-	}
-	return prev[len(b)]
 }

@@ -101,21 +101,6 @@ func invert(deps [][]int) [][]int {
 	return out
 }
 
-// The distance with a limit agrees with the textbook's.
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"auth", "auht", 1}, {"build", "biuld", 1}, {"kitten", "sitting", 3}, {"abc", "xyz", 3}, {"agent", "agents", 1}} {
-		if got := distance(c.a, c.b, 5); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-		if got := distance(c.a, c.b, c.want-1); c.want > 0 && got != c.want {
-			t.Errorf("distance(%q, %q) with limit %d = %d", c.a, c.b, c.want-1, got)
-		}
-	}
-}
-
 // A file full of mistakes gets an error for each, in one pass.
 func TestManyFaults(t *testing.T) {
 	const n = 5000

@@ -19,7 +19,8 @@ var house = []struct {
 	imports string
 }{
 	{"dag/plainjson", ""},
-	{"dag", "dag/plainjson"},
+	{"dag/keys", ""},
+	{"dag", "dag/keys dag/plainjson"},
 	{"worktree/hint", ""},
 	{"worktree/gitfile", ""},
 	{"signals", "worktree/gitfile"},
@@ -94,15 +95,15 @@ var house = []struct {
 	{"agents/org/watchconfig", ""},
 	{"agents/org/task", "agents/records/ledger agents/runs/run dag"},
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
-	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/journal agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/git worktree/merge"},
+	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/journal agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag dag/keys signals signals/mailbox worktree worktree/git worktree/merge"},
 
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/platform/tmux agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git worktree/gitfile worktree/hint"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},
-	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag signals"},
+	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag dag/keys signals"},
 	{"agents/control/finding", "worktree/hint"},
 	{"agents/control/preflight", "agents/control/finding agents/kinds agents/kinds/agent agents/platform/fence agents/platform/proc agents/platform/say agents/runs/runner dag worktree worktree/common worktree/git worktree/hint"},
 	{"agents/control/files", "agents/control/project agents/platform/fence signals worktree worktree/git worktree/gitfile"},
-	{"agents/control/runs", "agents/control/files agents/control/project agents/control/runview agents/kinds/question agents/org/task agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/runs/run agents/runs/runner dag signals worktree worktree/common worktree/git worktree/hint worktree/merge"},
+	{"agents/control/runs", "agents/control/files agents/control/project agents/control/runview agents/kinds/question agents/org/task agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/runs/run agents/runs/runner dag dag/keys signals worktree worktree/common worktree/git worktree/hint worktree/merge"},
 	{"agents/control/commands", "agents/control/configfile agents/control/preflight agents/control/project agents/control/runs agents/control/runview agents/kinds/question agents/org/standing agents/platform/harmless agents/platform/say agents/runs/attempt agents/runs/run agents/runs/runner dag signals worktree worktree/common worktree/hint"},
 	{"agents/control/graphs", "agents/control/commands agents/control/configfile agents/control/project agents/control/runs agents/control/runview agents/runs/run dag signals worktree/hint"},
 	{"agents/control/merging", "agents/control/project agents/control/runs agents/control/runview agents/platform/proc agents/platform/say agents/runs/attempt agents/runs/run signals worktree worktree/common worktree/git worktree/hint worktree/merge"},
@@ -153,7 +154,7 @@ var house = []struct {
 	{"cmd/cmux/org", "agents/control agents/control/commands agents/control/crew agents/control/logs agents/control/overview agents/control/project agents/control/serving agents/control/teams agents/org/task agents/org/team agents/platform/say agents/runs/run agents/runs/runner cmd/cmux/checks cmd/cmux/cli cmd/cmux/top dag"},
 	{"cmd/cmux/schedule", "agents/control agents/control/project agents/control/schedules agents/org/schedule agents/org/task agents/platform/say cmd/cmux/cli"},
 	{"cmd/cmux/serve", "agents/control agents/control/commands agents/control/project agents/control/serving agents/kinds/agent agents/platform/say agents/runs/run cmd/cmux/cli server web"},
-	{"cmd/cmux/setup", "agents/control agents/control/commands agents/control/project agents/kinds agents/kinds/agent agents/platform/say cmd/cmux/checks cmd/cmux/cli dag worktree/hint"},
+	{"cmd/cmux/setup", "agents/control agents/control/commands agents/control/project agents/kinds agents/kinds/agent agents/platform/say cmd/cmux/checks cmd/cmux/cli dag dag/keys worktree/hint"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/control/tasks agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
 	{"cmd/cmux", "agents/control/commands agents/control/files agents/control/health agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
 }

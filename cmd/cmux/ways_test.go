@@ -147,7 +147,7 @@ func waysInSource(t *testing.T) (all []string) {
 					switch {
 					case keyed && lastName(kv.Key) == "Try":
 						add(words(kv.Value))
-					case keyed && !slices.Contains([]string{"Short", "Long", "Example", "doc"}, lastName(kv.Key)) && names.MatchString(words(kv.Value)):
+					case keyed && !slices.Contains([]string{"Short", "Long", "Example", "doc", "Doc"}, lastName(kv.Key)) && names.MatchString(words(kv.Value)):
 						add(words(kv.Value))
 					}
 				}

@@ -19,6 +19,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
+	"cmux/dag/keys"
 	"cmux/signals"
 )
 
@@ -138,7 +139,7 @@ func (p *Files) NoConfig(ctx context.Context, path string) error {
 			names = append(names, e.Name())
 		}
 	}
-	if near := dag.Nearest(filepath.Base(path), names); near != "" {
+	if near := keys.Nearest(filepath.Base(path), names); near != "" {
 		return project.Usage("the same with --config "+say.Word(p.Short(filepath.Join(filepath.Dir(path), near))), "there is no %s (did you mean %q?)", path, near)
 	}
 	return project.Usage("the same without --config", "there is no %s; without --config, %s is read", path, usual)

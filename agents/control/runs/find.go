@@ -10,6 +10,7 @@ import (
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/dag/keys"
 	"cmux/worktree/hint"
 )
 
@@ -111,7 +112,7 @@ func HasMatrix(g *dag.Graph, name string) bool {
 // Nearest is the name that s was most likely meant to be, or one that begins
 // with it; empty when there is none.
 func Nearest(s string, names []string) string {
-	if near := dag.Nearest(s, names); near != "" || s == "" {
+	if near := keys.Nearest(s, names); near != "" || s == "" {
 		return near
 	}
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), strings.ToLower(s)) }); i >= 0 {

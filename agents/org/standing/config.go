@@ -16,6 +16,7 @@ import (
 	"cmux/agents/org/upkeep"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/dag/keys"
 )
 
 // ConfigFile is the organization's configuration, in .cmux.
@@ -227,13 +228,13 @@ func (p *configParser) syntax(err error) {
 }
 
 // mapping reads keys and values.
-func (p *configParser) mapping(n *yaml.Node, what string, keys []configKey) {
+func (p *configParser) mapping(n *yaml.Node, what string, known []configKey) {
 	if n.Kind != yaml.MappingNode {
 		p.fault(n, "write it as key: value", "%s must hold keys and values", what)
 		return
 	}
-	names := make([]string, len(keys))
-	for i, k := range keys {
+	names := make([]string, len(known))
+	for i, k := range known {
 		names[i] = k.name
 	}
 	seen := make(map[string]int)
@@ -243,7 +244,7 @@ func (p *configParser) mapping(n *yaml.Node, what string, keys []configKey) {
 		switch {
 		case key.Kind != yaml.ScalarNode || at < 0:
 			hint := ""
-			if near := dag.Nearest(key.Value, names); near != "" {
+			if near := keys.Nearest(key.Value, names); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
 			p.fault(key, hint, "unknown key %q", key.Value)
@@ -251,7 +252,7 @@ func (p *configParser) mapping(n *yaml.Node, what string, keys []configKey) {
 			p.fault(key, fmt.Sprintf("first on line %d", seen[key.Value]), "key %q appears twice", key.Value)
 		case val.Kind == yaml.ScalarNode && val.ShortTag() == "!!null": // as if it were not there
 		default:
-			keys[at].read(p, val)
+			known[at].read(p, val)
 		}
 		seen[key.Value] = key.Line
 	}

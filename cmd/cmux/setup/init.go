@@ -23,6 +23,7 @@ import (
 	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
+	"cmux/dag/keys"
 	"cmux/worktree/hint"
 )
 
@@ -234,26 +235,26 @@ func compose(a answers, schema string) string {
 	for _, p := range a.Ports {
 		fmt.Fprintf(&b, "# %s\n", p)
 	}
-	fmt.Fprintf(&b, "session: %s\n", dag.Scalar(a.Session))
+	fmt.Fprintf(&b, "session: %s\n", keys.Scalar(a.Session))
 	if a.WorktreeBase != "" && a.WorktreeBase != ".." {
-		fmt.Fprintf(&b, "worktree_base: %s\n", dag.Scalar(a.WorktreeBase))
+		fmt.Fprintf(&b, "worktree_base: %s\n", keys.Scalar(a.WorktreeBase))
 	}
 	if !a.MainPane {
 		b.WriteString("main_pane: false\n")
 	}
 	if a.Dir != "" {
-		fmt.Fprintf(&b, "defaults:\n  dir: %s\n", dag.Scalar(a.Dir))
+		fmt.Fprintf(&b, "defaults:\n  dir: %s\n", keys.Scalar(a.Dir))
 	}
 	b.WriteString("agents:\n")
 	for _, n := range a.Agents {
-		fmt.Fprintf(&b, "  - name: %s\n", dag.Scalar(n.Name))
+		fmt.Fprintf(&b, "  - name: %s\n", keys.Scalar(n.Name))
 		role := dag.Role(n.Role)
 		if role == "" {
 			role = dag.RoleBuild
 		}
 		field := func(key, value string) {
 			if value != "" {
-				fmt.Fprintf(&b, "    %s: %s\n", key, dag.Scalar(value))
+				fmt.Fprintf(&b, "    %s: %s\n", key, keys.Scalar(value))
 			}
 		}
 		field("agent", a.kind(&n))
@@ -265,18 +266,18 @@ func compose(a answers, schema string) string {
 		list := func(key, names string) {
 			if all := commaList(names); len(all) > 0 {
 				for i := range all {
-					all[i] = dag.Scalar(all[i])
+					all[i] = keys.Scalar(all[i])
 				}
 				fmt.Fprintf(&b, "    %s: [%s]\n", key, strings.Join(all, ", "))
 			}
 		}
 		if n.Task != "" {
-			fmt.Fprintf(&b, "    task: %s\n", dag.Text(n.Task, "      "))
+			fmt.Fprintf(&b, "    task: %s\n", keys.Block(n.Task, "      "))
 		}
 		list("scope", n.Scope)
 		list("depends_on", n.After)
 		if a.Verify != "" && (role == dag.RoleBuild || role == dag.RoleMerge) {
-			fmt.Fprintf(&b, "    verify: [%s]\n", dag.Scalar(a.Verify))
+			fmt.Fprintf(&b, "    verify: [%s]\n", keys.Scalar(a.Verify))
 		}
 	}
 	return b.String()

@@ -1,4 +1,4 @@
-package dag
+package keys
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ var (
 
 // syntax records the library's error about a source that is not YAML at its real position,
 // with a hint at the likely mistake.
-func (p *parser) syntax(src []byte, message string) {
+func (r *Reader) syntax(src []byte, message string) {
 	line, column, hint := 1, 1, ""
 	if m := syntaxError().FindStringSubmatch(message); m != nil {
 		message = m[2]
@@ -71,7 +71,7 @@ func (p *parser) syntax(src []byte, message string) {
 			hint = "look at the indentation of this line, and of the one above"
 		}
 	}
-	p.faultAt(line, column, hint, "not YAML: %s", message)
+	r.faultAt(line, column, hint, "not YAML: %s", message)
 }
 
 // unquoted looks for a value that was meant as text but has a meaning in YAML, in a line
