@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"gopkg.in/yaml.v3"
 
 	"cmux/dag/keys"
@@ -87,22 +86,6 @@ func insideTree(p *keys.Reader, key string, at *yaml.Node, s string) bool {
 		p.Fault(at, "it may name only a folder inside the worktree", "%s %q leaves the worktree", key, keys.Shorten(s))
 	case slices.ContainsFunc(parts, func(part string) bool { return strings.EqualFold(part, ".git") }):
 		p.Fault(at, "name a folder with the project's files", "%s %q lies in .git", key, keys.Shorten(s))
-	default:
-		return true
-	}
-	return false
-}
-
-// projectPattern checks a path or glob that must stay inside the project.
-func projectPattern(p *keys.Reader, key string, at *yaml.Node, s string) bool {
-	switch {
-	case !keys.OneLine(p, key, at, s):
-	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~"):
-		p.Fault(at, "write it relative to the project", "%s %q is absolute", key, keys.Shorten(s))
-	case slices.Contains(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("/{},", r) }), ".."):
-		p.Fault(at, "it may name only what is inside the project", "%s %q leaves the project", key, keys.Shorten(s))
-	case !doublestar.ValidatePattern(s):
-		p.Fault(at, `close every [ and {, or put \ before one that is meant`, "%s %q is not a valid glob", key, keys.Shorten(s))
 	default:
 		return true
 	}

@@ -92,7 +92,7 @@ var house = []struct {
 	{"agents/org/upkeep", ""},
 	{"agents/org/team", ""},
 	{"agents/org/recovery", "agents/platform/seal agents/records/incident agents/records/ledger signals worktree worktree/git"},
-	{"agents/org/watchconfig", ""},
+	{"agents/org/watchconfig", "dag/keys"},
 	{"agents/org/task", "agents/records/ledger agents/runs/run dag"},
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
 	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/journal agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag dag/keys signals signals/mailbox worktree worktree/git worktree/merge"},

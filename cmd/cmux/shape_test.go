@@ -204,7 +204,7 @@ func isMethod(o types.Object) bool {
 // overgrown is what is beyond the bounds, and by how much.
 var overgrown = map[string]int{
 	"agents/kinds/claude.instance methods":  67,
-	"agents/org/standing circle":            28,
+	"agents/org/standing circle":            24,
 	"agents/org/standing.Keeper methods":    83,
 	"agents/platform/tmux circle":           13,
 	"agents/runs/conversation circle":       13,
@@ -214,7 +214,7 @@ var overgrown = map[string]int{
 	"agents/runs/runner circle":             29,
 	"agents/runs/runner.Runner methods":     123,
 	"dag circle":                            19,
-	"dag lines":                             6200,
+	"dag lines":                             6183,
 	"server/api circle":                     20,
 	"worktree circle":                       16,
 	"worktree.Repo methods":                 86,

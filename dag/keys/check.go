@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"gopkg.in/yaml.v3"
 )
 
@@ -16,10 +17,18 @@ const MaxName = 100
 // Check checks a text of a key, and returns false after recording a fault.
 type Check func(r *Reader, key string, at *yaml.Node, s string) bool
 
-// OneLine refuses a text that is empty or has a control character.
-func OneLine(r *Reader, key string, at *yaml.Node, s string) bool {
+// NotEmpty refuses a text that is empty.
+func NotEmpty(r *Reader, key string, at *yaml.Node, s string) bool {
 	if strings.TrimSpace(s) == "" {
 		r.Fault(at, "remove the key or give a value", "%s is empty", key)
+		return false
+	}
+	return true
+}
+
+// OneLine refuses a text that is empty or has a control character.
+func OneLine(r *Reader, key string, at *yaml.Node, s string) bool {
+	if !NotEmpty(r, key, at, s) {
 		return false
 	}
 	if strings.ContainsFunc(s, unicode.IsControl) {
@@ -27,6 +36,22 @@ func OneLine(r *Reader, key string, at *yaml.Node, s string) bool {
 		return false
 	}
 	return true
+}
+
+// ProjectPattern checks a path or glob that must stay inside the project.
+func ProjectPattern(r *Reader, key string, at *yaml.Node, s string) bool {
+	switch {
+	case !OneLine(r, key, at, s):
+	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~"):
+		r.Fault(at, "write it relative to the project", "%s %q is absolute", key, Shorten(s))
+	case slices.Contains(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("/{},", r) }), ".."):
+		r.Fault(at, "it may name only what is inside the project", "%s %q leaves the project", key, Shorten(s))
+	case !doublestar.ValidatePattern(s):
+		r.Fault(at, `close every [ and {, or put \ before one that is meant`, "%s %q is not a valid glob", key, Shorten(s))
+	default:
+		return true
+	}
+	return false
 }
 
 // NoOption refuses what a program would read as an option.

@@ -103,7 +103,12 @@ func (k *Key) Check(others ...Check) Check {
 			r.Fault(at, k.Hint, "%s %q is not allowed", name, Shorten(s))
 			return false
 		}
-		return !slices.ContainsFunc(others, func(check Check) bool { return check != nil && !check(r, name, at, s) })
+		for _, check := range others {
+			if !check(r, name, at, s) {
+				return false
+			}
+		}
+		return true
 	}
 }
 

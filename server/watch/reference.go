@@ -26,10 +26,10 @@ func Reference() string {
 	}
 	b.WriteString(referenceMiddle)
 	b.WriteString("| key of `watch:` | meaning | default |\n|---|---|---|\n")
-	for _, k := range watchconfig.Keys() {
+	for _, k := range watchconfig.Fields() {
 		def := "none"
-		if k.Default != "" {
-			def = "`" + k.Default + "`"
+		if k.Def != "" {
+			def = "`" + k.Def + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.Name, k.Doc, def)
 	}

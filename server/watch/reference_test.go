@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmux/agents/org/watchconfig"
+	"cmux/dag/keys"
 )
 
 var update = flag.Bool("update", false, "rewrite generated pages")
@@ -26,8 +27,8 @@ func TestReference(t *testing.T) {
 
 // Every key that the table names is there, and switches what it says.
 func TestTable(t *testing.T) {
-	is := func(name string, typ watchconfig.Type) bool {
-		return slices.ContainsFunc(watchconfig.Keys(), func(k watchconfig.Key) bool { return k.Name == name && k.Type == typ })
+	is := func(name string, typ keys.Type) bool {
+		return slices.ContainsFunc(watchconfig.Fields(), func(k keys.Field[watchconfig.Config]) bool { return k.Name == name && k.Type == typ })
 	}
 	names := map[string]bool{}
 	for _, r := range Rules() {
@@ -36,7 +37,7 @@ func TestTable(t *testing.T) {
 		}
 		names[r.Name] = true
 		for _, key := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(r.Threshold, -1) {
-			if is(key[1], watchconfig.Switch) || !slices.ContainsFunc(watchconfig.Keys(), func(k watchconfig.Key) bool { return k.Name == key[1] }) {
+			if is(key[1], keys.TypeFlag) || !slices.ContainsFunc(watchconfig.Fields(), func(k keys.Field[watchconfig.Config]) bool { return k.Name == key[1] }) {
 				t.Errorf("%s: no threshold %q", r.Name, key[1])
 			}
 		}
@@ -47,7 +48,7 @@ func TestTable(t *testing.T) {
 		if r.on == nil {
 			continue
 		}
-		if !is(r.Switch, watchconfig.Switch) {
+		if !is(r.Switch, keys.TypeFlag) {
 			t.Errorf("%s: no switch %q", r.Name, r.Switch)
 		}
 		if c := watchconfig.New(map[string]string{r.Switch: "false"}); *r.on(&c) {

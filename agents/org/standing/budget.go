@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 	"time"
-
-	"gopkg.in/yaml.v3"
 
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
@@ -17,6 +14,7 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/dag/keys"
 	"cmux/signals/mailbox"
 )
 
@@ -277,19 +275,9 @@ func (k *Keeper) putBack(ctx context.Context, a *Agent, t *task.Task, why string
 	return k.withdraw(ctx, a, t, why+": end your turn; you get it back when there is a budget again")
 }
 
-// budgetKey is a key with a budget in tokens below it.
-func budgetKey(to *int64, doc string) configKey {
-	return groupKey("budget", doc, "budget: {tokens: 2000000}", []configKey{{
-		name: "tokens", doc: "Input and output tokens, without what is read from a cache.", def: "no bound",
-		schema: map[string]any{"type": "integer", "minimum": 1},
-		read: func(p *configParser, n *yaml.Node) {
-			text := p.text(n, "budget.tokens")
-			v, err := strconv.ParseInt(text, 10, 64)
-			if text != "" && (err != nil || v < 1) {
-				p.fault(n, "", "budget.tokens must be a whole number of 1 or more, not %s", text)
-				return
-			}
-			*to = v
-		},
-	}})
+// budgetField is a key with a budget in tokens below it.
+func budgetField(doc string, to func(*Config) *int64) keys.Field[Config] {
+	return keys.Section(keys.Key{Name: "budget", Example: "budget: {tokens: 2000000}", Doc: doc}, []keys.Field[Config]{
+		keys.Count(keys.Key{Name: "tokens", Least: 1, Def: "no bound", Doc: "Input and output tokens, without what is read from a cache."}, to),
+	})
 }

@@ -1,19 +1,11 @@
 package standing
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
-
 	"gopkg.in/yaml.v3"
 
 	"cmux/agents/org/team"
 	"cmux/agents/org/upkeep"
+	"cmux/agents/org/watchconfig"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/dag/keys"
@@ -78,232 +70,123 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 }
 
-// configKey is a key of the configuration, with its documentation and the function
-// that reads its value. sub describes the keys below it.
-type configKey struct {
-	name    string
-	read    func(*configParser, *yaml.Node)
-	doc     string
-	def     string // in words; empty: none
-	example string
-	schema  map[string]any // of its value; nil: sub says it
-	sub     []configKey
-}
-
-// groupKey is a key with keys below it.
-func groupKey(name, doc, example string, sub []configKey) configKey {
-	return configKey{name: name, doc: doc, example: example, sub: sub,
-		read: func(p *configParser, n *yaml.Node) { p.mapping(n, name, sub) }}
-}
-
-// textKey is a key whose value matches pattern.
-func textKey(to *string, name, pattern, hint, doc, def, example string) configKey {
-	return configKey{name: name, doc: doc, def: def, example: example, schema: map[string]any{"type": "string", "pattern": pattern},
-		read: func(p *configParser, n *yaml.Node) { *to = p.matching(n, name, pattern, hint) }}
-}
-
-// flagKey is a key whose value is true or false.
-func flagKey(to *bool, group, name, doc, def string) configKey {
-	return configKey{name: name, doc: doc, def: def, schema: map[string]any{"type": "boolean"}, read: func(p *configParser, n *yaml.Node) {
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(to) != nil {
-			p.fault(n, "write true or false", "%s%s: %q is neither", group, name, n.Value)
-		}
-	}}
-}
-
-type configParser struct {
-	file   string
-	faults dag.Faults
-}
-
-func (p *configParser) fault(at *yaml.Node, hint, format string, args ...any) {
-	p.faults = append(p.faults, dag.Fault{File: p.file, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Hint: hint})
-}
-
-// ParseConfig reads a configuration. The error is dag.Faults with all that is
-// wrong. No text at all is a configuration that says nothing.
+// ParseConfig reads a configuration. The error is of type dag.Faults and holds all faults.
+// An empty file sets nothing.
 func ParseConfig(file string, src []byte) (*Config, error) {
-	c, p := &Config{WorktreeBase: "..", Notify: dag.Notify{Bell: true}}, &configParser{file: file}
-	root := p.document(src)
-	if root != nil {
-		p.mapping(root, "the file", c.keys())
-	}
-	if len(p.faults) > 0 {
-		return nil, p.faults
+	c, r := &Config{WorktreeBase: "..", Notify: dag.Notify{Bell: true}}, keys.NewReader(file)
+	r.Shape = "write it as key: value"
+	if err := keys.NewTable(configFields()).Parse(r, c, src, nil); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// keys are the keys of the file.
-func (c *Config) keys() []configKey {
-	return []configKey{
-		textKey(&c.Session, "session", `^[A-Za-z0-9_-]+$`, "use letters, digits, _ and -",
-			"The tmux session of the organization. It counts at the next `cmux start`.", "`cmux-FOLDER`", "session: shop"),
-		groupKey("supervisor", "The program of the supervisor. It counts at the next `cmux start`; another program begins a new conversation.",
-			"supervisor: {agent: claude, model: opus}", c.Supervisor.keys()),
-		groupKey("worker", "Defaults for new workers.", "worker: {agent: codex}", c.Worker.keys()),
-		{name: "permissions", doc: "How the agents may act: with `ask` the program asks you what it is not sure about, with `auto` it decides that itself ([in its own way](permissions.md#standing-agents)), with `bypass` it asks nothing. An agent that runs keeps what it began with until it is started again.",
-			def: "what you answered at the first start", example: "permissions: ask", schema: map[string]any{"enum": []string{PermitAsked, PermitAuto, PermitAll}},
-			read: func(p *configParser, n *yaml.Node) {
-				c.Permissions = p.oneOf(n, "permissions", PermitAsked, PermitAuto, PermitAll)
-			}},
-		textKey(&c.Integration, "integration", `^[^-\s][^\s~^:?*\[\\]*$`, "write the name of a branch",
-			"The branch that work comes together on.", "your branch at the first start", "integration: main"),
-		{name: "max_standing", doc: "At most so many agents.", def: "no bound", example: "max_standing: 8",
-			schema: map[string]any{"type": "integer", "minimum": 1}, read: func(p *configParser, n *yaml.Node) { c.MaxStanding = p.count(n, "max_standing") }},
-		budgetKey(&c.Budget, "What all agents together may use in a day, which ends at midnight. When it is spent, nothing more is handed to them, what they work on is put back, and you are told; tomorrow they go on."),
-		groupKey("notify", "How you are told that a message is for you, or that an agent needs you.", "notify: {desktop: true}", notifyKeys(&c.Notify, &c.Voice)),
-		groupKey("zones", "Files by how much is at stake, as patterns like those of a scope, from the project's root.",
-			"zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]", zoneKeys(&c.Zones)),
-		{name: "overflow", doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it.", def: "`queue`", example: "overflow: spawn",
-			schema: map[string]any{"enum": []string{OverflowQueue, OverflowSpawn}}, read: func(p *configParser, n *yaml.Node) { c.Overflow = p.oneOf(n, "overflow", OverflowQueue, OverflowSpawn) }},
-		teamsKey(&c.Teams),
-		{name: "maintenance", doc: "What the server may remove by itself when the organization no longer needs it: `workers`, `windows`, `worktrees`, `branches`. What is not committed is saved first. `cmux maintenance --dry-run` shows all of it.", def: "nothing", example: "maintenance: [worktrees, branches]",
-			schema: map[string]any{"type": "array", "items": map[string]any{"enum": upkeep.Removable()}}, read: func(p *configParser, n *yaml.Node) {
-				c.Maintenance = p.texts(n, "maintenance")
-				for _, kind := range c.Maintenance {
-					if !slices.Contains(upkeep.Removable(), kind) {
-						p.fault(n, "write a list of "+strings.Join(upkeep.Removable(), ", "), "maintenance: %q is none", kind)
-					}
-				}
-			}},
-		{name: "verify", doc: "Commands that must pass before a task is done that changes the project, and again before it is merged, in order. What fails goes back to the worker. Workers run them in their worktrees without a question, and the supervisor in your folder.", def: "none", example: "verify: [\"go test ./...\"]",
-			schema: map[string]any{"type": []string{"array", "string"}, "items": map[string]any{"type": "string"}}, read: func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
-		groupKey("health", "How it is told that the project is healthy, and what cmux may do when it is not: [a project that is not healthy](health.md).",
-			"health:\n  command: \"curl -fsS http://127.0.0.1:3000/health\"\n  tree: .\n  restart: \"systemctl --user restart shop\"\n  rebuild: \"make build && systemctl --user restart shop\"\n  rollback: true", healthKeys(&c.Health)),
-		{name: "port", doc: "The port of the server, on the loopback address.", def: "the first free one from 8420", example: "port: 8500",
-			schema: map[string]any{"type": "integer", "minimum": 1024, "maximum": 65535}, read: func(p *configParser, n *yaml.Node) {
-				text := p.text(n, "port")
-				v, err := strconv.Atoi(text)
-				if text != "" && (err != nil || v < 1024 || v > 65535) {
-					p.fault(n, "", "port must be a number from 1024 to 65535, not %s", text)
-				}
-				c.Port = v
-			}},
-		groupKey("watch", "What the watch may do, and after how long: see [the watch](watch.md).", "watch: {idle_after: 15m, sentry: false}", watchKeys(&c.Watch)),
-		{name: "worktree_base", doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`. If another project has such a worktree there, the name is `SESSION-FOLDER-NAME`, with the folder of the project.", def: "`..`", example: "worktree_base: ../work",
-			schema: map[string]any{"type": "string"}, read: func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
+// configFields are the keys of the file.
+func configFields() []keys.Field[Config] {
+	return []keys.Field[Config]{
+		keys.Text(keys.Key{Name: "session", Pattern: `^[A-Za-z0-9_-]+$`, Hint: "use letters, digits, _ and -", Def: "cmux-FOLDER", Example: "session: shop",
+			Doc: "The tmux session of the organization. It counts at the next `cmux start`."},
+			func(c *Config) *string { return &c.Session }),
+		keys.Section(keys.Key{Name: "supervisor", Example: "supervisor: {agent: claude, model: opus}",
+			Doc: "The program of the supervisor. It counts at the next `cmux start`; another program begins a new conversation."},
+			agentFields(func(c *Config) *ConfigAgent { return &c.Supervisor })),
+		keys.Section(keys.Key{Name: "worker", Example: "worker: {agent: codex}", Doc: "Defaults for new workers."},
+			agentFields(func(c *Config) *ConfigAgent { return &c.Worker })),
+		keys.Choice(keys.Key{Name: "permissions", Allowed: []string{PermitAsked, PermitAuto, PermitAll}, Def: "what you answered at the first start", Example: "permissions: ask",
+			Doc: "How the agents may act: with `ask` the program asks you what it is not sure about, with `auto` it decides that itself ([in its own way](permissions.md#standing-agents)), with `bypass` it asks nothing. An agent that runs keeps what it began with until it is started again."},
+			func(c *Config) *string { return &c.Permissions }),
+		keys.Text(keys.Key{Name: "integration", Pattern: `^[^-\s][^\s~^:?*\[\\]*$`, Hint: "write the name of a branch", Def: "your branch at the first start", Example: "integration: main",
+			Doc: "The branch that work comes together on."},
+			func(c *Config) *string { return &c.Integration }),
+		keys.Count(keys.Key{Name: "max_standing", Least: 1, Def: "no bound", Example: "max_standing: 8", Doc: "At most so many agents."},
+			func(c *Config) *int { return &c.MaxStanding }),
+		budgetField("What all agents together may use in a day, which ends at midnight. When it is spent, nothing more is handed to them, what they work on is put back, and you are told; tomorrow they go on.",
+			func(c *Config) *int64 { return &c.Budget }),
+		keys.Section(keys.Key{Name: "notify", Example: "notify: {desktop: true}", Doc: "How you are told that a message is for you, or that an agent needs you."}, notifyFields()),
+		keys.Section(keys.Key{Name: "zones", Example: "zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]",
+			Doc: "Files by how much is at stake, as patterns like those of a scope, from the project's root."}, zoneFields()),
+		keys.Choice(keys.Key{Name: "overflow", Allowed: []string{OverflowQueue, OverflowSpawn}, Def: OverflowQueue, Example: "overflow: spawn",
+			Doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it."},
+			func(c *Config) *string { return &c.Overflow }),
+		teamsField(),
+		keys.Choices(keys.Key{Name: "maintenance", Allowed: upkeep.Removable(), Def: "none", Example: "maintenance: [worktrees, branches]",
+			Doc: "What the server may remove by itself when the organization no longer needs it. What is not committed is saved first. `cmux maintenance --dry-run` shows all of it."},
+			func(c *Config) *[]string { return &c.Maintenance }),
+		keys.List(keys.Key{Name: "verify", Def: "none", Example: "verify: [\"go test ./...\"]",
+			Doc: "Commands that must pass before a task is done that changes the project, and again before it is merged, in order. What fails goes back to the worker. Workers run them in their worktrees without a question, and the supervisor in your folder."},
+			func(c *Config) *[]string { return &c.Verify }),
+		keys.Section(keys.Key{Name: "health", Example: "health:\n  command: \"curl -fsS http://127.0.0.1:3000/health\"\n  tree: .\n  restart: \"systemctl --user restart shop\"\n  rebuild: \"make build && systemctl --user restart shop\"\n  rollback: true",
+			Doc: "How it is told that the project is healthy, and what cmux may do when it is not: [a project that is not healthy](health.md)."}, healthFields()),
+		keys.Count(keys.Key{Name: "port", Least: 1024, Most: 65535, Def: "the first free one from 8420", Example: "port: 8500", Doc: "The port of the server, on the loopback address."},
+			func(c *Config) *int { return &c.Port }),
+		keys.Section(keys.Key{Name: "watch", Example: "watch: {idle_after: 15m, sentry: false}", Doc: "What the watch may do, and after how long: see [the watch](watch.md)."}, watchFields()),
+		keys.Text(keys.Key{Name: "worktree_base", Def: "..", Example: "worktree_base: ../work",
+			Doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`. If another project has such a worktree there, the name is `SESSION-FOLDER-NAME`, with the folder of the project."},
+			func(c *Config) *string { return &c.WorktreeBase }, keys.OneLine),
 	}
 }
 
-func (a *ConfigAgent) keys() []configKey {
-	return []configKey{
-		textKey(&a.Agent, "agent", `^[a-z][a-z0-9-]*$`, "write the name of a kind, such as claude", "The kind of program.", "`claude`; a worker's: that of the supervisor", ""),
-		budgetKey(&a.Budget, "What it may use in a day, as `budget` says; of workers each."),
-		textKey(&a.Model, "model", `^[^-\s]\S*$`, "write the name of a model", "The model, as the program names it.", "the program's own", ""),
+func agentFields(of func(*Config) *ConfigAgent) []keys.Field[Config] {
+	return []keys.Field[Config]{
+		keys.Text(keys.Key{Name: "agent", Pattern: `^[a-z][a-z0-9-]*$`, Hint: "write the name of a kind, such as claude", Def: "`claude`; a worker's: that of the supervisor", Doc: "The kind of program."},
+			func(c *Config) *string { return &of(c).Agent }),
+		budgetField("What it may use in a day, as `budget` says; of workers each.", func(c *Config) *int64 { return &of(c).Budget }),
+		keys.Text(keys.Key{Name: "model", Pattern: `^[^-\s]\S*$`, Hint: "write the name of a model", Def: "the program's own", Doc: "The model, as the program names it."},
+			func(c *Config) *string { return &of(c).Model }),
 	}
 }
 
-// document is the root of the one document of src; nil where it says nothing or
-// cannot be read.
-func (p *configParser) document(src []byte) *yaml.Node {
-	dec := yaml.NewDecoder(bytes.NewReader(src))
-	var doc, more yaml.Node
-	err := dec.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err != nil {
-		p.syntax(err)
-		return nil
-	}
-	if dec.Decode(&more) == nil {
-		p.fault(&more, "keep one", "the file holds more than one document")
-		return nil
-	}
-	if n := doc.Content[0]; n.ShortTag() != "!!null" {
-		return n
-	}
-	return nil
-}
-
-// syntax records what the library says, where it says that it is.
-func (p *configParser) syntax(err error) {
-	line, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := regexp.MustCompile(`^line (\d+): (.*)$`).FindStringSubmatch(text); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		text = m[2]
-	}
-	p.faults = append(p.faults, dag.Fault{File: p.file, Line: line, Column: 1, Message: text})
-}
-
-// mapping reads keys and values.
-func (p *configParser) mapping(n *yaml.Node, what string, known []configKey) {
-	if n.Kind != yaml.MappingNode {
-		p.fault(n, "write it as key: value", "%s must hold keys and values", what)
-		return
-	}
-	names := make([]string, len(known))
-	for i, k := range known {
-		names[i] = k.name
-	}
-	seen := make(map[string]int)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, val := n.Content[i], n.Content[i+1]
-		at := slices.Index(names, key.Value)
-		switch {
-		case key.Kind != yaml.ScalarNode || at < 0:
-			hint := ""
-			if near := keys.Nearest(key.Value, names); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
+// watchFields are the keys below watch. What a person set is kept as text, by key: the rest
+// has the default of the version that reads it.
+func watchFields() (fields []keys.Field[Config]) {
+	for _, f := range watchconfig.Fields() {
+		fields = append(fields, keys.Field[Config]{Key: f.Key, Read: func(r *keys.Reader, c *Config, name string, n *yaml.Node) bool {
+			if !f.Read(r, new(watchconfig.Config), name, n) {
+				return false
 			}
-			p.fault(key, hint, "unknown key %q", key.Value)
-		case seen[key.Value] > 0:
-			p.fault(key, fmt.Sprintf("first on line %d", seen[key.Value]), "key %q appears twice", key.Value)
-		case val.Kind == yaml.ScalarNode && val.ShortTag() == "!!null": // as if it were not there
-		default:
-			known[at].read(p, val)
-		}
-		seen[key.Value] = key.Line
+			if c.Watch == nil {
+				c.Watch = make(map[string]string)
+			}
+			c.Watch[f.Name] = keys.Behind(n).Value
+			return true
+		}})
+	}
+	return fields
+}
+
+// zoneFields are the keys below zones.
+func zoneFields() []keys.Field[Config] {
+	return []keys.Field[Config]{
+		keys.List(keys.Key{Name: "forbidden", Doc: "No agent edits these with its tools; a shell is not watched."}, func(c *Config) *[]string { return &c.Zones.Forbidden }, keys.ProjectPattern),
+		keys.List(keys.Key{Name: "careful", Doc: "An agent that edits these is told to take care."}, func(c *Config) *[]string { return &c.Zones.Careful }, keys.ProjectPattern),
+		keys.List(keys.Key{Name: "safe", Doc: "An agent may edit these without being asked."}, func(c *Config) *[]string { return &c.Zones.Safe }, keys.ProjectPattern),
 	}
 }
 
-func (p *configParser) text(n *yaml.Node, key string) string {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!bool" || n.Value == "" {
-		p.fault(n, "", "%s must be text", key)
-		return ""
+// teamsField is the key teams, a list of templates.
+func teamsField() keys.Field[Config] {
+	name := keys.Key{Name: "name", Required: true, Pattern: team.NamePattern, Hint: "use small letters, digits and -", Doc: "How it is called."}
+	role := name
+	role.Name, role.Doc = "role", "What it is; its name ends in it."
+	members := []keys.Field[team.Member]{
+		keys.Text(role, func(m *team.Member) *string { return &m.Role }),
+		keys.Text(keys.Key{Name: "about", Doc: "What its role file says of it first."}, func(m *team.Member) *string { return &m.About }, keys.NotEmpty),
+		keys.Flag(keys.Key{Name: "lead", Doc: "It leads, and the others report to it."}, func(m *team.Member) *bool { return &m.Lead }),
+		keys.Text(keys.Key{Name: "agent", Doc: "The kind of its program."}, func(m *team.Member) *string { return &m.Agent }, keys.NotEmpty),
+		keys.Text(keys.Key{Name: "model", Doc: "Its model."}, func(m *team.Member) *string { return &m.Model }, keys.NotEmpty),
 	}
-	return n.Value
-}
-
-// texts reads a list of texts, or one.
-func (p *configParser) texts(n *yaml.Node, key string) (all []string) {
-	if n.Kind != yaml.SequenceNode {
-		if one := p.text(n, key); one != "" {
-			all = append(all, one)
-		}
-		return all
-	}
-	for _, c := range n.Content {
-		if one := p.text(c, key); one != "" {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
-func (p *configParser) count(n *yaml.Node, key string) int {
-	text := p.text(n, key)
-	v, err := strconv.Atoi(text)
-	if text != "" && (err != nil || v < 1) {
-		p.fault(n, "", "%s must be a whole number of 1 or more, not %s", key, text)
-		return 0
-	}
-	return v
-}
-
-func (p *configParser) matching(n *yaml.Node, key, pattern, hint string) string {
-	s := p.text(n, key)
-	if s != "" && !regexp.MustCompile(pattern).MatchString(s) {
-		p.fault(n, hint, "%s: %q is none", key, s)
-	}
-	return s
-}
-
-func (p *configParser) oneOf(n *yaml.Node, key string, allowed ...string) string {
-	s := p.text(n, key)
-	if s != "" && !slices.Contains(allowed, s) {
-		p.fault(n, "write "+strings.Join(allowed, " or "), "%s: %q is none", key, s)
-	}
-	return s
+	return keys.Items(keys.Key{Name: "teams", Def: "none", Example: "teams:\n  - name: payments\n    about: two who know the bank\n    members:\n      - {role: lead, lead: true}\n      - {role: backend, about: You own the ledger.}",
+		Doc: "Teams of your own, beside those that `cmux teams list` shows."},
+		func(c *Config) *[]team.Template { return &c.Teams }, []keys.Field[team.Template]{
+			keys.Text(name, func(t *team.Template) *string { return &t.Name }),
+			keys.Text(keys.Key{Name: "about", Doc: "What it is for."}, func(t *team.Template) *string { return &t.About }, keys.NotEmpty),
+			keys.Flag(keys.Key{Name: "debate", Doc: "All but the lead write proposals, and the lead decides."}, func(t *team.Template) *bool { return &t.Debate }),
+			keys.Items(keys.Key{Name: "members", Required: true, Doc: "Who is in it."}, func(t *team.Template) *[]team.Member { return &t.Members }, members, nil),
+		}, func(r *keys.Reader, at *yaml.Node, t *team.Template) bool {
+			err := t.Check()
+			if err != nil {
+				r.Fault(at, "", "teams: %v", err)
+			}
+			return err == nil
+		})
 }

@@ -12,6 +12,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/dag"
+	"cmux/dag/keys"
 )
 
 var update = flag.Bool("update", false, "rewrite generated pages")
@@ -24,38 +25,52 @@ func TestParseConfig(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
+	aliased, err := ParseConfig("config.yml", []byte("x-mine: &m {agent: codex, model: big}\nsupervisor: *m\nworker: {<<: *m, model: small}\nzones: {safe: docs/}\n"))
+	if want := (Config{WorktreeBase: "..", Notify: dag.Notify{Bell: true}, Supervisor: ConfigAgent{Agent: "codex", Model: "big"}, Worker: ConfigAgent{Agent: "codex", Model: "small"}, Zones: run.Zones{Safe: []string{"docs/"}}}); err != nil || !reflect.DeepEqual(*aliased, want) {
+		t.Errorf("%+v, %v; want %+v", aliased, err, want)
+	}
 	for _, nothing := range []string{"", "# nothing yet\n", "~\n", "session:\n"} {
 		if c, err := ParseConfig("config.yml", []byte(nothing)); err != nil || !reflect.DeepEqual(*c, Config{WorktreeBase: "..", Notify: dag.Notify{Bell: true}}) {
 			t.Errorf("%q: %+v, %v", nothing, c, err)
 		}
 	}
 	for src, want := range map[string]string{
-		"sesion: shop\n":                 `config.yml:1:1: unknown key "sesion" (did you mean "session"?)`,
-		"session: a b\n":                 `config.yml:1:10: session: "a b" is none (use letters, digits, _ and -)`,
-		"session: a\nsession: b\n":       `config.yml:2:1: key "session" appears twice (first on line 1)`,
-		"supervisor: claude\n":           `config.yml:1:13: supervisor must hold keys and values (write it as key: value)`,
-		"supervisor:\n  modl: x\n":       `config.yml:2:3: unknown key "modl" (did you mean "model"?)`,
-		"permissions: all\n":             `config.yml:1:14: permissions: "all" is none (write ask or auto or bypass)`,
-		"max_standing: 0\n":              `config.yml:1:15: max_standing must be a whole number of 1 or more, not 0`,
-		"integration: -x\n":              `config.yml:1:14: integration: "-x" is none (write the name of a branch)`,
-		"verify: [a, {b: c}]\n":          `config.yml:1:13: verify must be text`,
-		"session: [\n":                   `config.yml:`,
-		"- a\n":                          `config.yml:1:1: the file must hold keys and values (write it as key: value)`,
-		"notify: {bell: 3}\n":            `config.yml:1:16: notify.bell: "3" is neither (write true or false)`,
-		"notify: {webhook: ftp:x}\n":     `config.yml:1:19: notify.webhook is no address (write it as https://HOST/PATH)`,
-		"zones: {forbiden: [a]}\n":       `config.yml:1:9: unknown key "forbiden" (did you mean "forbidden"?)`,
-		"zones: {careful: a}\n":          `config.yml:1:18: zones.careful must be a list of files, folders and globs (write it as [a/, "b/*.go"])`,
-		"zones: {safe: [a, ../b]}\n":     `config.yml:1:19: zones.safe: "../b" lies outside the project (write it from the project's root)`,
-		"health: {every: 1ms}\n":         `config.yml:1:17: health.every must be a time of 1s or more, not 1ms`,
-		"health: {rollback: yes}\n":      `config.yml:1:20: health.rollback: "yes" is neither (write true or false)`,
-		"health: {comand: x}\n":          `config.yml:1:10: unknown key "comand" (did you mean "command"?)`,
-		"health: {command: [x]}\n":       `config.yml:1:19: health.command must be text`,
-		"zones: {safe: [\"a[\"]}\n":      `config.yml:1:16: zones.safe: "a[" is no pattern`,
-		"session: x\n---\nsession: y\n":  `config.yml:2:1: the file holds more than one document (keep one)`,
-		"watch:\n  nudges: none\n":       `config.yml:2:11: watch.nudges: "none" is no whole number from 1 to 100`,
-		"watch: {idle_aftr: 1m}\n":       `config.yml:1:9: unknown key "idle_aftr" (did you mean "idle_after"?)`,
-		"watch: {sentry: [x]}\n":         `config.yml:1:17: watch.sentry must be one value`,
-		"worker: {agent: c, agent: d}\n": `config.yml:1:20: key "agent" appears twice (first on line 1)`,
+		"sesion: shop\n":                             `config.yml:1:1: unknown key "sesion" (did you mean "session"?)`,
+		"session: a b\n":                             `config.yml:1:10: session "a b" is not allowed (use letters, digits, _ and -)`,
+		"session: a\nsession: b\n":                   `config.yml:2:1: key "session" appears twice (first on line 1)`,
+		"supervisor: claude\n":                       `config.yml:1:13: supervisor must hold keys and values, not "claude" (write it as key: value)`,
+		"supervisor:\n  modl: x\n":                   `config.yml:2:3: unknown key "modl" in supervisor (did you mean "model"?)`,
+		"supervisor: {budget: {tokens: 0}}\n":        `config.yml:1:31: supervisor.budget.tokens must be at least 1, not 0`,
+		"permissions: all\n":                         `config.yml:1:14: permissions cannot be "all" (one of ask, auto, bypass)`,
+		"max_standing: 0\n":                          `config.yml:1:15: max_standing must be at least 1, not 0`,
+		"port: 80\n":                                 `config.yml:1:7: port must be from 1024 to 65535, not 80`,
+		"maintenance: [worktrees, files]\n":          `config.yml:1:26: maintenance cannot be "files" (one of `,
+		"integration: -x\n":                          `config.yml:1:14: integration "-x" is not allowed (write the name of a branch)`,
+		"verify: [a, {b: c}]\n":                      `config.yml:1:13: verify must be text, not keys and values`,
+		"session: [\n":                               `config.yml:`,
+		"- a\n":                                      `config.yml:1:1: the file must hold keys and values, not a list (write it as key: value)`,
+		"notify: {bell: 3}\n":                        `config.yml:1:16: notify.bell must be true or false, not 3`,
+		"notify: {webhook: ftp:x}\n":                 `config.yml:1:19: notify.webhook "ftp:x" is not a web address (write https://HOST/PATH)`,
+		"notify: {command: \"\"}\n":                  `config.yml:1:19: notify.command is empty (remove the key or give a value)`,
+		"notify: {format: slak}\n":                   `config.yml:1:18: notify.format cannot be "slak" (did you mean "slack"?)`,
+		"zones: {forbiden: [a]}\n":                   `config.yml:1:9: unknown key "forbiden" in zones (did you mean "forbidden"?)`,
+		"zones: {careful: {a: b}}\n":                 `config.yml:1:18: zones.careful must be a list of text, not keys and values`,
+		"zones: {safe: [a, ../b]}\n":                 `config.yml:1:19: zones.safe "../b" leaves the project (it may name only what is inside the project)`,
+		"health: {every: 1ms}\n":                     `config.yml:1:17: health.every must be at least 1s, not 1ms`,
+		"health: {rollback: yes}\n":                  `config.yml:1:20: health.rollback must be true or false, not "yes"`,
+		"health: {comand: x}\n":                      `config.yml:1:10: unknown key "comand" in health (did you mean "command"?)`,
+		"health: {command: [x]}\n":                   `config.yml:1:19: health.command must be text, not a list`,
+		"zones: {safe: [\"a[\"]}\n":                  `config.yml:1:16: zones.safe "a[" is not a valid glob`,
+		"session: x\n---\nsession: y\n":              `config.yml:2:1: the file holds more than one document (keep one`,
+		"watch:\n  nudges: none\n":                   `config.yml:2:11: watch.nudges must be a whole number, not "none"`,
+		"watch: {nudges: 101}\n":                     `config.yml:1:17: watch.nudges must be from 1 to 100, not 101`,
+		"watch: {quiet_hours: 8-9}\n":                `config.yml:1:22: watch.quiet_hours "8-9" is not allowed (write hours such as 00:00-08:00)`,
+		"watch: {idle_aftr: 1m}\n":                   `config.yml:1:9: unknown key "idle_aftr" in watch (did you mean "idle_after"?)`,
+		"watch: {sentry: [x]}\n":                     `config.yml:1:17: watch.sentry must be true or false, not a list`,
+		"worker: {agent: c, agent: d}\n":             `config.yml:1:20: key "agent" appears twice (first on line 1)`,
+		"teams: x\n":                                 `config.yml:1:8: teams must be a list, not "x" (write it as - key: value)`,
+		"teams: [{name: a}]\n":                       `config.yml:1:9: teams: the team a has 0 members`,
+		"teams: [{name: a, members: [{role: B}]}]\n": `config.yml:1:36: teams.members.role "B" is not allowed (use small letters, digits and -)`,
 	} {
 		if _, err := ParseConfig("config.yml", []byte(src)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", src, err, want)
@@ -87,9 +102,9 @@ func TestConfigReference(t *testing.T) {
 	if err != nil || string(b) != ConfigReference() {
 		t.Errorf("%s is not what the table of keys says (%v): run this test with -update", page, err)
 	}
-	for _, k := range new(Config).keys() {
-		if _, err := ParseConfig("c", []byte(k.example)); err != nil || !strings.HasPrefix(k.example, k.name+":") {
-			t.Errorf("the example of %s: %q, %v", k.name, k.example, err)
+	for _, k := range keys.Describes(configFields()) {
+		if _, err := ParseConfig("c", []byte(k.Example)); err != nil || !strings.HasPrefix(k.Example, k.Name+":") {
+			t.Errorf("the example of %s: %q, %v", k.Name, k.Example, err)
 		}
 	}
 }
@@ -98,25 +113,28 @@ func TestConfigReference(t *testing.T) {
 func TestConfigSchema(t *testing.T) {
 	var root struct {
 		Properties map[string]struct {
-			Pattern    string
-			Enum       []string
-			Properties map[string]any
+			AnyOf []struct {
+				Enum       []string
+				Properties map[string]any
+			}
 		}
 	}
 	if err := json.Unmarshal(ConfigSchema(), &root); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range new(Config).keys() {
-		s, ok := root.Properties[k.name]
-		if !ok {
-			t.Errorf("%s is not in the schema", k.name)
+	for _, k := range keys.Describes(configFields()) {
+		either := root.Properties[k.Name].AnyOf
+		if len(either) != 2 {
+			t.Errorf("%s is not in the schema", k.Name)
+			continue
 		}
-		if (s.Properties != nil) != (k.sub != nil) || len(s.Properties) != len(k.sub) {
-			t.Errorf("%s: %v", k.name, s.Properties)
+		s := either[0]
+		if k.Type == keys.TypeGroup && len(s.Properties) != len(k.Sub) {
+			t.Errorf("%s: %v", k.Name, s.Properties)
 		}
 		for _, v := range s.Enum {
-			if _, err := ParseConfig("c", []byte(k.name+": "+v)); err != nil {
-				t.Errorf("%s: %v", k.name, err)
+			if _, err := ParseConfig("c", []byte(k.Name+": "+v)); err != nil {
+				t.Errorf("%s: %v", k.Name, err)
 			}
 		}
 	}

@@ -1,62 +1,21 @@
 package standing
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
+
+	"cmux/dag/keys"
 )
 
-// ConfigSchema is the JSON Schema (draft 2020-12) of the configuration, for
-// editors. What it refuses ParseConfig refuses as well.
+// ConfigSchema returns the JSON Schema of the configuration, for editors.
 func ConfigSchema() []byte {
-	root := schemaOf(new(Config).keys())
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["title"] = "cmux organization"
-	root["description"] = "The organization of a project: .cmux/config.yml"
-	b, err := json.MarshalIndent(root, "", "  ")
-	if err != nil {
-		panic(err) // strings, numbers and maps of them can be written
-	}
-	return append(b, '\n')
+	return keys.Document("cmux organization", "The organization of a project: .cmux/config.yml", keys.Describes(configFields()), nil)
 }
 
-func schemaOf(keys []configKey) map[string]any {
-	properties := make(map[string]any)
-	for _, k := range keys {
-		s := map[string]any{}
-		if k.schema == nil {
-			s = schemaOf(k.sub)
-		}
-		for name, v := range k.schema {
-			s[name] = v
-		}
-		s["description"] = k.doc
-		properties[k.name] = s
-	}
-	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-// ConfigReference is docs/organization-config.md: every key with its meaning.
+// ConfigReference returns docs/organization-config.md: every key with its meaning.
 func ConfigReference() string {
 	var b strings.Builder
 	b.WriteString(configHead)
-	for _, k := range new(Config).keys() {
-		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n", k.name, k.doc)
-		if k.def != "" {
-			fmt.Fprintf(&b, "\nDefault: %s.\n", k.def)
-		}
-		if k.sub != nil {
-			b.WriteString("\n")
-		}
-		for _, sub := range k.sub {
-			fmt.Fprintf(&b, "- `%s.%s`: %s", k.name, sub.name, sub.doc)
-			if sub.def != "" {
-				fmt.Fprintf(&b, " Default: %s.", sub.def)
-			}
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "\n```yaml\n%s\n```\n", k.example)
-	}
+	keys.Reference(&b, "##", keys.Describes(configFields()))
 	return b.String()
 }
 
@@ -76,4 +35,9 @@ cmux config schema > .cmux/config.schema.json
 ` + "```" + `
 
 With ` + "`# yaml-language-server: $schema=config.schema.json`" + ` in its first line, editors complete and check the file.
+
+- Write a duration with units: ` + "`90s`, `45m`, `1h30m`" + `.
+- You can write a list of text with one entry as plain text.
+- cmux ignores a key without a value.
+- Anchors, aliases and merge keys (` + "`<<`" + `) work. cmux ignores top-level keys that begin with ` + "`x-`" + `; they can hold anchors.
 `

@@ -3,9 +3,8 @@ package standing
 import (
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"cmux/dag"
+	"cmux/dag/keys"
 )
 
 // Health is how a project's health is told, and what may be done about it. The zero
@@ -39,31 +38,19 @@ func orDefault(d dag.Duration, or time.Duration) time.Duration {
 	return or
 }
 
-// healthKeys are the keys below health.
-func healthKeys(h *Health) []configKey {
-	text := func(to *string, name, doc, def string) configKey {
-		return configKey{name: name, doc: doc, def: def, schema: map[string]any{"type": "string", "minLength": 1},
-			read: func(p *configParser, n *yaml.Node) { *to = p.text(n, "health."+name) }}
+// healthFields are the keys below health.
+func healthFields() []keys.Field[Config] {
+	text := func(name, def, doc string, to func(*Health) *string) keys.Field[Config] {
+		return keys.Text(keys.Key{Name: name, Def: def, Doc: doc}, func(c *Config) *string { return to(&c.Health) }, keys.NotEmpty)
 	}
-	span := func(to *dag.Duration, name, doc, def string, least time.Duration) configKey {
-		return configKey{name: name, doc: doc, def: def, schema: map[string]any{"type": "string"},
-			read: func(p *configParser, n *yaml.Node) {
-				d, err := time.ParseDuration(p.text(n, "health."+name))
-				if n.Value != "" && (err != nil || d < least) {
-					p.fault(n, "write it as 30s or 2m", "health.%s must be a time of %s or more, not %s", name, least, n.Value)
-					return
-				}
-				*to = dag.Duration(d)
-			}}
-	}
-	return []configKey{
-		text(&h.Command, "command", "A shell command that ends with 0 while the project is healthy.", "none: nothing is looked at"),
-		text(&h.Tree, "tree", "The worktree that it runs in, from the project's root: `.` is that itself. Recovery checks out other commits there.",
-			"a worktree of cmux's own, `.cmux/health`, which follows the integration branch"),
-		span(&h.Every, "every", "How often it runs.", "`30s`", time.Second),
-		span(&h.Timeout, "timeout", "It has failed when it runs for longer.", "`1m`", time.Second),
-		text(&h.Restart, "restart", "A shell command that is tried first when it has failed three times in a row. What it starts in the background stays.", "none"),
-		text(&h.Rebuild, "rebuild", "A shell command that runs after another commit was checked out, before the check.", "none"),
-		flagKey(&h.Rollback, "health.", "rollback", "Whether recovery may check out an earlier commit in the tree, on a branch of its own.", "`false`"),
+	return []keys.Field[Config]{
+		text("command", "none: nothing is looked at", "A shell command that ends with 0 while the project is healthy.", func(h *Health) *string { return &h.Command }),
+		text("tree", "a worktree of cmux's own, `.cmux/health`, which follows the integration branch", "The worktree that it runs in, from the project's root: `.` is that itself. Recovery checks out other commits there.",
+			func(h *Health) *string { return &h.Tree }),
+		keys.Duration(keys.Key{Name: "every", Least: int64(time.Second), Def: "30s", Doc: "How often it runs."}, func(c *Config) *dag.Duration { return &c.Health.Every }),
+		keys.Duration(keys.Key{Name: "timeout", Least: int64(time.Second), Def: "1m", Doc: "It has failed when it runs for longer."}, func(c *Config) *dag.Duration { return &c.Health.Timeout }),
+		text("restart", "none", "A shell command that is tried first when it has failed three times in a row. What it starts in the background stays.", func(h *Health) *string { return &h.Restart }),
+		text("rebuild", "none", "A shell command that runs after another commit was checked out, before the check.", func(h *Health) *string { return &h.Rebuild }),
+		keys.Flag(keys.Key{Name: "rollback", Def: "false", Doc: "Whether recovery may check out an earlier commit in the tree, on a branch of its own."}, func(c *Config) *bool { return &c.Health.Rollback }),
 	}
 }

@@ -2,48 +2,30 @@ package standing
 
 import (
 	"context"
-	"net/url"
-	"slices"
 	"strings"
 
 	"cmux/agents/records/alert"
 	"cmux/agents/runs/run"
 
-	"gopkg.in/yaml.v3"
-
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/notice"
 	"cmux/dag"
+	"cmux/dag/keys"
 	"cmux/signals/mailbox"
 )
 
-// notifyKeys are the keys below notify.
-func notifyKeys(n *dag.Notify, voice *bool) []configKey {
-	flag := func(name, doc, def string, to *bool) configKey { return flagKey(to, "notify.", name, doc, def) }
-	return []configKey{
-		flag("bell", "The terminal's bell, in tmux.", "`true`", &n.Bell),
-		flag("desktop", "A desktop notification.", "`false`", &n.Desktop),
-		flag("voice", "An alert (`cmux alert`) is spoken, by the first of spd-say, espeak-ng, espeak and say that there is.", "`false`", voice),
-		{name: "webhook", doc: "An address that is sent JSON with `event` (`message`, `needs_input` or `alert`), `node` and `text`, and of an alert its level as `state`.", schema: map[string]any{"type": "string"},
-			read: func(p *configParser, y *yaml.Node) {
-				s := p.text(y, "notify.webhook")
-				if u, err := url.Parse(s); s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-					p.fault(y, "write it as https://HOST/PATH", "notify.webhook is no address")
-					return
-				}
-				n.Webhook = s
-			}},
-		{name: "format", doc: "What the webhook understands: `json`, `slack` or `discord`. Default: `slack` or `discord` if the address is one of theirs, else `json`.", schema: map[string]any{"enum": dag.NotifyFormats()},
-			read: func(p *configParser, y *yaml.Node) {
-				s := p.text(y, "notify.format")
-				if s != "" && !slices.Contains(dag.NotifyFormats(), s) {
-					p.fault(y, "write "+strings.Join(dag.NotifyFormats(), ", "), "notify.format: %q is no format", s)
-					return
-				}
-				n.Format = s
-			}},
-		{name: "command", doc: "A command that cmux runs with `sh -c` in the project's root, with that JSON on its standard input and `CMUX_EVENT`, `CMUX_TEXT`, `CMUX_NODE`, `CMUX_STATE` and `CMUX_SESSION` in its environment.", schema: map[string]any{"type": "string"},
-			read: func(p *configParser, y *yaml.Node) { n.Command = p.text(y, "notify.command") }},
+// notifyFields are the keys below notify.
+func notifyFields() []keys.Field[Config] {
+	return []keys.Field[Config]{
+		keys.Flag(keys.Key{Name: "bell", Def: "true", Doc: "The terminal's bell, in tmux."}, func(c *Config) *bool { return &c.Notify.Bell }),
+		keys.Flag(keys.Key{Name: "desktop", Def: "false", Doc: "A desktop notification."}, func(c *Config) *bool { return &c.Notify.Desktop }),
+		keys.Flag(keys.Key{Name: "voice", Def: "false", Doc: "An alert (`cmux alert`) is spoken, by the first of spd-say, espeak-ng, espeak and say that there is."}, func(c *Config) *bool { return &c.Voice }),
+		keys.Text(keys.Key{Name: "webhook", Doc: "An address that is sent JSON with `event` (`message`, `needs_input` or `alert`), `node` and `text`, and of an alert its level as `state`."},
+			func(c *Config) *string { return &c.Notify.Webhook }, keys.WebAddress),
+		keys.Choice(keys.Key{Name: "format", Allowed: dag.NotifyFormats(), Doc: "What the webhook understands. Default: `slack` or `discord` if the address is one of theirs, else `json`."},
+			func(c *Config) *string { return &c.Notify.Format }),
+		keys.Text(keys.Key{Name: "command", Doc: "A command that cmux runs with `sh -c` in the project's root, with that JSON on its standard input and `CMUX_EVENT`, `CMUX_TEXT`, `CMUX_NODE`, `CMUX_STATE` and `CMUX_SESSION` in its environment."},
+			func(c *Config) *string { return &c.Notify.Command }, keys.NotEmpty),
 	}
 }
 

@@ -13,8 +13,8 @@ func TestNew(t *testing.T) {
 	}
 	for _, bad := range []struct{ key, value string }{{"nudges", "0"}, {"nudges", "3.5"}, {"idle_after", "-1m"}, {"idle_after", "10"}, {"compact_share", "100"},
 		{"heartbeat", "yes"}, {"quiet_hours", "8-9"}, {"quiet_hours", "24:00-01:00"}, {"frozen_after", "9999h"}} {
-		for _, k := range Keys() {
-			if k.Name == bad.key && k.Check(bad.value) == nil {
+		for _, k := range Fields() {
+			if k.Name == bad.key && k.Set(new(Config), bad.value) == nil {
 				t.Errorf("%s: %q passes", bad.key, bad.value)
 			}
 		}
