@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/dag/scopes"
 )
 
 func TestDir(t *testing.T) {
@@ -45,9 +47,9 @@ func TestDirInScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scope := g.Nodes[0].Scope
-	if !InScope(scope, "app/[id]/page.ts") || InScope(scope, "app/i/page.ts") {
-		t.Errorf("scope %q", scope)
+	patterns := g.Nodes[0].Scope
+	if !scopes.In(patterns, "app/[id]/page.ts") || scopes.In(patterns, "app/i/page.ts") {
+		t.Errorf("scope %q", patterns)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"cmux/dag/keys"
+	"cmux/dag/scopes"
 )
 
 type dict = map[string]any
@@ -206,25 +207,6 @@ func readDir(r *keys.Reader, key string, n *yaml.Node, _ string) (string, bool) 
 	return s, true
 }
 
-// fromDir returns the patterns with those that begin with ./ made relative to the root.
-// Wildcard characters in dir are literal.
-func fromDir(dir string, patterns []string) []string {
-	if dir == "" || len(patterns) == 0 {
-		return patterns
-	}
-	out := make([]string, len(patterns))
-	for i, p := range patterns {
-		out[i] = p
-		if rest, ok := strings.CutPrefix(p, "./"); ok || p == "." {
-			out[i] = escapes().Replace(dir) + "/"
-			if ok {
-				out[i] += rest
-			}
-		}
-	}
-	return out
-}
-
 // budgetField returns the key of a budget, for agents and for the file.
 func budgetField[T any](doc string, ptr func(*T) *Budget) keys.Field[T] {
 	return keys.Group(keys.Key{Name: "budget", Example: "budget: {tokens: 2000000}", Doc: doc},
@@ -395,7 +377,7 @@ func (p *parser) readAgent(g *Graph, src source) {
 	if src.combination == nil {
 		p.noMatrix(src.where("dir"), node.Dir)
 	}
-	node.Scope, node.Context = fromDir(node.Dir, node.Scope), fromDir(node.Dir, node.Context)
+	node.Scope, node.Context = scopes.At(node.Dir, node.Scope), scopes.At(node.Dir, node.Context)
 	g.Nodes = append(g.Nodes, node)
 	p.sources = append(p.sources, src)
 }

@@ -4,103 +4,14 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"pgregory.net/rapid"
+
+	"cmux/dag/scopes"
 )
-
-func TestInScope(t *testing.T) {
-	for _, c := range []struct {
-		patterns string // separated by spaces
-		in, out  string
-	}{
-		{"src/auth/", "src/auth src/auth/a.go src/auth/deep/er/b.go", "src/authority.go src/auth.go src other/src/auth/a.go"},
-		{"src/auth", "src/auth src/auth/a.go src/auth/x/y", "src/auth.go src/authx/a.go"},
-		{"main.go", "main.go", "main.go.orig cmd/main.go Main.go"},
-		{"./src/x/", "src/x/a", "src/y"},
-		{"src//x", "src/x/a", "src/y"},
-		{".", "a a/b .hidden/c", ""},
-		{"./", "a a/b", ""},
-		{"**", "a a/b .hidden/c", ""},
-		{"*.go", "a.go .go", "src/a.go a.go/b"},
-		{"**/*.go", "a.go src/a.go src/x/y/a.go", "a.ts src/a.gox"},
-		{"src/**/*_test.go", "src/a_test.go src/x/y/b_test.go", "a_test.go src/a.go"},
-		{"src/*", "src/a", "src/a/b src"},
-		{"src/*/", "src/a src/a/b src/a/b/c", "src other"},
-		{"src/**", "src src/a src/a/b", "srcs/a"},
-		{"{a,b/c}/", "a/x b/c/x", "b/x c/x"},
-		{"docs/?.md", "docs/a.md docs/é.md", "docs/ab.md docs/.md/x"},
-		{"src/[ab].go", "src/a.go src/b.go", "src/c.go"},
-		{"app/[id]/page.tsx", "app/[id]/page.tsx app/i/page.tsx", "app/x/page.tsx"},
-		{"app/[id]/", "app/[id]/page.tsx", "app/x/page.tsx"},
-		{"app/[id]/**", "app/[id]/page.tsx app/[id]/a/b app/i/page.tsx", "app/x/page.tsx app/[ID]/page.tsx"},
-		{"app/[id]/*.tsx", "app/[id]/page.tsx app/d/page.tsx", "app/[id]/page.ts app/[id]/x/page.tsx"},
-		{"**/[...slug]/*.tsx", "app/[...slug]/page.tsx", "app/[...slug]/page.ts"},
-		{"{x}/[[...all]]/**", "{x}/[[...all]]/a", "y/a"},
-		{`app/\[id\]`, "app/[id] app/[id]/page.tsx", "app/i/page.tsx"},
-		{`app/\[id\]/*.tsx`, "app/[id]/page.tsx", "app/i/page.tsx app/[id]/page.ts"},
-		{`a\*b`, `a*b`, "axb"},
-		{"src/données/", "src/données/é.txt", "src/donnees/x"},
-		{"a/ b/", "a/x b/x", "c/x"},
-		{"", "", "a"},
-	} {
-		patterns := strings.Fields(c.patterns)
-		for _, name := range strings.Fields(c.in) {
-			if !InScope(patterns, name) {
-				t.Errorf("InScope(%q, %q) = false", patterns, name)
-			}
-		}
-		for _, name := range strings.Fields(c.out) {
-			if InScope(patterns, name) {
-				t.Errorf("InScope(%q, %q) = true", patterns, name)
-			}
-		}
-	}
-	if !InScope([]string{"dir with space/"}, "dir with space/a b") {
-		t.Error("spaces")
-	}
-}
-
-// An existing path is taken by its name, and by nothing else.
-func TestLiteral(t *testing.T) {
-	there := func(path string) bool {
-		return slices.Contains([]string{"app", "app/[id]", "app/[id]/[...slug]", "{x}", "{{a}}", "(group)", "(group)/[[...all]]", "a[b]", "src", "src/i", "we,ird", "{a,b}"}, path)
-	}
-	for _, c := range []struct{ pattern, want, in, out string }{
-		{"app/[id]/", `app/\[id\]/`, "app/[id]/page.tsx", "app/i/page.tsx"},
-		{"app/[id]", `app/\[id\]`, "app/[id]/page.tsx", "app/i"},
-		{"app/[id]/**", `app/\[id\]/**`, "app/[id]/page.tsx", "app/i/page.tsx"},
-		{"app/[id]/*.tsx", `app/\[id\]/*.tsx`, "app/[id]/page.tsx", "app/i/page.tsx"},
-		{"app/[id]/[...slug]/*", `app/\[id\]/\[...slug\]/*`, "app/[id]/[...slug]/x", "app/[id]/s/x"},
-		{"(group)/[[...all]]/", `(group)/\[\[...all\]\]/`, "(group)/[[...all]]/x", "(group)/a]/x"},
-		{"{x}/", `\{x\}/`, "{x}/a", "x/a"},
-		{"{{a}}", `\{\{a\}\}`, "{{a}}/f", "a/f"},
-		{"a[b]", `a\[b\]`, "a[b]/f", "ab"},
-		{"{a,b}/", `\{a,b\}/`, "{a,b}/f", "a/f"},
-		{"./app/[id]/", `./app/\[id\]/`, "app/[id]/f", "app/i/f"},
-		{"src/[id]/", "src/[id]/", "src/i/f", "src/x/f"},
-		{"app/[new]/", "app/[new]/", "app/[new]/f", "app/x/f"},
-		{"src/**/*.go", "src/**/*.go", "src/a.go", "a.go"},
-		{"{a,b/c}/", "{a,b/c}/", "b/c/f", "c/f"},
-	} {
-		got := Literal([]string{c.pattern}, there)
-		if got[0] != c.want {
-			t.Errorf("Literal(%q) = %q, want %q", c.pattern, got[0], c.want)
-		}
-		if !InScope(got, c.in) || InScope(got, c.out) {
-			t.Errorf("%q as %q: %s %v, %s %v", c.pattern, got[0], c.in, InScope(got, c.in), c.out, InScope(got, c.out))
-		}
-		if back := Unescaped(got); back[0] != c.pattern {
-			t.Errorf("Unescaped(%q) = %q, want %q", got[0], back[0], c.pattern)
-		}
-		if again := Literal(got, there); again[0] != c.want {
-			t.Errorf("Literal(%q) = %q", c.want, again[0])
-		}
-	}
-}
 
 // Warnings also take existing paths by their names.
 func TestOverlapsOfWhatExists(t *testing.T) {
@@ -253,15 +164,15 @@ func TestMeetCoversInScope(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, file := pattern.Draw(t, "a"), pattern.Draw(t, "b"), name.Draw(t, "file")
 		if rapid.Bool().Draw(t, "exists") {
-			some := Literal([]string{a, b}, func(string) bool { return true })
+			some := scopes.Literal([]string{a, b}, func(string) bool { return true })
 			for i, p := range some {
-				if !InScope([]string{[]string{a, b}[i]}, file) && InScope(some[i:i+1], file) {
+				if !scopes.In([]string{[]string{a, b}[i]}, file) && scopes.In(some[i:i+1], file) {
 					t.Fatalf("%q is in %q and not in %q", file, p, []string{a, b}[i])
 				}
 			}
 			a, b = some[0], some[1]
 		}
-		if !InScope([]string{a}, file) || !InScope([]string{b}, file) {
+		if !scopes.In([]string{a}, file) || !scopes.In([]string{b}, file) {
 			return
 		}
 		g := &Graph{Nodes: []Node{{Name: "a", Role: RoleBuild, Scope: []string{a}}, {Name: "b", Role: RoleBuild, Scope: []string{b}}}}

@@ -17,7 +17,7 @@ import (
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
-	"cmux/dag"
+	"cmux/dag/scopes"
 	"cmux/signals"
 	"cmux/worktree"
 	"cmux/worktree/git"
@@ -64,10 +64,10 @@ func (a *assignment) brief(scopes workspace.Scopes) error {
 }
 
 // policy returns what the agent may do.
-func (a *assignment) policy(scopes workspace.Scopes) places.Policy {
+func (a *assignment) policy(may workspace.Scopes) places.Policy {
 	p := places.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
-		Scope: scopes.Write, Context: scopes.Read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
+		Scope: may.Write, Context: may.Read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
 		Holder: a.spec.Terms.Rights, Headless: a.stage.Terminal == nil, Resolve: places.Follow, Linked: places.Linked, Machine: places.Here(a.spec.Place.Dir, a.stage.Env),
 	}
 	if a.spec.Terms.Stays {
@@ -83,7 +83,7 @@ func (a *assignment) policy(scopes workspace.Scopes) places.Policy {
 		p.Private = append(p.Private, run.OrganizationDir(p.Root))
 		p.Mine = []string{a.paths.NodeDir(a.node.Name)}
 		p.Zones = places.Zones(a.spec.Zones)
-		p.Zones.Safe = dag.Literal(p.Zones.Safe, worktree.Exists(cmp.Or(p.Tree, p.Root)))
+		p.Zones.Safe = scopes.Literal(p.Zones.Safe, worktree.Exists(cmp.Or(p.Tree, p.Root)))
 	}
 	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs
 		p.Private = append(p.Private, dir)

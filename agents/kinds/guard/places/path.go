@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/dag"
+	"cmux/dag/scopes"
 )
 
 // Places is a Policy with its folders resolved.
@@ -265,10 +265,10 @@ func (g *Places) MayWriteAt(path string, s Spot) string {
 		return reason
 	}
 	switch {
-	case len(g.Scope) > 0 && !dag.InScope(g.Scope, s.Rel):
-		return fmt.Sprintf("%s is refused: it is outside your scope (%s). Do the task within the scope. If that cannot be done, report `blocked` and say why %s must change", name, strings.Join(dag.Unescaped(g.Scope), ", "), s.Rel)
-	case len(g.Scope) == 0 && dag.InScope(g.Context, s.Rel):
-		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it. If that cannot be done, report `blocked` and say why %s must change", name, strings.Join(dag.Unescaped(g.Context), ", "), s.Rel)
+	case len(g.Scope) > 0 && !scopes.In(g.Scope, s.Rel):
+		return fmt.Sprintf("%s is refused: it is outside your scope (%s). Do the task within the scope. If that cannot be done, report `blocked` and say why %s must change", name, strings.Join(scopes.Unescaped(g.Scope), ", "), s.Rel)
+	case len(g.Scope) == 0 && scopes.In(g.Context, s.Rel):
+		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it. If that cannot be done, report `blocked` and say why %s must change", name, strings.Join(scopes.Unescaped(g.Context), ", "), s.Rel)
 	}
 	return g.LinkedElsewhere(name, s)
 }

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"cmux/dag"
+	"cmux/dag/scopes"
 )
 
 // Zones are parts of the project, as patterns of a scope, by how much is at
@@ -37,7 +37,7 @@ func (g *Places) ZoneAt(s Spot) (zone, string) {
 	}{{Forbidden, g.Zones.Forbidden}, {Careful, g.Zones.Careful}, {Safe, g.Zones.Safe}} {
 		for _, p := range z.patterns {
 			// A file system that takes another case for the same name is no way in.
-			if dag.InScope([]string{p}, s.Rel) || z.zone != Safe && dag.InScope([]string{strings.ToLower(p)}, strings.ToLower(s.Rel)) {
+			if scopes.In([]string{p}, s.Rel) || z.zone != Safe && scopes.In([]string{strings.ToLower(p)}, strings.ToLower(s.Rel)) {
 				return z.zone, p
 			}
 		}

@@ -27,6 +27,7 @@ import (
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/dag/scopes"
 	"cmux/worktree"
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
@@ -268,16 +269,16 @@ type Scopes struct{ Write, Read []string }
 // ScopesOf returns the node's Scopes in a tree.
 func ScopesOf(n *dag.Node, tree string) Scopes {
 	exists := worktree.Exists(tree)
-	return Scopes{dag.Literal(n.Scope, exists), dag.Literal(n.Context, exists)}
+	return Scopes{scopes.Literal(n.Scope, exists), scopes.Literal(n.Context, exists)}
 }
 
 // MayChange reports whether the node may write a path. A path of context is read-only
 // unless scope names it too.
 func (s Scopes) MayChange(path string) bool {
 	if len(s.Write) > 0 {
-		return dag.InScope(s.Write, path)
+		return scopes.In(s.Write, path)
 	}
-	return !dag.InScope(s.Read, path)
+	return !scopes.In(s.Read, path)
 }
 
 // Shown lists the first few paths and the number of the others.
