@@ -15,14 +15,15 @@ func Schema() []byte {
 			shared = append(shared, k)
 		}
 	}
-	return keys.Document("cmux agents", "A graph of agents: .cmux-agents.yml", rootKeys(), dict{
+	return keys.Document("cmux agents", "A graph of agents: .cmux-agents.yml", RootKeys(), dict{
 		"required": []string{"session"},
 		"anyOf":    []any{dict{"required": []string{"agents"}}, dict{"required": []string{"include"}}},
 		"$defs":    dict{"agent": agentSchema(), "defaults": keys.Object(shared), "ofMatrix": dict{"type": "string", "pattern": `\$\{\{`}},
 	})
 }
 
-func rootKeys() []keys.Key { return keys.Describes(new(parser).rootFields()) }
+// RootKeys returns the keys of the file.
+func RootKeys() []keys.Key { return keys.Describes(new(parser).rootFields()) }
 
 func agentKeys() []keys.Key { return keys.Describes(agentFields(Kinds())) }
 
@@ -39,24 +40,25 @@ func agentSchema() dict {
 	return s
 }
 
-// Reference returns docs/configuration.md: every key with its meaning, in Markdown.
-func Reference() string {
+// Reference returns docs/configuration.md: every key with its meaning, in Markdown. own
+// are the keys of a person's own file.
+func Reference(own []keys.Key) string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	section := func(title string, all []keys.Key) {
 		fmt.Fprintf(&b, "\n## %s\n", title)
 		keys.Reference(&b, "###", all)
 	}
-	section("Keys of the file", rootKeys())
+	section("Keys of the file", RootKeys())
 	section("Keys of an agent", agentKeys())
-	section("Keys of your own file", userKeys())
+	section("Keys of your own file", own)
 	b.WriteString(referenceTail)
 	return b.String()
 }
 
 const referenceHead = `# Configuration
 
-<!-- Made from the parser's own table of keys: go test ./dag -run TestReference -update -->
+<!-- Made from the parser's own table of keys: go test ./agents/platform/settings -run TestReference -update -->
 
 ` + "`.cmux-agents.yml`" + ` at the root of the project describes a run. ` + "`cmux agents init`" + ` writes one. ` + "`cmux agents start --dry-run`" + ` checks it and shows what would happen. ` + "`.cmux-agents.example.yml`" + ` shows every key. cmux checks the whole file before it creates anything, and prints every error as ` + "`file:line:column: message`" + `.
 

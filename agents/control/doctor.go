@@ -178,7 +178,7 @@ func slotsHeld() (string, error) {
 
 // agentsSeated says how many agents of all runs may work at the same time, and
 // who does.
-func agentsSeated(user dag.User) (string, error) {
+func agentsSeated(user settings.User) (string, error) {
 	if user.MaxAgents == 0 {
 		return "no limit", nil
 	}

@@ -2,7 +2,6 @@ package control
 
 import (
 	"cmux/agents/platform/settings"
-	"cmux/dag"
 )
 
 // TrustedHosts is the origins of the hosts that the person's own file lists. A file
@@ -13,7 +12,7 @@ func TrustedHosts() (origins []string) {
 		return nil
 	}
 	for _, h := range user.Hosts {
-		if origin, err := dag.HostOrigin(h); err == nil {
+		if origin, err := settings.HostOrigin(h); err == nil {
 			origins = append(origins, origin)
 		}
 	}

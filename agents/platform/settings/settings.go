@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"cmux/dag"
 )
 
 // maxFile bounds the size of the file.
@@ -35,26 +33,26 @@ func Shown() string {
 }
 
 // Read returns the content of the file; if there is no file, the zero value. The error is
-// of type dag.Faults if the content is wrong.
-func Read() (dag.User, error) {
+// of type keys.Faults if the content is wrong.
+func Read() (User, error) {
 	path, err := Path()
 	if err != nil {
-		return dag.User{}, nil // the file is optional
+		return User{}, nil // the file is optional
 	}
 	info, err := os.Stat(path) // links are allowed: people keep such files elsewhere
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return dag.User{}, nil
+		return User{}, nil
 	case err != nil:
-		return dag.User{}, err
+		return User{}, err
 	case !info.Mode().IsRegular():
-		return dag.User{}, fmt.Errorf("%s is not a regular file", path)
+		return User{}, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > maxFile:
-		return dag.User{}, fmt.Errorf("%s has %d bytes; at most %d are read", path, info.Size(), maxFile)
+		return User{}, fmt.Errorf("%s has %d bytes; at most %d are read", path, info.Size(), maxFile)
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return dag.User{}, err
+		return User{}, err
 	}
-	return dag.ParseUser(path, src)
+	return Parse(path, src)
 }

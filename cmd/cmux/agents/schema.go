@@ -3,6 +3,7 @@ package agents
 import (
 	"github.com/spf13/cobra"
 
+	"cmux/agents/platform/settings"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
@@ -18,7 +19,7 @@ func newSchemaCmd(s *cli.IO) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			schema := dag.Schema()
 			if user {
-				schema = dag.UserSchema()
+				schema = settings.Schema()
 			}
 			_, err := s.Out.Write(schema)
 			return err

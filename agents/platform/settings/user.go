@@ -1,4 +1,4 @@
-package dag
+package settings
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"cmux/dag"
 	"cmux/dag/keys"
 )
 
@@ -57,13 +58,13 @@ func HostOrigin(host string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// ParseUser reads a person's configuration. name is the name of the file in faults. The
-// error is of type Faults and holds all problems at once. A missing key leaves its field
+// Parse reads a person's configuration. name is the name of the file in faults. The error
+// is of type keys.Faults and holds all problems at once. A missing key leaves its field
 // empty.
-func ParseUser(name string, src []byte) (u User, err error) {
+func Parse(name string, src []byte) (u User, err error) {
 	r, top := keys.NewReader(name), keys.NewTable(userFields())
 	err = top.Parse(r, &u, src, func(e keys.Entry) string {
-		if slices.ContainsFunc(rootKeys(), func(k keys.Key) bool { return k.Name == e.Name }) {
+		if slices.ContainsFunc(dag.RootKeys(), func(k keys.Key) bool { return k.Name == e.Name }) {
 			return "it belongs to a project's .cmux-agents.yml"
 		}
 		return r.Near(e.Name, top.Names)
@@ -74,9 +75,11 @@ func ParseUser(name string, src []byte) (u User, err error) {
 	return u, nil
 }
 
-func userKeys() []keys.Key { return keys.Describes(userFields()) }
-
-// UserSchema returns the JSON Schema of a person's configuration, for editors.
-func UserSchema() []byte {
-	return keys.Document("cmux", "What you set for all your runs: ~/.config/cmux/config.yml", userKeys(), nil)
+// Schema returns the JSON Schema of a person's configuration, for editors.
+func Schema() []byte {
+	return keys.Document("cmux", "What you set for all your runs: ~/.config/cmux/config.yml", keys.Describes(userFields()), nil)
 }
+
+// Reference returns docs/configuration.md: the keys of a run's configuration and of a
+// person's own.
+func Reference() string { return dag.Reference(keys.Describes(userFields())) }
