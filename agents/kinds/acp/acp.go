@@ -272,7 +272,7 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 		})
 		return
 	}
-	a.Tell(news.TurnEnded{InOrder: true})
+	a.Tell(news.TurnEnded{Said: a.Stage.Events.Said(), InOrder: true})
 }
 
 // failure is what a refused prompt means.

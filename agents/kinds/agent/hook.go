@@ -30,7 +30,7 @@ type hookPayload struct {
 // hookEvents are the events that every kind may send with `cmux hook`.
 var hookEvents = map[string]func(hookPayload) news.Event{
 	"activity":    func(hookPayload) news.Event { return nil },
-	"turn-ended":  func(p hookPayload) news.Event { return news.TurnEnded{Background: p.Background} },
+	"turn-ended":  func(p hookPayload) news.Event { return news.TurnEnded{Said: p.Text, Background: p.Background} },
 	"prompt":      func(p hookPayload) news.Event { return news.Prompted{Text: p.Text} },
 	"question":    func(p hookPayload) news.Event { return news.Asked{Question: question.New(p.Text)} },
 	"limited":     func(p hookPayload) news.Event { return news.LimitMet{Text: p.Text, Until: p.Until} },
@@ -45,7 +45,8 @@ var hookEvents = map[string]func(hookPayload) news.Event{
 // ParseEvent reads one of cmux's own events: activity, turn-ended, prompt,
 // question, limited, resumed, usage, context, compacted, shell-began and
 // shell-ended, with an optional JSON payload {"text", "until", "used",
-// "background", "tokens", "window"}; used is a dag.Usage.
+// "background", "tokens", "window"}; used is a dag.Usage. The text of turn-ended is what
+// the turn said.
 func ParseEvent(event string, payload json.RawMessage) ([]news.Event, error) {
 	means, ok := hookEvents[event]
 	if !ok {

@@ -222,7 +222,7 @@ func (l *listener) callOf(p *payload) string {
 // stops is the end of a turn, which is held.
 func (l *listener) stops(p *payload) news.Event {
 	l.rests()
-	e := news.TurnEnded{Hold: true}
+	e := news.TurnEnded{Said: p.Said, Hold: true}
 	for _, b := range p.Background {
 		if b.Type == "subagent" {
 			e.Background++

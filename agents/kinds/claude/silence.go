@@ -181,7 +181,7 @@ func (a *instance) listens(now time.Time) []news.Event {
 	if !a.start.Headless && a.listener.busy && a.silence.turnOver(now) {
 		a.silence.over = time.Time{}
 		a.listener.busy, a.listener.asking = false, ""
-		return []news.Event{news.TurnEnded{}}
+		return []news.Event{news.TurnEnded{Said: a.stage.Events.Said()}}
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 			if !alone {
 				continue
 			}
-			var e news.Event = news.TurnEnded{}
+			var e news.Event = news.TurnEnded{Said: r.Text}
 			if r.IsError && r.TerminalReason != "max_turns" {
 				kind := r.TerminalReason
 				if r.APIStatus != 0 {

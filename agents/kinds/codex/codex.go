@@ -422,7 +422,7 @@ func (a *instance) turnCompleted(n notice, own bool) {
 
 // ended needs the lock.
 func (a *instance) ended() news.Event {
-	return news.TurnEnded{Background: len(a.others), Shells: len(a.commands), InOrder: true}
+	return news.TurnEnded{Said: a.Stage.Events.Said(), Background: len(a.others), Shells: len(a.commands), InOrder: true}
 }
 
 // rest tells again of a turn that has ended when what it left at work has ended

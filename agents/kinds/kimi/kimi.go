@@ -201,7 +201,7 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 	case "max_steps_reached":
 		a.Note("the turn ended at the greatest number of steps that kimi takes in one")
 	}
-	a.Tell(news.TurnEnded{InOrder: true})
+	a.Tell(news.TurnEnded{Said: a.Stage.Events.Said(), InOrder: true})
 }
 
 // Handle takes an event or a request.

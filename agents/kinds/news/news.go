@@ -22,8 +22,9 @@ type (
 	// told of it waiting: the turn is over only when that is answered, with what
 	// comes next.
 	TurnEnded struct {
-		Background int // sub-agents still at work, which end in another turn
-		Shells     int // commands still at work in the background, likewise
+		Said       string // its last text in the turn; empty: none
+		Background int    // sub-agents still at work, which end in another turn
+		Shells     int    // commands still at work in the background, likewise
 		Hold       bool
 		// InOrder: what was handed over before this is in the turn that ended, or
 		// the program has told since that another began with it.

@@ -17,9 +17,10 @@ type Log struct {
 	node    string
 	attempt int
 
-	mu  sync.Mutex
-	log *signals.Log // nil: closed
-	err error        // why the first lost event was lost
+	mu   sync.Mutex
+	log  *signals.Log // nil: closed
+	said string       // the newest text since the last prompt
+	err  error        // why the first lost event was lost
 
 	telling sync.Mutex
 	also    func(Event)
@@ -59,6 +60,12 @@ func (l *Log) Append(e Event) {
 	line, err := json.Marshal(e.bounded())
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	switch e.Kind {
+	case Text:
+		l.said = e.Text
+	case Prompt:
+		l.said = ""
+	}
 	if l.log == nil {
 		return
 	}
@@ -68,6 +75,16 @@ func (l *Log) Append(e Event) {
 	if err != nil && l.err == nil {
 		l.err = err
 	}
+}
+
+// Said returns the agent's newest text since its last prompt, or "".
+func (l *Log) Said() string {
+	if l == nil {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said
 }
 
 // Close closes the file and returns the error of the first lost event, if any.

@@ -18,6 +18,9 @@ import (
 	"cmux/dag"
 )
 
+// maxReply bounds what is recorded of what a turn said.
+const maxReply = 256 << 10
+
 // open begins the conversation.
 func (a *attempt) open() {
 	a.known, a.handed = map[string]bool{}, map[string]time.Time{}
@@ -86,6 +89,8 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		if e.Word != string(OpAsk) {
 			return nil, a.record(run.Record{Type: run.Noted, How: e.Word, Detail: e.Text})
 		}
+	case conversation.TurnSaid:
+		return nil, a.record(run.Record{Type: run.Replied, Key: e.To, Detail: prompt.Cut(e.Text, maxReply), Used: a.meter.used})
 	case conversation.LetGo:
 		a.callers.settle(e.Ref, Reply{})
 	case conversation.HangUp:

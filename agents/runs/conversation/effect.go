@@ -93,6 +93,9 @@ type (
 		Word string // done, blocked, ask
 		Text string
 	}
+	// TurnSaid records what a turn said. To is the id of the message that began the turn,
+	// with commas between those of several; empty: none of cmux's did.
+	TurnSaid struct{ To, Text string }
 	// LetGo answers a hook with nothing.
 	LetGo struct{ Ref Ref }
 	// HangUp answers a call that its answer will not come.
@@ -225,6 +228,7 @@ const (
 )
 
 func (Reply) effect()        {}
+func (TurnSaid) effect()     {}
 func (Heard) effect()        {}
 func (PassOn) effect()       {}
 func (Tellback) effect()     {}

@@ -374,6 +374,10 @@ func (m *move) hold(g Gate) {
 
 // turnEnded takes in the end of a turn.
 func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
+	if m.Replies && (e.Said != "" || m.Answers != "") { // before a hook or a message tells it more
+		m.do(TurnSaid{m.Answers, e.Said})
+	}
+	m.Answers = ""
 	if hook != 0 {
 		if e.Background > 0 && m.questionOpen() {
 			m.dropHook(hook) // the question is a sub-agent's, and stands

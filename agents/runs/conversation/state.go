@@ -96,6 +96,7 @@ type State struct {
 	Unseen   []Message   // handed over, and not yet seen in its conversation
 	Early    []string    // ids seen there before their hand-over was confirmed
 	Began    time.Time   // its turn did
+	Answers  string      // id of the message that its turn began with; empty: none
 	Calls    int         // of tools since
 	Kept     bool        // it has kept what it did since
 	Gated    bool        // it was told once that nothing of it is kept

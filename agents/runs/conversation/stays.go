@@ -223,7 +223,7 @@ func (m *move) personTyped(said string) {
 	}
 	m.quiet()
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
-	m.Spoke, m.WentOn = true, true
+	m.Spoke, m.WentOn, m.Answers = true, true, ""
 	turnsTo(m)
 	m.begins()
 	if said == "" && m.Got { // broken off, and not to be sent on at once
@@ -298,6 +298,7 @@ func (m *move) handed() {
 		m.Report = nil
 	}
 	m.begins()
+	m.Answers = h.ID
 	if h.Why != Unkept {
 		m.Gated = false
 	}

@@ -55,6 +55,8 @@ func trace(t *testing.T, text string) string {
 				switch word {
 				case "stays":
 					c.Stays, c.Group = true, "workers"
+				case "replies":
+					c.Replies = true
 				case "keeps":
 					c.Keeps = true
 				case "headless":

@@ -10,6 +10,7 @@ import "cmux/agents/kinds/rights"
 type Terms struct {
 	Stays      bool          `json:"stays,omitempty"`      // it is given one piece of work after the other, and messages in between
 	Keeps      bool          `json:"keeps,omitempty"`      // it must commit or write down what it does, also without a task
+	Replies    bool          `json:"replies,omitempty"`    // what each of its turns said is recorded before anything else is said to it
 	Unattended bool          `json:"unattended,omitempty"` // nobody answers its questions
 	Journals   bool          `json:"journals,omitempty"`   // a compaction of its conversation gets an entry in the journal
 	Automatic  bool          `json:"automatic,omitempty"`  // its program decides itself what is safe

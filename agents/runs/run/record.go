@@ -51,6 +51,7 @@ const (
 	Told       Type = "told"      // its piece of work Key is known to have reached its program
 	WorkEnded  Type = "work_over" // its piece of work Key is over: End
 	Confirmed  Type = "confirmed" // it has read the message Key
+	Replied    Type = "replied"   // a turn that began with the message Key said Detail; Terms.Replies alone
 	Posed      Type = "posed"     // it waits for the answer to the question that it put by message, Posed; nil: for none
 	Filled     Type = "context"   // so much of the agent's context window is in use: Context
 	Compacting Type = "compacts"  // a summary is about to replace its conversation: Key is the order, empty without one; Detail is why, Value where it is kept how it stood

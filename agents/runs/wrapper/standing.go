@@ -76,12 +76,12 @@ func (a alone) Limit(account string) (run.Limit, error) {
 	return h.Limits[account], err
 }
 
-// record enters what happened, and tells follow of it; what happened to a piece of
-// work survives a power cut.
+// record enters what happened, and tells follow of it. The ends of tasks and what a turn
+// said survive a power cut.
 func record(ctx context.Context, book *run.Book, follow func(run.Record)) func(run.Record) error {
 	return func(rec run.Record) error {
 		defer follow(rec)
-		if rec.Type == run.WorkEnded || rec.Type == run.Given {
+		if rec.Type == run.WorkEnded || rec.Type == run.Given || rec.Type == run.Replied {
 			return book.Durable(ctx, rec)
 		}
 		return book.Append(ctx, rec)
