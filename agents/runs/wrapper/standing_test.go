@@ -2,6 +2,7 @@ package wrapper_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -386,6 +387,41 @@ func TestStandingAgentThatCannotStart(t *testing.T) {
 	if n := starts(); n != 6 {
 		t.Errorf("it was started %d times in all", n)
 	}
+	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+}
+
+// Where the owner asks for replies, what a turn said is in the records before the program
+// gets the next message. The owner reads it there.
+func TestRepliesAreRecordedFirst(t *testing.T) {
+	f := newFixture(t, scriptedNode(`n=0
+while read -r line; do
+	echo "told: $line, $(grep -c '"t":"replied"' "$CMUX_RUN_DIR/a/records.jsonl") replies"
+	n=$((n+1))
+	echo "{\"text\":\"answer $n\"}" | cmux hook turn-ended
+done`, nil))
+	f.Stay("you are a")
+	f.Spec.Terms.Replies = true
+	_, out, wait := f.start()
+	for i, id := range []string{"m1", "m2"} {
+		f.stands("rests", rests)
+		if err := f.order(attempt.Message{Op: attempt.OpTell, Key: id, Text: "hello " + id}); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("told: hello %s, %d replies", id, i+1)
+		f.Eventually(want, func() bool { return strings.Contains(out.String(), want) })
+	}
+	said := map[string]string{}
+	f.Eventually("the owner reads the replies", func() bool {
+		_, err := f.Run.EachAgentRecord(f.Node.Name, 0, func(r *run.Record) {
+			if r.Type == run.Replied {
+				said[r.Key] = r.Detail
+			}
+		})
+		return err == nil && said[""] == "answer 1" && said["m1"] == "answer 2" && said["m2"] == "answer 3"
+	})
 	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
 		t.Fatal(err)
 	}
