@@ -93,8 +93,8 @@ type (
 		Word string // done, blocked, ask
 		Text string
 	}
-	// TurnSaid records what a turn said. To is the id of the message that began the turn,
-	// with commas between those of several; empty: none of cmux's did.
+	// TurnSaid records what a turn said. To has the ids of all messages that the agent
+	// read in the turn, with commas between them; empty: it read none.
 	TurnSaid struct{ To, Text string }
 	// LetGo answers a hook with nothing.
 	LetGo struct{ Ref Ref }

@@ -133,6 +133,9 @@ type (
 	LimitKnown struct{ Until time.Time }
 	// Looked: its conversation holds what has these ids, of what was not seen yet.
 	Looked struct{ IDs []string }
+	// Recalled: the last turn in its conversation is over and said this. No program told
+	// of its end.
+	Recalled struct{ Said string }
 	// Passed: a question was sent to To as the message with this ID, of which Text
 	// tells the agent; or it was not, for Failure.
 	Passed struct {
@@ -174,6 +177,7 @@ func (Kept) what()       {}
 func (Compact) what()    {}
 func (Seen) what()       {}
 func (Looked) what()     {}
+func (Recalled) what()   {}
 func (Passed) what()     {}
 func (Tallied) what()    {}
 func (Unfit) what()      {}

@@ -71,6 +71,9 @@ func (m *move) hear(what What) {
 		m.gone(e.Ref)
 	case Seen:
 		m.seen(e.ID)
+	case Recalled:
+		m.turnSaid(e.Said, false)
+		m.Midway = false
 	case Looked:
 		for _, id := range e.IDs {
 			m.seen(id)
@@ -231,6 +234,7 @@ func (m *move) did(d Did) {
 	case news.TookOver:
 		m.personTyped(e.Text)
 	case news.Prompted:
+		m.lastSaid()
 		if !e.Own {
 			m.personTyped(e.Text)
 			return
@@ -256,6 +260,7 @@ func (m *move) did(d Did) {
 		}
 		m.Limit = &e
 	case news.WentOn:
+		m.lastSaid()
 		m.letGo()
 		m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 		m.WentOn = true
@@ -374,10 +379,7 @@ func (m *move) hold(g Gate) {
 
 // turnEnded takes in the end of a turn.
 func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
-	if m.Replies && (e.Said != "" || m.Answers != "") { // before a hook or a message tells it more
-		m.do(TurnSaid{m.Answers, e.Said})
-	}
-	m.Answers = ""
+	m.turnSaid(e.Said, e.InOrder && m.typing()) // before a hook or a message tells it more
 	if hook != 0 {
 		if e.Background > 0 && m.questionOpen() {
 			m.dropHook(hook) // the question is a sub-agent's, and stands

@@ -57,6 +57,7 @@ type player struct {
 	messages  []string       // told and accepted
 	confirmed map[string]int // how often
 	slipped   []string       // went with a hook
+	answered  map[string]int // in how many replies
 	compacted map[string]int // begun, by order
 	works     int            // given and accepted
 	over      int
@@ -65,7 +66,7 @@ type player struct {
 func newPlayer(c chance, config Config) *player {
 	return &player{
 		chance: c, s: New(config), at: time.Unix(1e9, 0).UTC(),
-		waits: map[Ref]bool{}, given: map[string]int{}, confirmed: map[string]int{}, compacted: map[string]int{}, seen: map[[2]Phase]bool{},
+		waits: map[Ref]bool{}, given: map[string]int{}, confirmed: map[string]int{}, answered: map[string]int{}, compacted: map[string]int{}, seen: map[[2]Phase]bool{},
 	}
 }
 
@@ -184,6 +185,12 @@ func (p *player) carry(effect Effect) {
 				p.wrong("%s is confirmed twice", id)
 			}
 		}
+	case TurnSaid:
+		for _, id := range strings.Split(e.To, ",") {
+			if p.answered[id]++; p.answered[id] > 1 && id != "" || !p.s.Replies {
+				p.wrong("%s is answered twice, or nobody wanted that", id)
+			}
+		}
 	case WorkOver:
 		if p.over++; p.over > p.works {
 			p.wrong("%d pieces of work are over, of %d", p.over, p.works)
@@ -212,6 +219,9 @@ func (p *player) carry(effect Effect) {
 	case Abandon:
 		p.told.WriteString(e.Detail + "\n")
 	case Deliver:
+		if p.s.Final != nil {
+			p.wrong("it is told more before its reply is recorded: %+v", p.s)
+		}
 		if e.Hook == 0 && e.Call == 0 && !p.s.Safe() {
 			p.wrong("it types while it is not safe: %+v", p.s)
 		}
@@ -493,7 +503,7 @@ func (p *player) fromAgent(n int) {
 	switch n {
 	case 0, 1:
 		hook := p.maybe()
-		p.feed(Did{news.TurnEnded{Hold: hook != 0, Background: max(0, p.below(5)-3), Shells: max(0, p.below(5)-3)}, hook})
+		p.feed(Did{news.TurnEnded{Said: []string{"", "said"}[p.below(2)], InOrder: p.below(3) == 0, Hold: hook != 0, Background: max(0, p.below(5)-3), Shells: max(0, p.below(5)-3)}, hook})
 	case 2:
 		p.did(news.Prompted{Own: true})
 	case 3:
@@ -620,6 +630,9 @@ func (p *player) account() {
 		has := func(m Message) bool { return m.is(id) }
 		if p.confirmed[id] == 0 && p.s.Phase != Closing && !slices.ContainsFunc(p.s.Pending, has) && !slices.ContainsFunc(p.s.Unproven, has) && !p.s.onTheWay(id) {
 			p.wrong("message %s is lost", id)
+		}
+		if p.s.Replies && p.confirmed[id] > 0 && p.answered[id] == 0 && !slices.Contains(p.s.Answers, id) {
+			p.wrong("the reply to %s is lost", id)
 		}
 	}
 	for ref := range p.waits {

@@ -23,6 +23,7 @@ func play(c chance) *player {
 	}
 	if c.below(3) == 0 {
 		config.Stays, config.Reports, config.Unattended, config.InputTimeout = true, true, false, 0
+		config.Replies = c.below(2) == 0
 	}
 	p := newPlayer(c, config)
 	for c.below(4) == 0 {

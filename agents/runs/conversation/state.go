@@ -96,7 +96,8 @@ type State struct {
 	Unseen   []Message   // handed over, and not yet seen in its conversation
 	Early    []string    // ids seen there before their hand-over was confirmed
 	Began    time.Time   // its turn did
-	Answers  string      // id of the message that its turn began with; empty: none
+	Answers  []string    // ids of the messages that it has read since its last turn ended
+	Final    *string     // what a turn said that ended while a message was on its way, which may have been in it; nil: there is none
 	Calls    int         // of tools since
 	Kept     bool        // it has kept what it did since
 	Gated    bool        // it was told once that nothing of it is kept

@@ -223,7 +223,7 @@ func (m *move) personTyped(said string) {
 	}
 	m.quiet()
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
-	m.Spoke, m.WentOn, m.Answers = true, true, ""
+	m.Spoke, m.WentOn = true, true
 	turnsTo(m)
 	m.begins()
 	if said == "" && m.Got { // broken off, and not to be sent on at once
@@ -298,7 +298,6 @@ func (m *move) handed() {
 		m.Report = nil
 	}
 	m.begins()
-	m.Answers = h.ID
 	if h.Why != Unkept {
 		m.Gated = false
 	}
@@ -334,6 +333,9 @@ const maxRead = 1000
 // read takes in that the agent has read what has this id.
 func (m *move) read(id string) {
 	m.remember(id)
+	if m.Replies && id != m.Work {
+		m.Answers = append(slices.Clip(m.Answers), strings.Split(id, ",")...)
+	}
 	m.Told = m.Told || m.Work != "" && id == m.Work
 	m.do(Confirm{id})
 }

@@ -11,6 +11,9 @@ func Step(s State, e Event) (State, []Effect) {
 func take(s State, e Event) *move {
 	m := &move{State: s, at: e.At, busy: e.Busy, inTurn: e.InTurn}
 	m.hear(e.What)
+	if !m.typing() {
+		m.lastSaid()
+	}
 	for m.Phase != Closing && m.advance() {
 	}
 	switch {
