@@ -139,6 +139,7 @@ func Markdown() string {
 		{"taken over in its pane", func(c agent.Capability) string { return c.TakeOver }},
 		{"[urgent messages](messages.md#how-a-message-arrives) within a turn", func(c agent.Capability) string { return c.Urgent }},
 		{"messages that interrupt its turn", func(c agent.Capability) string { return c.Interrupt }},
+		{"what a turn said", func(c agent.Capability) string { return c.Replies }},
 		{"[reports](working-with-agents.md#reporting)", func(c agent.Capability) string { return c.Reports }},
 		{"limits waited for", func(c agent.Capability) string { return c.Limits }},
 		{"same conversation after a loss", func(c agent.Capability) string { return c.Resume }},

@@ -97,6 +97,7 @@ func (p program) as(c agent.Capability) agent.Kind {
 	c.Questions = "permission for a call: in the pane, or with `answer`"
 	c.TakeOver = "by a line typed, `^C`"
 	c.Interrupt = "yes"
+	c.Replies = "when a turn ends"
 	c.Reports = "by command"
 	if c.Resume == "" {
 		c.Resume = "yes"

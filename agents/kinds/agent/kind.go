@@ -27,6 +27,10 @@ type Kind struct {
 	// Reopen is the program's command line that shows a person a conversation
 	// again, or why there is none; nil: its conversations cannot be resumed.
 	Reopen func(env []string, conversation string) ([]string, error)
+	// LastTurn reads the program's file of a conversation and returns what the agent was
+	// given in the last turn there, what that turn said last, and whether it is over.
+	// Without a turn it is over. nil: the kind has no such file.
+	LastTurn func(env []string, conversation string) (given []string, said string, over bool)
 }
 
 // Capability is what a kind can do, as the docs show it. A text says how; an
@@ -42,6 +46,7 @@ type Capability struct {
 	Urgent     string // a message reaches it within its turn
 	Interrupt  string // a message breaks its turn off
 	Reports    string // how it reports
+	Replies    string // what a turn said is told when it ends
 	Limits     string // a usage or rate limit is told from a failure
 	Resume     string // the conversation goes on after a loss
 	Usage      string // tokens are counted, budgets kept

@@ -35,7 +35,7 @@ func Kind() agent.Kind {
 		Home:      agent.HomeIn("CLAUDE_CONFIG_DIR", ".claude"),
 		Tool:      toolPrefix + "done",
 		New:       func(s *agent.Stage) (agent.Agent, error) { return newAgent(s) },
-		Preflight: Preflight, Reopen: Reopen,
+		Preflight: Preflight, Reopen: Reopen, LastTurn: lastTurn,
 		Can: agent.Capability{
 			Program:    "claude",
 			Panes:      "its own terminal program",
@@ -46,6 +46,7 @@ func Kind() agent.Kind {
 			TakeOver:   "by what is typed, Escape",
 			Urgent:     "beside the result of a tool, by a hook",
 			Interrupt:  agent.OnlyInPane,
+			Replies:    "when a turn ends; after a loss from its transcript",
 			Reports:    "by tool or command",
 			Limits:     "yes",
 			Resume:     "yes",

@@ -41,6 +41,11 @@ func Resumable(env []string, conversation string) bool {
 	return path != "" && transcript.HoldsAnswer(path)
 }
 
+// lastTurn is Kind.LastTurn.
+func lastTurn(env []string, conversation string) (given []string, said string, over bool) {
+	return transcript.LastTurn(Transcript(env, conversation))
+}
+
 // globLiteral protects a path from being read as a pattern.
 func globLiteral(path string) string {
 	var out []rune

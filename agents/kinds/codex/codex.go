@@ -33,7 +33,7 @@ func Kind() agent.Kind {
 		Tool:      "mcp__cmux.done",
 		Home:      agent.HomeIn("CODEX_HOME", ".codex"),
 		New:       func(s *agent.Stage) (agent.Agent, error) { return newAgent(s) },
-		Preflight: Preflight, Reopen: Reopen,
+		Preflight: Preflight, Reopen: Reopen, LastTurn: lastTurn,
 		Can: agent.Capability{
 			Program:    "codex",
 			Panes:      agent.Console,
@@ -44,6 +44,7 @@ func Kind() agent.Kind {
 			TakeOver:   "by a line typed, `^C`",
 			Urgent:     "given to the turn while a tool runs",
 			Interrupt:  "yes",
+			Replies:    "when a turn ends; after a loss from its file of the conversation",
 			Reports:    "by tool or command",
 			Limits:     "yes",
 			Resume:     "yes",

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/kinds/transcript"
 	"cmux/agents/platform/proc"
 )
 
@@ -24,6 +25,11 @@ func Reopen(env []string, conversation string) ([]string, error) {
 		return nil, fmt.Errorf("Codex has no conversation %s in %s", conversation, home(env))
 	}
 	return []string{"codex", "resume", "-C", ".", conversation}, nil // else it asks which directory to use
+}
+
+// lastTurn is Kind.LastTurn.
+func lastTurn(env []string, conversation string) (given []string, said string, over bool) {
+	return transcript.LastCodexTurn(rollout(home(env), conversation))
 }
 
 // rollout returns the file of a conversation, whose name ends in the id, or "" if

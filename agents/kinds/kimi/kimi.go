@@ -43,6 +43,7 @@ func Kind() agent.Kind {
 			TakeOver:   "by a line typed, `^C`",
 			Urgent:     "given to the turn that runs",
 			Interrupt:  "yes",
+			Replies:    "when a turn ends",
 			Reports:    "by command",
 			Limits:     "yes",
 			Resume:     "yes",

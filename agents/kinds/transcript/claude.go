@@ -62,6 +62,7 @@ func (c content) text() string {
 type message struct {
 	ID      string       `json:"id"`
 	Model   string       `json:"model"`
+	Stop    string       `json:"stop_reason"`
 	Content content      `json:"content"`
 	Usage   *claudeUsage `json:"usage"`
 }

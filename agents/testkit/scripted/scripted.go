@@ -41,11 +41,13 @@ const Name = "scripted"
 func Kind(plain bool) agent.Kind {
 	return agent.Kind{
 		Name: Name, Judge: true,
-		New: func(s *agent.Stage) (agent.Agent, error) { return &instance{stage: s, plain: plain}, nil },
+		New:      func(s *agent.Stage) (agent.Agent, error) { return &instance{stage: s, plain: plain}, nil },
+		LastTurn: lastTurn,
 		Can: agent.Capability{
 			Panes:     "what it prints",
 			Headless:  "yes",
 			Questions: "with `answer`",
+			Replies:   "by hook",
 			Reports:   "by command",
 			Limits:    "by hook",
 			Usage:     "by hook",
@@ -57,7 +59,8 @@ func Kind(plain bool) agent.Kind {
 
 // ConversationVar names, in the environment of an attempt, the file that the script
 // keeps as its conversation: for each thing it was given a line, with the time in
-// nanoseconds before it. Without it what it has read is not known.
+// nanoseconds before it, and for each turn that is over a line "said TEXT". Without it
+// what it has read is not known.
 const ConversationVar = "SCRIPTED_CONVERSATION"
 
 type instance struct {
@@ -99,6 +102,25 @@ func (a *instance) Recall() (all []news.Read) {
 		}
 	}
 	return all
+}
+
+// lastTurn is Kind.LastTurn.
+func lastTurn(env []string, _ string) (given []string, said string, over bool) {
+	b, _ := os.ReadFile(proc.Getenv(env, ConversationVar)) // without a file there is no turn
+	over = true
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if text, is := strings.CutPrefix(line, "said "); is {
+			said, over = text, true
+			continue
+		}
+		if over {
+			given = nil
+		}
+		_, text, _ := strings.Cut(line, " ")
+		given, said, over = append(given, text), "", false
+	}
+	return given, said, over
 }
 
 // follow tells what the script has read.
