@@ -105,6 +105,7 @@ type State struct {
 
 	Left bool // its program ended too often, and its wrapper waits for a person
 
+	answers    []string          // ids of the messages that it has read since a turn ended
 	posed      *question.Posed   // that it waits for the answer to, over its lives
 	away       map[string]string // by branch: the snapshot of what was not committed when its work was put back
 	relaunch   int               // the life that is to end so that the next one begins
@@ -148,6 +149,8 @@ func (s *State) Apply(rec *run.Record) {
 		s.workEnded(rec)
 	case run.Confirmed:
 		s.reads(rec.Key)
+	case run.Replied:
+		s.answers = nil
 	case run.Posed:
 		if rec.Attempt > s.foreign {
 			s.posed = rec.Posed
@@ -171,7 +174,7 @@ func (s *State) Apply(rec *run.Record) {
 		}
 		s.died(rec, "ended", rec.End.Label().String())
 	case run.Reset:
-		s.Conversation, s.foreign, s.Midway = "", max(s.foreign, s.Life.N), false
+		s.Conversation, s.foreign, s.Midway, s.answers = "", max(s.foreign, s.Life.N), false, nil
 		s.Context, s.Compaction, s.posed = run.Context{}, nil, nil
 		s.Tasks, s.Resets, s.ResetAt, s.Resetting, s.Held = 0, s.Resets+1, rec.At, "", ""
 	case run.Stopped:
@@ -220,7 +223,7 @@ func (s *State) turns(a dag.Activity, detail string) {
 	case a == dag.Working, a == dag.Checking:
 		s.Midway = true
 	case a == dag.Resting, a == dag.TakenOver, a == dag.NeedsInput && strings.HasPrefix(detail, askedWhom):
-		s.Midway = false
+		s.Midway, s.answers = false, nil
 	}
 }
 

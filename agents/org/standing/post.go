@@ -27,6 +27,7 @@ const maxRead = 2000
 // reads takes in which messages an agent has read.
 func (s *State) reads(ids string) {
 	s.Read = append(s.Read, mailbox.IDs(ids)...)
+	s.answers = append(slices.Clip(s.answers), mailbox.IDs(ids)...)
 	if n := len(s.Read) - maxRead; n > 0 {
 		s.Read = slices.Clone(s.Read[n:])
 	}

@@ -54,7 +54,7 @@ func (a *attempt) handle(m Message) error {
 		if m.Mail != nil {
 			tell.From, tell.Re = m.Mail.From, m.Mail.Re
 		}
-		return a.feed(tell)
+		return a.hands(tell)
 	case OpStand:
 		reply.Standing = a.standing()
 		if m.Key == KeyDraft {
@@ -241,10 +241,13 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})
 	case news.TurnEnded:
 		a.compaction.lapse()
+		e.InOrder = e.InOrder || a.began
 		if err := a.looksKept(); err != nil {
 			return err
 		}
-		e.InOrder = e.InOrder || a.began
+		if err := a.looksRead(e.InOrder); err != nil {
+			return err
+		}
 		return a.feed(conversation.Did{Event: e, Hook: ref})
 	case news.Prompted:
 		a.compaction.lapse()

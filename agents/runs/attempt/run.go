@@ -184,6 +184,9 @@ func (a *attempt) carryOut() error {
 		return err
 	}
 	if a.spec.Terms.Stays {
+		if err := a.recallReply(); err != nil {
+			return err
+		}
 		if err := a.settleIn(); err != nil {
 			return err
 		}

@@ -35,6 +35,8 @@ type staying struct {
 	lastTask string      // the previous task
 	filled   run.Context // as last recorded
 
+	recalled conversation.Recalled // the turn that was over when the program started
+
 	known  map[string]bool      // ids of messages in its conversation
 	handed map[string]time.Time // when its program last got a task, by id
 	again  bool                 // an earlier life may have got its task
@@ -289,6 +291,9 @@ func (a *attempt) revive() error {
 		return err
 	}
 	if err := a.recall(); err != nil {
+		return err
+	}
+	if err := a.recallReply(); err != nil {
 		return err
 	}
 	words := a.endAgent(exit.Signal == 0 && (exit.Code != 0 || !a.Came))

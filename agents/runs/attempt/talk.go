@@ -18,9 +18,6 @@ import (
 	"cmux/dag"
 )
 
-// maxReply bounds what is recorded of what a turn said.
-const maxReply = 256 << 10
-
 // open begins the conversation.
 func (a *attempt) open() {
 	a.known, a.handed = map[string]bool{}, map[string]time.Time{}
@@ -30,6 +27,9 @@ func (a *attempt) open() {
 		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
 	a.Trial, a.Lost, a.Midway = a.spec.Trial, a.spec.Lost, a.spec.Midway
+	if a.spec.Terms.Replies {
+		a.Answers = a.spec.Answers
+	}
 	if p := a.spec.Posed; p != nil {
 		a.AwaitAnswer(p)
 	}

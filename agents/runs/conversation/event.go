@@ -133,9 +133,12 @@ type (
 	LimitKnown struct{ Until time.Time }
 	// Looked: its conversation holds what has these ids, of what was not seen yet.
 	Looked struct{ IDs []string }
-	// Recalled: the last turn in its conversation is over and said this. No program told
-	// of its end.
-	Recalled struct{ Said string }
+	// Recalled: its conversation holds a turn that is over. The agent got the messages with
+	// these ids in the turn. The program may not have told its end.
+	Recalled struct {
+		IDs  []string
+		Said string
+	}
 	// Passed: a question was sent to To as the message with this ID, of which Text
 	// tells the agent; or it was not, for Failure.
 	Passed struct {

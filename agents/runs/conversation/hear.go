@@ -72,8 +72,7 @@ func (m *move) hear(what What) {
 	case Seen:
 		m.seen(e.ID)
 	case Recalled:
-		m.turnSaid(e.Said, false)
-		m.Midway = false
+		m.recalled(e)
 	case Looked:
 		for _, id := range e.IDs {
 			m.seen(id)

@@ -210,6 +210,15 @@ func (m *move) has(p Message) {
 // it in its conversation. It stays unread then.
 const maxTries = 3
 
+// Unsure are the messages that the agent has read in the turn which ends now, or has not:
+// its conversation shows it. InOrder is as in news.TurnEnded.
+func (s *State) Unsure(inOrder bool) []Message {
+	if inOrder && s.typing() {
+		return append(slices.Clip(s.Unseen), s.Handed.split()...)
+	}
+	return s.Unseen
+}
+
 // awaited reports whether something is to be seen in the conversation yet, or else
 // handed over again.
 func (s *State) awaited() bool {

@@ -1,6 +1,9 @@
 package conversation
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Where its owner wants replies, what each turn said is recorded before anything else
 // is said to the agent. The record names all messages that the agent read in the turn,
@@ -27,5 +30,19 @@ func (m *move) lastSaid() {
 	if f := m.Final; f != nil {
 		m.Final = nil
 		m.turnSaid(*f, false)
+	}
+}
+
+// recalled records what a turn said whose end was not told, if a message that the agent
+// read in it has no reply yet.
+func (m *move) recalled(e Recalled) {
+	of := slices.DeleteFunc(slices.Clone(m.Answers), func(id string) bool { return !slices.Contains(e.IDs, id) })
+	if len(of) == 0 {
+		return
+	}
+	m.do(TurnSaid{strings.Join(of, ","), e.Said})
+	m.Answers = slices.DeleteFunc(slices.Clone(m.Answers), func(id string) bool { return slices.Contains(of, id) })
+	if m.Ended || m.Phase == Preparing { // no program is in a turn
+		m.Midway = false
 	}
 }

@@ -33,9 +33,13 @@ func (f *Fixture) Stay(brief string) {
 // with the work that it was at.
 func (f *Fixture) Lives(conversation string, work *run.Work) {
 	f.Spec.Attempt++
-	f.Spec.Conversation, f.Spec.Work, f.Spec.Told = conversation, work, false
+	f.Spec.Conversation, f.Spec.Work, f.Spec.Told, f.Spec.Answers = conversation, work, false, nil
 	for _, r := range f.Records() {
 		switch {
+		case r.Type == run.Confirmed:
+			f.Spec.Answers = append(f.Spec.Answers, mailbox.IDs(r.Key)...)
+		case r.Type == run.Replied:
+			f.Spec.Answers = nil
 		case work == nil:
 		case r.Type == run.Given:
 			f.Spec.Told = false
