@@ -88,14 +88,19 @@ func (s *stage) starts() {
 	}
 }
 
-// Without a report it is told to give one; what a check says of the report is
+// Without a report it is told to give one, once what its turn said is recorded; what a check says of the report is
 // what it is told next.
 func (s *stage) isJudged() {
 	s.plays(func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed yet; exit 5; }"} }, task,
 		Part{Acts: []Act{work, Say("finished")}},
 		Part{On: sentBack, Acts: []Act{Report("one")}},
 		Part{On: "failed (exit 5;", Acts: []Act{Do("touch fixed && " + commit), Report("two")}})
+	s.Spec.Terms.Replies = true
 	s.begins()
+	s.hears(sentBack)
+	if r := s.replies(); s.kind().Can.Replies != "" && (len(r) == 0 || r[0].Detail != "finished") {
+		s.t.Errorf("it is handed back, and what its turn said is recorded as %+v", r)
+	}
 	s.done("two", 2)
 	if s.Activities() != "checking, running, checking, running" {
 		s.t.Error(s.Activities())

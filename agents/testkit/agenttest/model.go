@@ -97,6 +97,11 @@ func (w Words) turns(acts []Act) (turns []mt.Turn) {
 			answer = append(answer, mt.Hold(a))
 		}
 	}
+	if n := len(acts); n > 0 {
+		if _, said := acts[n-1].(Say); said {
+			return append(turns, answer)
+		}
+	}
 	return append(turns, append(answer, mt.Text("That is all.")))
 }
 

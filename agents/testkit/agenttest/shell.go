@@ -17,6 +17,14 @@ type Shell struct {
 	dir     string
 	play    Play
 	reports bool
+
+	conversation bool // it keeps one
+}
+
+// Remembers makes the script keep a conversation (scripted.ConversationVar).
+func (s *Shell) Remembers() *Shell {
+	s.conversation = true
+	return s
 }
 
 // NewShell keeps what it needs in a folder of base. With reports the script
@@ -24,7 +32,7 @@ type Shell struct {
 // says how it went.
 func NewShell(t testing.TB, base string, play Play, reports bool) *Shell {
 	t.Helper()
-	s := &Shell{t, filepath.Join(base, "shell"), play, reports}
+	s := &Shell{t: t, dir: filepath.Join(base, "shell"), play: play, reports: reports}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +40,11 @@ func NewShell(t testing.TB, base string, play Play, reports bool) *Shell {
 }
 
 func (s *Shell) Env() []string {
-	return append(GitEnv(), "PATH="+os.Getenv("PATH"), "HOME="+s.dir)
+	env := append(GitEnv(), "PATH="+os.Getenv("PATH"), "HOME="+s.dir)
+	if s.conversation {
+		env = append(env, "SCRIPTED_CONVERSATION="+s.file("conversation"))
+	}
+	return env
 }
 
 // GitEnv is the environment that keeps the machine's git configuration out of a
@@ -61,7 +73,11 @@ func (s *Shell) Task(task string) string {
 	if !s.reports {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "while read -r line; do\nprintf '%%s\\n' \"$line\" >>%s\ncase \"$line\" in\n", quote(s.file("heard")))
+	fmt.Fprintf(&b, "while read -r line; do\nprintf '%%s\\n' \"$line\" >>%s\n", quote(s.file("heard")))
+	if s.conversation {
+		b.WriteString("printf '%s %s\\n' \"$(date +%s%N)\" \"$line\" >>\"$SCRIPTED_CONVERSATION\"\n")
+	}
+	b.WriteString("case \"$line\" in\n")
 	b.WriteString("/compact)\ncmux hook compacted </dev/null;;\n")
 	for _, p := range others {
 		fmt.Fprintf(&b, "*%s*)\n%s;;\n", quote(p.On), s.acts(p.Acts))
@@ -81,11 +97,13 @@ func (s *Shell) acts(acts []Act) string {
 		}
 		line("printf %%s %s | cmux hook %s", quote(string(p)), name)
 	}
+	said := ""
 	for _, a := range acts {
 		switch a := a.(type) {
 		case Do:
 			line("%s", a)
 		case Say:
+			said = string(a)
 			line("printf '%%s\\n' %s", quote(string(a)))
 		case Hold:
 			line("touch %s; until test -e %s; do sleep 0.1; done; rm %[1]s", quote(s.file("held-"+string(a))), quote(s.file("open-"+string(a))))
@@ -112,7 +130,10 @@ func (s *Shell) acts(acts []Act) string {
 		}
 	}
 	if s.reports {
-		line("cmux hook turn-ended </dev/null")
+		if s.conversation {
+			line("echo %s >>\"$SCRIPTED_CONVERSATION\"", quote("said "+said))
+		}
+		hook("turn-ended", map[string]string{"text": said})
 	}
 	return b.String()
 }

@@ -35,6 +35,7 @@ func RunStanding(t *testing.T, subject Subject) {
 	})
 	s.Fixture = New(t, base, n, s.player.Env())
 	s.Stay(s.player.Task("You are a worker."))
+	s.Spec.Terms.Replies = true
 	_, wait := s.Start()
 	s.idles()
 
@@ -42,6 +43,9 @@ func RunStanding(t *testing.T, subject Subject) {
 	s.hears("good morning")
 	s.reads("m1")
 	s.idles()
+	if r := s.replies(); len(r) == 0 || r[len(r)-1].Key != "m1" || r[len(r)-1].Detail != "thanks" {
+		t.Errorf("the reply to m1 is recorded as %+v", r)
+	}
 
 	s.does("T1", "WORK-ONE")
 	if end := s.over("T1"); end.Outcome != dag.Done || end.Commits != 1 || end.Summary != "made it" {
@@ -67,6 +71,7 @@ func RunStanding(t *testing.T, subject Subject) {
 	// Mail while it works: it keeps no report from being judged, and is read once.
 	s.does("T4", "WORK-FOUR")
 	s.at("four")
+	s.holds("", false)
 	s.tell("m2", "MAIL no hurry", "")
 	s.tell("m3", "MAIL look at this", mailbox.Urgent)
 	if s.kind().Can.TakeOver != "" && s.kind().Can.Urgent == "" && slices.Contains(s.told(), "m3") {
@@ -144,12 +149,50 @@ func RunStanding(t *testing.T, subject Subject) {
 		if c := count(s.told(), id); c != 1 {
 			t.Errorf("%s is confirmed %d times", id, c)
 		}
+		n, said := 0, ""
+		for _, r := range s.replies() {
+			if c := count(mailbox.IDs(r.Key), id); c > 0 {
+				n, said = n+c, r.Detail
+			}
+		}
+		// The urgent one, and what goes with it, may be answered by the turn of the work.
+		if n != 1 || said != "thanks" && id != "m2" && id != "m3" {
+			t.Errorf("%s is answered %d times, with %q", id, n, said)
+		}
 	}
 	s.order(attempt.Message{Op: attempt.OpStop})
 	wait()
+	s.holds("thanks", true)
 	if left := s.Processes(); len(left) > 0 {
 		t.Errorf("it left %v", left)
 	}
+}
+
+// holds waits until the program's file of the conversation has this last turn, if the kind
+// can read that file.
+func (s *stage) holds(said string, over bool) {
+	s.t.Helper()
+	if s.kind().LastTurn == nil {
+		return
+	}
+	conversation := ""
+	if c := s.Last(run.Conversed); c != nil {
+		conversation = c.Conversation
+	}
+	s.Eventually("its conversation has the turn "+said, func() bool {
+		_, got, is := s.kind().LastTurn(s.Env, conversation)
+		return got == said && is == over
+	})
+}
+
+// replies are what its turns said.
+func (s *stage) replies() (all []run.Record) {
+	for _, r := range s.Records() {
+		if r.Type == run.Replied {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 func count(all []string, id string) (n int) {

@@ -22,4 +22,10 @@ func subject() agenttest.Subject {
 
 func TestConformance(t *testing.T) { agenttest.Run(t, subject()) }
 
-func TestStandingConformance(t *testing.T) { agenttest.RunStanding(t, subject()) }
+func TestStandingConformance(t *testing.T) {
+	s := subject()
+	s.Play = func(t testing.TB, base string, play agenttest.Play) agenttest.Player {
+		return agenttest.NewShell(t, base, play, true).Remembers()
+	}
+	agenttest.RunStanding(t, s)
+}
