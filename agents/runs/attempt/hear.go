@@ -241,13 +241,13 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})
 	case news.TurnEnded:
 		a.compaction.lapse()
-		e.InOrder = e.InOrder || a.began
 		if err := a.looksKept(); err != nil {
 			return err
 		}
-		if err := a.looksRead(e.InOrder); err != nil {
+		if err := a.looksRead(); err != nil {
 			return err
 		}
+		e.InOrder = e.InOrder || a.began || a.spec.Terms.Replies && a.Arrived()
 		return a.feed(conversation.Did{Event: e, Hook: ref})
 	case news.Prompted:
 		a.compaction.lapse()

@@ -13,8 +13,8 @@ const maxReply = 256 << 10
 
 // looksRead finds out, where the owner wants replies, which messages the agent has read in
 // a turn that ends now.
-func (a *attempt) looksRead(inOrder bool) error {
-	unsure := a.Unsure(inOrder)
+func (a *attempt) looksRead() error {
+	unsure := a.Unsure()
 	if !a.spec.Terms.Replies || len(unsure) == 0 {
 		return nil
 	}

@@ -175,15 +175,15 @@ func (m *move) seen(id string) {
 		m.back()
 	default: // its program has it, and has not said so yet
 		m.Early = append(slices.Clip(m.Early), id)
-		if m.Phase == Hindered && m.arrived() {
+		if m.Phase == Hindered && m.Arrived() {
 			m.giveUp()
 		}
 	}
 }
 
-// arrived reports whether all that is being handed over was seen in the conversation.
-func (m *move) arrived() bool {
-	return m.Handed.ID != "" && !slices.ContainsFunc(m.Handed.split(), func(p Message) bool { return !slices.Contains(m.Early, p.ID) })
+// Arrived reports whether all that is being handed over was seen in the conversation.
+func (s *State) Arrived() bool {
+	return s.Handed.ID != "" && !slices.ContainsFunc(s.Handed.split(), func(p Message) bool { return !slices.Contains(s.Early, p.ID) })
 }
 
 // early takes in what was seen before its hand-over was confirmed.
@@ -210,10 +210,10 @@ func (m *move) has(p Message) {
 // it in its conversation. It stays unread then.
 const maxTries = 3
 
-// Unsure are the messages that the agent has read in the turn which ends now, or has not:
-// its conversation shows it. InOrder is as in news.TurnEnded.
-func (s *State) Unsure(inOrder bool) []Message {
-	if inOrder && s.typing() {
+// Unsure are the messages that the agent may have read and that were not seen in its
+// conversation yet.
+func (s *State) Unsure() []Message {
+	if s.typing() {
 		return append(slices.Clip(s.Unseen), s.Handed.split()...)
 	}
 	return s.Unseen

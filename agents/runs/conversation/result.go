@@ -104,7 +104,7 @@ func (m *move) delivered(failure string) {
 		m.compacted(failure)
 		return
 	}
-	if m.arrived() {
+	if m.Arrived() {
 		failure = ""
 	}
 	if failure == "" {

@@ -70,10 +70,10 @@ type instance struct {
 	stdin   *os.File
 	wrote   atomic.Bool // what was handed over last; who ends a turn then has it
 
-	stop   context.CancelFunc // reading the conversation
-	tasks  sync.WaitGroup
-	mu     sync.Mutex
-	offset int
+	stop     context.CancelFunc // reading the conversation
+	tasks    sync.WaitGroup
+	mu       sync.Mutex
+	recalled int // up to there Recall has read the conversation
 }
 
 // CanRecall implements agent.Recaller.
@@ -82,19 +82,25 @@ func (a *instance) CanRecall() bool { return a.Written() != "" }
 // Written implements agent.Recaller.
 func (a *instance) Written() string { return proc.Getenv(a.stage.Env, ConversationVar) }
 
-// Recall implements agent.Recaller. What it returns follow does not tell.
-func (a *instance) Recall() (all []news.Read) {
+// Recall implements agent.Recaller. It returns also what follow is about to tell: who asks
+// cannot hear that meanwhile.
+func (a *instance) Recall() []news.Read {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.given(&a.recalled)
+}
+
+// given returns what the script was given since offset, and sets offset after that.
+func (a *instance) given(offset *int) (all []news.Read) {
 	b, err := os.ReadFile(a.Written())
-	if err != nil || len(b) < a.offset {
+	if err != nil || len(b) < *offset {
 		return nil
 	}
-	for line := range bytes.Lines(b[a.offset:]) {
+	for line := range bytes.Lines(b[*offset:]) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
 			break
 		}
-		a.offset += len(line)
+		*offset += len(line)
 		at, text, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		n, err := strconv.ParseInt(at, 10, 64)
 		if err == nil {
@@ -125,7 +131,7 @@ func lastTurn(env []string, _ string) (given []string, said string, over bool) {
 
 // follow tells what the script has read.
 func (a *instance) follow(ctx context.Context) {
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick, offset := time.NewTicker(10*time.Millisecond), 0
 	defer tick.Stop()
 	for {
 		select {
@@ -133,7 +139,7 @@ func (a *instance) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, r := range a.Recall() {
+		for _, r := range a.given(&offset) {
 			if a.stage.Tell(ctx, r) != nil {
 				return
 			}
