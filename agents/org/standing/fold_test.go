@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -332,6 +333,33 @@ func TestPosedFold(t *testing.T) {
 		}
 		if (s.posed != nil) != c.asks {
 			t.Errorf("%s: %+v", c.name, s.posed)
+		}
+	}
+}
+
+// The messages that an agent read in a turn whose reply is not recorded are those of its
+// next life.
+func TestAnswersFold(t *testing.T) {
+	reads := func(ids string) run.Record { return run.Record{Type: run.Confirmed, Attempt: 1, Key: ids} }
+	working, rests := run.Record{Type: run.Active, Attempt: 1, Activity: dag.Working}, run.Record{Type: run.Active, Attempt: 1, Activity: dag.Resting}
+	replied, ended := run.Record{Type: run.Replied, Attempt: 1, Key: "m1"}, run.Record{Type: run.Vanished, Attempt: 1, How: run.HowLost}
+	for _, c := range []struct {
+		name string
+		recs []run.Record
+		want string
+	}{
+		{"in the turn", []run.Record{reads("m1"), working, reads("m2,m3"), ended}, "m1 m2 m3"},
+		{"after the turn", []run.Record{reads("m1"), working, replied, ended}, ""},
+		{"in the next turn", []run.Record{reads("m1"), working, replied, rests, reads("m2"), working, ended}, "m2"},
+		{"at rest, without replies", []run.Record{reads("m1"), working, rests, ended}, ""},
+		{"reset", []run.Record{reads("m1"), working, ended, {Type: run.Reset}}, ""},
+	} {
+		s := State{}
+		for _, rec := range append([]run.Record{{Type: run.Started, Attempt: 1}}, c.recs...) {
+			s.Apply(&rec)
+		}
+		if got := strings.Join(s.answers, " "); got != c.want {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
 		}
 	}
 }
