@@ -54,7 +54,7 @@ func (a *attempt) handle(m Message) error {
 		if m.Mail != nil {
 			tell.From, tell.Re = m.Mail.From, m.Mail.Re
 		}
-		return a.hands(tell)
+		return hands(a, tell)
 	case OpStand:
 		reply.Standing = a.standing()
 		if m.Key == KeyDraft {
@@ -244,7 +244,7 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		if err := a.looksKept(); err != nil {
 			return err
 		}
-		if err := a.looksRead(); err != nil {
+		if err := looksRead(a); err != nil {
 			return err
 		}
 		e.InOrder = e.InOrder || a.began || a.spec.Terms.Replies && a.Arrived()

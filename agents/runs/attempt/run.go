@@ -184,7 +184,7 @@ func (a *attempt) carryOut() error {
 		return err
 	}
 	if a.spec.Terms.Stays {
-		if err := a.recallReply(); err != nil {
+		if err := recallReply(a); err != nil {
 			return err
 		}
 		if err := a.settleIn(); err != nil {

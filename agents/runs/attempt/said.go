@@ -13,7 +13,7 @@ const maxReply = 256 << 10
 
 // looksRead finds out, where the owner wants replies, which messages the agent has read in
 // a turn that ends now.
-func (a *attempt) looksRead() error {
+func looksRead(a *attempt) error {
 	unsure := a.Unsure()
 	if !a.spec.Terms.Replies || len(unsure) == 0 {
 		return nil
@@ -28,7 +28,7 @@ func (a *attempt) looksRead() error {
 
 // lastTurn returns the last turn that the agent's conversation holds, and whether it is
 // over. The turn is empty if it is not over or said nothing.
-func (a *attempt) lastTurn() (turn conversation.Recalled, over bool) {
+func lastTurn(a *attempt) (turn conversation.Recalled, over bool) {
 	given, said, over := a.kind.LastTurn(a.stage.Env, cmp.Or(a.end.Conversation, a.spec.Conversation))
 	if over && said != "" {
 		turn = conversation.Recalled{IDs: mail.Seen(strings.Join(given, "\n")), Said: said}
@@ -40,12 +40,12 @@ func (a *attempt) lastTurn() (turn conversation.Recalled, over bool) {
 // starts: the program or the wrapper may have been lost between the end of a turn and its
 // record. If that turn is over, its text is the missing reply. If it is not, the program is
 // told to go on.
-func (a *attempt) recallReply() error {
+func recallReply(a *attempt) error {
 	if !a.spec.Terms.Replies || a.kind.LastTurn == nil {
 		return nil
 	}
 	var over bool
-	a.recalled, over = a.lastTurn()
+	a.recalled, over = lastTurn(a)
 	if err := a.feed(a.recalled); err != nil {
 		return err
 	}
@@ -57,13 +57,13 @@ func (a *attempt) recallReply() error {
 
 // hands passes a message to the conversation. If an earlier life got the message, its turn
 // may be over: when the program started, or since.
-func (a *attempt) hands(tell conversation.Tell) error {
+func hands(a *attempt, tell conversation.Tell) error {
 	if err := a.feed(tell); err != nil || !tell.Has {
 		return err
 	}
 	if err := a.feed(a.recalled); err != nil || len(a.Answers) == 0 || a.Phase != conversation.Resting || a.kind.LastTurn == nil {
 		return err
 	}
-	turn, _ := a.lastTurn()
+	turn, _ := lastTurn(a)
 	return a.feed(turn)
 }

@@ -293,7 +293,7 @@ func (a *attempt) revive() error {
 	if err := a.recall(); err != nil {
 		return err
 	}
-	if err := a.recallReply(); err != nil {
+	if err := recallReply(a); err != nil {
 		return err
 	}
 	words := a.endAgent(exit.Signal == 0 && (exit.Code != 0 || !a.Came))

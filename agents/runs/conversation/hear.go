@@ -72,7 +72,7 @@ func (m *move) hear(what What) {
 	case Seen:
 		m.seen(e.ID)
 	case Recalled:
-		m.recalled(e)
+		recalled(m, e)
 	case Looked:
 		for _, id := range e.IDs {
 			m.seen(id)
@@ -233,7 +233,7 @@ func (m *move) did(d Did) {
 	case news.TookOver:
 		m.personTyped(e.Text)
 	case news.Prompted:
-		m.lastSaid()
+		lastSaid(m)
 		if !e.Own {
 			m.personTyped(e.Text)
 			return
@@ -259,7 +259,7 @@ func (m *move) did(d Did) {
 		}
 		m.Limit = &e
 	case news.WentOn:
-		m.lastSaid()
+		lastSaid(m)
 		m.letGo()
 		m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 		m.WentOn = true

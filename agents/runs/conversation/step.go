@@ -12,7 +12,7 @@ func take(s State, e Event) *move {
 	m := &move{State: s, at: e.At, busy: e.Busy, inTurn: e.InTurn}
 	m.hear(e.What)
 	if !m.typing() {
-		m.lastSaid()
+		lastSaid(m)
 	}
 	for m.Phase != Closing && m.advance() {
 	}
