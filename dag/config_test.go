@@ -150,8 +150,8 @@ func TestDefaults(t *testing.T) {
 	}
 	ten := Duration(10 * time.Minute)
 	want := []Node{
-		{Name: "auth", Branch: "shop/auth", Agent: "claude", Role: RoleBuild, Task: "x", When: AllSuccess, VerifyTimeout: ten, VerifyAttempts: 3, OnLost: Redo, OnLimit: Wake, Fence: Fence{Mode: FenceAuto}, Account: "claude", Line: 3},
-		{Name: "look", Agent: "codex", Role: RoleReview, Task: "y", When: AllSuccess, VerifyTimeout: ten, VerifyAttempts: 3, OnLost: Redo, OnLimit: Wake, Fence: Fence{Mode: FenceAuto}, Account: "codex", Line: 4},
+		{Name: "auth", Branch: "shop/auth", Agent: "claude", Role: RoleBuild, Task: "x", When: AllSuccess, VerifyTimeout: ten, VerifyAttempts: 3, OnLost: Redo, OnLimit: Wake, Account: "claude", Line: 3},
+		{Name: "look", Agent: "codex", Role: RoleReview, Task: "y", When: AllSuccess, VerifyTimeout: ten, VerifyAttempts: 3, OnLost: Redo, OnLimit: Wake, Account: "codex", Line: 4},
 	}
 	if !reflect.DeepEqual(g.Nodes, want) {
 		t.Errorf("nodes %+v\nwant  %+v", g.Nodes, want)

@@ -98,8 +98,18 @@ const (
 
 // Fence is the fence around a node's programs.
 type Fence struct {
-	Mode  FenceMode `json:"mode,omitempty"`  // empty: off
+	Mode  FenceMode `json:"mode,omitempty"`  // empty: as the person's settings say; none in a plan: off
 	Write []string  `json:"write,omitempty"` // further places that may be written, absolute or below "~/"
+}
+
+// Strictest returns the mode of a repository's f where a person wants least, auto if that
+// is empty: a repository can only ask for more.
+func (f Fence) Strictest(least FenceMode) FenceMode {
+	modes := []FenceMode{FenceOff, FenceAuto, FenceRequire}
+	if least == "" {
+		least = FenceAuto
+	}
+	return modes[max(slices.Index(modes, f.Mode), slices.Index(modes, least))]
 }
 
 // On reports whether there is to be a fence, where the system has one.

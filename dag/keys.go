@@ -19,7 +19,7 @@ type dict = map[string]any
 // newNode returns a node with default values.
 func newNode() Node {
 	return Node{
-		Agent: "claude", Role: RoleBuild, When: AllSuccess, OnLost: Redo, OnLimit: Wake, Fence: Fence{Mode: FenceAuto},
+		Agent: "claude", Role: RoleBuild, When: AllSuccess, OnLost: Redo, OnLimit: Wake,
 		VerifyTimeout: Duration(10 * time.Minute), VerifyAttempts: 3,
 	}
 }
@@ -121,17 +121,17 @@ func agentFields(kinds []string) []keys.Field[Node] {
 		keys.Flag(keys.Key{Name: "auto_accept", Def: "false", Example: "auto_accept: true",
 			Doc: "Lets the agent act without asking for permission. docs/permissions.md says what it may do without asking in any case."},
 			func(n *Node) *bool { return &n.AutoAccept }),
-		keys.Group(keys.Key{Name: "fence", Def: "auto", Example: "fence: require",
-			Doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`. The node gets a git repository of its own that borrows the objects of yours, and its commits appear on its branch. It may also write temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project. docs/permissions.md says what the fence does not keep out."},
+		keys.Group(keys.Key{Name: "fence", Def: "as your own settings say, or `auto`", Example: "fence: require",
+			Doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`, which counts only where your own settings say `fence: off`. The node gets a git repository of its own that borrows the objects of yours, and its commits appear on its branch. It may also write temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project. docs/permissions.md says what the fence does not keep out."},
 			func(n *Node) *Fence { return &n.Fence }, []keys.Field[Fence]{
-				keys.Choice(keys.Key{Name: "mode", Def: "auto", Example: "mode: require", Allowed: fenceModes(), Doc: "As the value alone."},
+				keys.Choice(keys.Key{Name: "mode", Def: "auto", Example: "mode: require", Allowed: FenceModes(), Doc: "As the value alone."},
 					func(f *Fence) *FenceMode { return &f.Mode }),
 				keys.List(keys.Key{Name: "write", Example: "write: [~/.terraform.d, /opt/sdk]", Doc: "Further files and folders that may be written: absolute, or below your home folder with `~/`."},
 					func(f *Fence) *[]string { return &f.Write }, placeOutside),
-			}, &keys.Short[Fence]{Type: "one of the values, or keys and values", Schema: dict{"enum": fenceModes()},
+			}, &keys.Short[Fence]{Type: "one of the values, or keys and values", Schema: dict{"enum": FenceModes()},
 				Read: func(r *keys.Reader, name string, n *yaml.Node) (Fence, bool) {
 					s, ok := r.Text(name, n)
-					return Fence{Mode: FenceMode(s)}, ok && keys.OneOf(fenceModes())(r, name, n, s)
+					return Fence{Mode: FenceMode(s)}, ok && keys.OneOf(FenceModes())(r, name, n, s)
 				}}),
 		keys.Text(keys.Key{Name: "account", Def: "the kind and its configuration folder", Example: "account: work",
 			Doc: "The account that a usage limit pauses. Agents with the same account and kind wait together."},
@@ -180,8 +180,8 @@ func matrixSchema() dict {
 		"additionalProperties": keys.ListOf(value)}
 }
 
-// fenceModes are the values of Fence.Mode.
-func fenceModes() []string {
+// FenceModes returns the values of Fence.Mode.
+func FenceModes() []string {
 	return []string{string(FenceAuto), string(FenceRequire), string(FenceOff)}
 }
 

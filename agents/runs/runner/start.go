@@ -192,7 +192,8 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 // has an unfinished run, read resumes it unchanged and ignores the configuration.
 func (l *Launch) read(ctx context.Context) (err error) {
 	o := l.Options
-	if _, err := settings.Read(); err != nil {
+	user, err := settings.Read()
+	if err != nil {
 		return err
 	}
 	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
@@ -200,10 +201,28 @@ func (l *Launch) read(ctx context.Context) (err error) {
 	} else if err == nil {
 		l.Graph, l.Warnings, err = parse(o, l.config)
 	}
+	if err == nil {
+		l.Warnings = append(l.Warnings, fences(l.Graph, filepath.Base(o.Config), user.Fence)...)
+	}
 	if uerr := l.unfinished(ctx); uerr != nil || l.Unfinished != nil {
 		return uerr
 	}
 	return err
+}
+
+// fences gives each node the fence that it and the person want. A repository's wish for
+// none does not count alone.
+func fences(g *dag.Graph, file string, least dag.FenceMode) (warnings []dag.Warning) {
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		was := n.Fence.Mode
+		n.Fence.Mode = n.Fence.Strictest(least)
+		if was == dag.FenceOff && n.Fence.On() {
+			warnings = append(warnings, dag.Warning{File: cmp.Or(n.File, file), Line: n.Line, Column: 1,
+				Message: fmt.Sprintf("fence: off of %s does not count: it takes fence: off in your own %s too", n.Name, settings.Shown())})
+		}
+	}
+	return warnings
 }
 
 // unfinished finds the session's newest run, and whether it is over. Where the
