@@ -185,24 +185,24 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 	if len(faults) > 0 {
 		return nil, nil, faults
 	}
-	return g, warnings, nil
+	user, err := settings.Read()
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, append(warnings, fences(g, name, user.Fence)...), nil
 }
 
 // read reads the configuration and finds the runs of its session. If the session
 // has an unfinished run, read resumes it unchanged and ignores the configuration.
 func (l *Launch) read(ctx context.Context) (err error) {
 	o := l.Options
-	user, err := settings.Read()
-	if err != nil {
-		return err
+	if _, err := settings.Read(); err != nil {
+		return err // also where an unfinished run goes on
 	}
 	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
 		err = hint.New(fmt.Errorf("%w %s", ErrNoConfig, o.Config), "cmux agents init")
 	} else if err == nil {
 		l.Graph, l.Warnings, err = parse(o, l.config)
-	}
-	if err == nil {
-		l.Warnings = append(l.Warnings, fences(l.Graph, filepath.Base(o.Config), user.Fence)...)
 	}
 	if uerr := l.unfinished(ctx); uerr != nil || l.Unfinished != nil {
 		return uerr
@@ -218,8 +218,8 @@ func fences(g *dag.Graph, file string, least dag.FenceMode) (warnings []dag.Warn
 		was := n.Fence.Mode
 		n.Fence.Mode = n.Fence.Strictest(least)
 		if was == dag.FenceOff && n.Fence.On() {
-			warnings = append(warnings, dag.Warning{File: cmp.Or(n.File, file), Line: n.Line, Column: 1,
-				Message: fmt.Sprintf("fence: off of %s does not count: it takes fence: off in your own %s too", n.Name, settings.Shown())})
+			warnings = append(warnings, dag.Warning{File: cmp.Or(n.File, file), Line: n.Line, Column: 1, Hint: "write it in your own " + settings.Shown() + " too",
+				Message: fmt.Sprintf("fence: off of %s does not count", n.Name)})
 		}
 	}
 	return warnings
