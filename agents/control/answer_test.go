@@ -152,7 +152,9 @@ func (s *scratch) gates(names ...string) (gates []overview.Need) {
 	}
 	var got []string
 	for _, n := range overview.ViewNeeds(v) {
-		gates, got = append(gates, n), append(got, n.Name)
+		if n.Kind == overview.NeedNode {
+			gates, got = append(gates, n), append(got, n.Name)
+		}
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, names) {

@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"cmux/agents/control"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/overview"
+	"cmux/agents/control/project"
 )
 
 // findings is the result of a search for problems.
@@ -69,6 +71,20 @@ func (r *routes) config() {
 		}
 		l, err := page(all.Items, i.Paging, func(n *overview.Need) string { return n.ID })
 		return needs{l, all.Total}, err
+	})
+	get(r, "health", "/api/needs/case", "Show what waits for you under an id, with all that helps to decide", func(ctx context.Context, i *struct {
+		ID string `query:"id" required:"true" minLength:"1" maxLength:"1000" doc:"As in the list of what waits"`
+	}) (*overview.Case, error) {
+		all, err := r.needs.ask(ctx, p.Overview().Needs)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range all.Items {
+			if n.ID == i.ID {
+				return p.Overview().Case(ctx, n)
+			}
+		}
+		return nil, project.Tag(errors.New("it does not wait for you anymore"), project.ErrMissing)
 	})
 }
 

@@ -306,8 +306,13 @@ func TestNeeds(t *testing.T) {
 	if len(l.Items) != 1 || l.Items[0].Kind != overview.NeedTask || l.Items[0].Try != "cmux tasks show t1" {
 		t.Fatalf("%+v", l)
 	}
-	if v, err := w.p.Tasks().Task("t1"); err != nil || v.Reason != "no agent" {
-		t.Errorf("%+v %v", v, err)
+	var c overview.Case
+	w.must("GET", "/api/needs/case?id="+url.QueryEscape(l.Items[0].ID), "", &c)
+	if c.Task == nil || c.Task.Reason != "no agent" || c.Text != "stuck" {
+		t.Errorf("%+v", c)
+	}
+	if code, said := w.ask("GET", "/api/needs/case?id=nothing", ""); code != 404 || !strings.Contains(said, "does not wait") {
+		t.Errorf("%d %s", code, said)
 	}
 	var f struct {
 		OK       bool

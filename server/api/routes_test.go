@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"cmux/agents/control/files"
 
 	"cmux/agents/control/letters"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/tasks"
 	"cmux/agents/records/incident"
 	"cmux/server/store"
@@ -104,11 +106,25 @@ func TestIncidents(t *testing.T) {
 	if len(l.Items) != 1 || l.Items[0].Evidence[0].Text != "no needle for 20m" {
 		t.Fatalf("%+v", l)
 	}
+	waits := func() (all []string) {
+		var l items[overview.Need]
+		w.must("GET", "/api/needs", "", &l)
+		for _, n := range l.Items {
+			all = append(all, n.Kind+": "+n.Text+", "+n.Try)
+		}
+		return all
+	}
+	if got := waits(); !slices.Equal(got, []string{"incident: w1 is frozen, cmux incidents show i1"}) {
+		t.Errorf("%q wait", got)
+	}
 	var one incident.Incident
 	w.must("POST", "/api/incidents/i1/ack", `{"note":"seen","close":true}`, nil)
 	w.must("GET", "/api/incidents/i1", "", &one)
 	if one.Label() != "closed, acked" || one.Ack != "seen" || one.ClosedBy != "user" {
 		t.Errorf("%+v", one)
+	}
+	if got := waits(); len(got) > 0 {
+		t.Errorf("%q wait: it is acknowledged", got)
 	}
 	if code, text := w.ask("GET", "/api/incidents/i9", ""); code != 404 || !strings.Contains(text, "cmux incidents list --all") {
 		t.Errorf("%d %s", code, text)

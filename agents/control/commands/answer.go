@@ -115,6 +115,9 @@ func (p *Commands) Answer(ctx context.Context, a Answer) (Answered, error) {
 		}
 	}
 	t, err := p.order(ctx, v, run.Request{Op: run.OpAnswer, Node: a.Node, Text: a.Text, Question: a.Question})
+	if err == nil && isAsked {
+		err = p.Settle(ctx, runs.Asked(n).Message)
+	}
 	return Answered{t, isAsked}, err
 }
 

@@ -223,6 +223,10 @@ func (p *Crew) Answer(ctx context.Context, a commands.Answer) (commands.Answered
 	}
 	if agent.Asked == "" {
 		p.NoteBlocked(agent.Name)
+	} else if agent.Question != nil {
+		if err := p.Settle(ctx, agent.Question.Message); err != nil {
+			return commands.Answered{}, err
+		}
 	}
 	return commands.Answered{Taken: commands.Taken{Done: true, Outcome: reply.Fate, Why: reply.Text}, Asked: agent.Asked != ""}, nil
 }

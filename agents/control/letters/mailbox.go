@@ -73,7 +73,9 @@ func (p *Letters) Send(ctx context.Context, l Letter) (Sent, error) {
 			return Sent{}, err
 		}
 	}
-	m, err = post.Send(ctx, m, person, files...)
+	if m, err = post.Send(ctx, m, person, files...); err == nil && person {
+		err = p.Settle(ctx, m.Re) // who replies has read it
+	}
 	return Sent{ID: m.ID, From: m.From, To: m.To, Verified: person, Note: note}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree"
 	"cmux/worktree/hint"
 )
 
@@ -26,20 +28,23 @@ const (
 	NeedConflict = "conflict" // two branches of a run change the same places
 	NeedLimit    = "limit"    // of an account's use, that holds nodes up
 	NeedReview   = "review"   // of a node's work
-	NeedRun      = "run"      // that cannot be read
+	NeedRun      = "run"      // that cannot be read, or has lost its runner
 	NeedAgent    = "agent"    // a standing agent
 	NeedTask     = "task"     // that is blocked
+	NeedMerge    = "merge"    // of a finished task
+	NeedIncident = "incident" // that nobody has acknowledged
 	NeedMessage  = "message"  // that was not read
 )
 
 // Need is something that goes on only when a person does something.
 type Need struct {
 	ID       string             `json:"id"`   // the same as long as it is the same need
-	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, run, agent, task, message
-	Name     string             `json:"name"` // of the node, agent, task, message, account or session
+	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, run, agent, task, merge, incident, message
+	Name     string             `json:"name"` // of the node, agent, task, incident, message, account or session
 	Run      string             `json:"run,omitempty"`
-	Since    time.Time          `json:"since,omitzero"` // zero: it is not known
-	Label    string             `json:"label"`          // how it stands
+	Session  string             `json:"session,omitempty"` // the name of the run
+	Since    time.Time          `json:"since,omitzero"`    // zero: it is not known
+	Label    string             `json:"label"`             // how it stands
 	Text     string             `json:"text"`
 	Question *question.Question `json:"question,omitempty"`
 	Orders   []string           `json:"orders,omitempty"` // of a node or agent, that fit it
@@ -56,7 +61,7 @@ type NeedList struct {
 // Needs is what waits for a person.
 func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
 	l := NeedList{Items: []Need{}}
-	for _, look := range []func(context.Context) ([]Need, error){ov.runNeeds, ov.agentNeeds, ov.taskNeeds} {
+	for _, look := range []func(context.Context) ([]Need, error){ov.runNeeds, ov.agentNeeds, ov.taskNeeds, ov.incidentNeeds} {
 		some, err := look(ctx)
 		if err != nil {
 			return NeedList{}, err
@@ -77,13 +82,27 @@ func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
 	return l, nil
 }
 
+// line is the need as a report lists it.
+func (n *Need) line() string {
+	switch n.Kind {
+	case NeedTask:
+		return fmt.Sprintf("task %s is %s: %s", n.Name, n.Label, n.Text)
+	case NeedIncident:
+		return fmt.Sprintf("incident %s: %s", n.Name, n.Text)
+	case NeedRun:
+		return fmt.Sprintf("the run %s: %s", n.Session, n.Label)
+	}
+	return fmt.Sprintf("%s of the run %s: %s", n.Name, n.Session, n.Label)
+}
+
 func byRank(a, b Need) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
 }
 
 // rank is greater for what keeps no work from going on.
 func (n *Need) rank() int {
-	if n.Kind == NeedReview || n.Kind == NeedMessage {
+	switch n.Kind {
+	case NeedReview, NeedMerge, NeedMessage:
 		return 1
 	}
 	return 0
@@ -105,7 +124,7 @@ func (ov *Overview) runNeeds(ctx context.Context) (all []Need, err error) {
 				continue // it was removed in between
 			}
 			text, _ := hint.Explain(err)
-			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Label: "cannot be read", Text: text,
+			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Run: o.ID, Session: o.Session, Label: "cannot be read", Text: text,
 				Try: ov.Runs.InSession("cmux agents status", o.Session)})
 			continue
 		}
@@ -113,33 +132,52 @@ func (ov *Overview) runNeeds(ctx context.Context) (all []Need, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range ViewNeeds(v) {
-			n.Run, n.Try = o.ID, ov.Runs.InSession(n.Try, o.Session)
+		for _, n := range append(ViewNeeds(v), ov.reviewNeeds(ctx, v)...) {
+			n.Run, n.Session, n.Try = o.ID, o.Session, ov.Runs.InSession(n.Try, o.Session)
 			all = append(all, n)
-		}
-		if runview.Over(v) {
-			of := *ov.Project
-			of.Session = o.Session
-			some, err := (&runs.Runs{Project: &of}).Deliveries(ctx)
-			if err != nil {
-				continue // its branches are not there any more
-			}
-			for _, d := range runs.ToReview(some) {
-				n := Need{ID: "review " + o.ID + " " + d.Node, Kind: NeedReview, Name: d.Node, Run: o.ID, Label: string(d.State),
-					Text: d.Summary, Try: ov.Runs.InSession("cmux agents review "+d.Node, o.Session)}
-				if i := v.Run.Plan.Graph.Index(d.Node); i >= 0 {
-					n.Since = v.Since(i)
-				}
-				all = append(all, n)
-			}
 		}
 	}
 	return all, nil
 }
 
-// ViewNeeds is what waits in a run as it stands, without reviews.
+// reviewNeeds is the finished work in a run that a person has not decided about.
+func (ov *Overview) reviewNeeds(ctx context.Context, v *run.View) (all []Need) {
+	if v.RunState == dag.RunStopped {
+		return nil
+	}
+	repo, err := worktree.Open(ctx, v.Run.Plan.Root)
+	if err != nil {
+		return nil // its branches are not there any more
+	}
+	for i, s := range ov.Runs.Standings(ctx, repo, v) {
+		if !s.State.Waits() {
+			continue
+		}
+		n := &v.Nodes[i]
+		r := Need{ID: "review " + v.Run.Plan.ID + " " + n.Spec.Name + " " + s.Tip, Kind: NeedReview, Name: n.Spec.Name, Since: v.Since(i),
+			Label: string(s.State), Orders: []string{"review"}, Try: "cmux agents review " + n.Spec.Name}
+		if end := n.LastEnd(); end != nil {
+			r.Text = end.Summary
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// ViewNeeds is what waits in a run as it stands, without reviews. Nothing waits in a run
+// that a person has stopped.
 func ViewNeeds(v *run.View) (all []Need) {
 	id := v.Run.Plan.ID
+	switch {
+	case v.RunState == dag.RunStopped:
+		return nil
+	case v.RunState == dag.RunNoRunner && !v.StartedAt.IsZero():
+		n := Need{ID: "runner " + id, Kind: NeedRun, Name: v.Run.Plan.Graph.Session, Label: string(v.RunState), Text: "Its runner has ended, so nothing more starts.", Try: "cmux agents resume"}
+		if !v.Run.Plan.Headless {
+			n.Orders = []string{"resume"}
+		}
+		all = append(all, n)
+	}
 	node := func(i int, kind string) {
 		in := runs.Inspect(v, i)
 		n := Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: v.Since(i),
@@ -215,6 +253,22 @@ func (ov *Overview) taskNeeds(context.Context) (all []Need, err error) {
 	for _, t := range list.All() {
 		if t.State == task.Blocked { // what its agent asks stands with the agent
 			all = append(all, Need{ID: "task " + t.ID, Kind: NeedTask, Name: t.ID, Since: t.ChangedAt, Label: t.Label(), Text: t.Title, Try: "cmux tasks show " + t.ID})
+		}
+	}
+	for _, t := range list.Mergeable() {
+		all = append(all, Need{ID: "merge " + t.ID, Kind: NeedMerge, Name: t.ID, Since: t.ChangedAt, Label: "not merged", Text: t.Title, Orders: []string{"merge"}, Try: "cmux tasks merge " + t.ID})
+	}
+	return all, nil
+}
+
+func (ov *Overview) incidentNeeds(context.Context) (all []Need, err error) {
+	list, err := ov.Records.AllIncidents()
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range list.All() {
+		if i.Waits() {
+			all = append(all, Need{ID: "incident " + i.ID, Kind: NeedIncident, Name: i.ID, Since: i.OpenedAt, Label: i.Label(), Text: i.Title, Orders: []string{"ack"}, Try: "cmux incidents show " + i.ID})
 		}
 	}
 	return all, nil

@@ -178,7 +178,7 @@ func (ov *Overview) Organization(ctx context.Context) (*OrgReport, error) {
 				report.Blocked = append(report.Blocked, TaskBrief{ID: t.ID, Title: t.Title})
 			}
 		}
-		report.Unmerged = list.Mergeable()
+		report.Unmerged = len(list.Mergeable())
 	}
 	if all, err := ov.Locks.List(); err == nil {
 		report.Locks = all

@@ -108,18 +108,17 @@ func (ov *Overview) ReportAway(ctx context.Context, since time.Time) (*Away, err
 		if !i.ChangedAt.Before(since) || i.State == incident.Open {
 			r.Incidents = append(r.Incidents, i)
 		}
-		if i.Waits() {
-			r.waits(fmt.Sprintf("incident %s: %s", i.ID, i.Title), "cmux incidents show "+i.ID)
-		}
 	}
 	r.tasks(list)
 	r.agents(org, list)
 	if err := r.lives(ov.Root); err != nil {
 		return nil, err
 	}
-	if org.Unread > 0 {
-		r.waits(say.Count(org.Unread, "message")+" for you", "cmux mailbox inbox")
+	needs, err := ov.Needs(ctx)
+	if err != nil {
+		return nil, err
 	}
+	r.needs(needs)
 	if org.State == OrgNoMonitor {
 		r.waits("the organization has no monitor", "cmux start")
 	}
@@ -128,12 +127,31 @@ func (ov *Overview) ReportAway(ctx context.Context, since time.Time) (*Away, err
 
 func (r *Away) waits(what, try string) { r.Waiting = append(r.Waiting, ReportedWait{what, try}) }
 
-// tasks adds those that ended in the time, and those that wait for a person.
+// needs adds what waits for the person. What an agent waits for, agents adds.
+func (r *Away) needs(l NeedList) {
+	merges, mails := 0, l.Total-len(l.Items)
+	for _, n := range l.Items {
+		switch n.Kind {
+		case NeedAgent:
+		case NeedMerge:
+			merges++
+		case NeedMessage:
+			mails++
+		default:
+			r.waits(n.line(), n.Try)
+		}
+	}
+	if merges > 0 {
+		r.waits(say.Count(merges, "finished task")+" not merged", "cmux tasks merge")
+	}
+	if mails > 0 {
+		r.waits(say.Count(mails, "message")+" for you", "cmux mailbox inbox")
+	}
+}
+
+// tasks adds those that ended in the time.
 func (r *Away) tasks(list *task.List) {
 	for _, t := range list.All() {
-		if t.State == task.Blocked {
-			r.waits(fmt.Sprintf("task %s is %s: %s", t.ID, t.Label(), t.Title), "cmux tasks show "+t.ID)
-		}
 		if !t.State.Over() || t.ChangedAt.Before(r.Since) {
 			continue
 		}
@@ -146,9 +164,6 @@ func (r *Away) tasks(list *task.List) {
 			out.Merged = t.Merged.Commit
 		}
 		r.Tasks = append(r.Tasks, out)
-	}
-	if unmerged := list.Mergeable(); unmerged > 0 {
-		r.waits(say.Count(unmerged, "finished task")+" not merged", "cmux tasks merge")
 	}
 	slices.SortStableFunc(r.Tasks, func(a, b ReportedTask) int { return a.EndedAt.Compare(b.EndedAt) })
 }

@@ -226,5 +226,5 @@ func (f DeliveredFile) String() string {
 
 // ToReview are the works that wait for a decision.
 func ToReview(all []Delivery) []Delivery {
-	return slices.DeleteFunc(slices.Clone(all), func(w Delivery) bool { return w.State != ReviewOpen && w.State != ReviewMoved })
+	return slices.DeleteFunc(slices.Clone(all), func(w Delivery) bool { return !w.State.Waits() })
 }

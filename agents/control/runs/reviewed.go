@@ -26,6 +26,9 @@ const (
 	ReviewNothing  ReviewState = "nothing to review" // it changed nothing
 )
 
+// Waits reports whether the work waits for a person's decision.
+func (s ReviewState) Waits() bool { return s == ReviewOpen || s == ReviewMoved }
+
 // BranchStanding is how one node's work stands, and whether a merge takes it.
 type BranchStanding struct {
 	State   ReviewState // empty: the node is not done, or leaves no branch
@@ -38,6 +41,8 @@ type BranchStanding struct {
 
 // Standings are how the nodes of v stand, by node.
 func (p *Runs) Standings(ctx context.Context, repo *worktree.Repo, v *run.View) []BranchStanding {
+	into := v.Run.Plan.BaseBranch
+	base, gone := repo.TipNow(ctx, into)
 	return stand(v, func(i int) (start, tip string, merged bool) {
 		n := &v.Nodes[i]
 		tip, err := repo.TipNow(ctx, n.Spec.Branch)
@@ -50,9 +55,8 @@ func (p *Runs) Standings(ctx context.Context, repo *worktree.Repo, v *run.View) 
 		if start = p.StartCommit(ctx, v.Run.Plan.Root, n.Attempts, tip); start == "" {
 			start = v.Run.Plan.Base
 		}
-		if into := v.Run.Plan.BaseBranch; into != "" && into != n.Spec.Branch && tip != "" && tip != start {
-			merged, err = repo.Holds(ctx, "refs/heads/"+into, tip)
-			merged = merged && err == nil // a branch that is gone holds nothing
+		if into != "" && gone == nil && into != n.Spec.Branch && tip != "" && tip != start {
+			merged = p.Recall("holds "+base+" "+tip, func() (bool, error) { return repo.Holds(ctx, base, tip) })
 		}
 		return start, tip, merged
 	})
@@ -89,7 +93,7 @@ func stand(v *run.View, at func(i int) (start, tip string, merged bool)) []Branc
 			var merged bool
 			s.start, s.Tip, merged = at(i)
 			s.State = reviewState(v, i, s.start, s.Tip)
-			if merged && (s.State == ReviewOpen || s.State == ReviewMoved) {
+			if merged && s.State.Waits() {
 				s.State = ReviewMerged
 			}
 			s.Why = s.why(g, n)

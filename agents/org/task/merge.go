@@ -94,15 +94,15 @@ func (t *Task) Empty() bool {
 	return t.Override && (end == nil || end.Commits == 0)
 }
 
-// Mergeable is how many of the Unmerged a merge would try: not those that a task which
-// is not over is to bring in.
-func (l *List) Mergeable() (n int) {
+// Mergeable returns those of the Unmerged that a merge would try: not those that a task
+// which is not over brings in.
+func (l *List) Mergeable() (all []*Task) {
 	for _, t := range l.Unmerged() {
 		if by := t.Merged; by == nil || by.Task == "" || l.Get(by.Task) == nil || l.Get(by.Task).State.Over() {
-			n++
+			all = append(all, t)
 		}
 	}
-	return n
+	return all
 }
 
 // Unmerged are the tasks that are done and whose work is not in the integration

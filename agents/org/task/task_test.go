@@ -495,7 +495,7 @@ func TestStarts(t *testing.T) {
 	if !slices.Equal(order, []string{"t1", "t3", "t4"}) {
 		t.Errorf("they are merged in the order %v", order)
 	}
-	if n := list.Mergeable(); n != 3 {
+	if n := len(list.Mergeable()); n != 3 {
 		t.Errorf("%d can be merged, want 3", n)
 	}
 	if below := list.Below(list.Get("t4")); len(below) != 2 {
@@ -517,7 +517,7 @@ func TestMergeable(t *testing.T) {
 	list := change(t, b, append(all, add("t3", "mends t1"))...)
 	for by, want := range map[string]int{"": 2, "t3": 1, "t9": 2} {
 		list.Get("t1").Merged = &Merged{Conflict: []string{"code"}, Task: by}
-		if got := list.Mergeable(); got != want {
+		if got := len(list.Mergeable()); got != want {
 			t.Errorf("by %q: %d, want %d", by, got, want)
 		}
 	}

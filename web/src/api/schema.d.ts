@@ -1081,6 +1081,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/needs/case": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what waits for you under an id, with all that helps to decide */
+        get: operations["getNeedsCase"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/onboarding": {
         parameters: {
             query?: never;
@@ -2495,6 +2512,41 @@ export interface components {
             stays?: components["schemas"]["Label"];
             why?: string;
         };
+        Case: {
+            below: components["schemas"]["CasePart"][];
+            blocks: components["schemas"]["Beside"][];
+            id: string;
+            kind: string;
+            label: string;
+            name: string;
+            node: components["schemas"]["Inspection"] | null;
+            orders?: string[];
+            question?: components["schemas"]["Question"];
+            review: components["schemas"]["Delivery"] | null;
+            run?: string;
+            session?: string;
+            /** Format: date-time */
+            since?: string;
+            tail: string;
+            task: components["schemas"]["TaskView"] | null;
+            text: string;
+            try?: string;
+            used: components["schemas"]["DagUsage"];
+        };
+        CasePart: {
+            checks: components["schemas"]["DeliveredCheck"][];
+            /** Format: int64 */
+            commits: number;
+            /** Format: date-time */
+            ended?: string;
+            files: components["schemas"]["DeliveredFile"][];
+            label: string;
+            name: string;
+            /** Format: date-time */
+            started?: string;
+            summary: string;
+            used: components["schemas"]["DagUsage"];
+        };
         Change: {
             name: string;
             then: string;
@@ -3342,12 +3394,13 @@ export interface components {
         Need: {
             id: string;
             /** @enum {string} */
-            kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "message";
+            kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "merge" | "incident" | "message";
             label: string;
             name: string;
             orders?: string[];
             question?: components["schemas"]["Question"];
             run?: string;
+            session?: string;
             /** Format: date-time */
             since?: string;
             text: string;
@@ -6702,6 +6755,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Needs"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getNeedsCase: {
+        parameters: {
+            query: {
+                /** @description As in the list of what waits */
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Case"];
                 };
             };
             /** @description Error */
