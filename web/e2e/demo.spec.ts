@@ -79,9 +79,11 @@ async function links(demo: ChildProcess, count: number): Promise<string[]> {
 }
 
 async function approves(page: Page): Promise<void> {
-  const gate = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "approval" }) });
+  const gate = page.getByRole("link", { name: /^Gate approval/ });
   await expect(gate).toBeVisible();
-  await expect(page.getByRole("heading", { name: "e2e" })).toBeVisible();
+  await expect(page.getByRole("link", { name: /^Failure e2e/ })).toBeVisible();
+  await gate.click();
+  await expect(page.getByRole("region", { name: "Work below the gate" })).toBeVisible();
   await picture(page, "needs");
   await page.getByRole("link", { name: "Runs", exact: true }).click();
   await page.getByRole("list", { name: "Runs" }).getByRole("link", { name: "demo" }).click();
@@ -91,9 +93,11 @@ async function approves(page: Page): Promise<void> {
   const shown = page.url();
   await page.setViewportSize({ width: 390, height: 780 });
   await page.goto(new URL("/", shown).href);
-  await expect(gate).toBeVisible();
+  await gate.click();
+  await expect(page.getByRole("region", { name: "Work below the gate" })).toBeVisible();
   await picture(page, "phone");
-  await gate.getByRole("button", { name: "Approve" }).click();
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.getByRole("button", { name: "Send now: approval: approved" }).click();
   await expect(gate).toHaveCount(0);
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto(shown);

@@ -161,12 +161,12 @@ test("the graph of agents is edited, started, answered, extended and compared fr
 
   // It is answered in place.
   await page.getByRole("link", { name: /Needs you/ }).click();
-  const need = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "ask" }) });
+  const need = page.getByRole("region", { name: "ask", exact: true });
   await need.getByLabel("Answer ask").fill("left");
   await sound(page, "needs-question");
   await need.getByRole("button", { name: "Answer" }).click();
-  await expect(page.getByText("ask is answered.")).toBeVisible();
-  await expect(page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "gate" }) })).toBeVisible();
+  await page.getByRole("button", { name: "Send now: ask: answered “left”" }).click();
+  await expect(page.getByRole("link", { name: "Gate gate, run shop" })).toBeVisible();
 
   // A node is added to the live run.
   await page.getByRole("link", { name: "Agents' graph" }).click();

@@ -36,17 +36,19 @@ test("a run is edited, started, watched, retried and approved from the page alon
 
   // It needs the person, who repairs it and runs it again.
   await page.getByRole("link", { name: /Needs you/ }).click();
-  const need = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "build" }) });
-  await expect(need.getByText("failed (exit 7)")).toBeVisible();
+  await page.getByRole("link", { name: "Failure build, run shop" }).click();
+  const need = page.getByRole("region", { name: "build", exact: true });
+  await expect(need.getByText("failed (exit 7)").first()).toBeVisible();
   await healthy(page, "runs");
   org.write({ repaired: "" });
-  await need.getByRole("button", { name: "Retry", exact: true }).click();
-  await expect(page.getByText("build runs again.")).toBeVisible();
+  await need.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("button", { name: "Send now: build: retried" }).click();
 
   // Then the gate is opened.
-  const gate = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "gate" }) });
-  await gate.getByRole("button", { name: "Approve" }).click();
-  await expect(gate).toHaveCount(0);
+  await page.getByRole("link", { name: "Gate gate, run shop" }).click();
+  await page.getByRole("region", { name: "gate", exact: true }).getByRole("button", { name: "Approve" }).click();
+  await page.getByRole("button", { name: "Send now: gate: approved" }).click();
+  await expect(page.getByRole("link", { name: "Gate gate, run shop" })).toHaveCount(0);
   await page.getByRole("link", { name: "Runs", exact: true }).click();
   await page.getByRole("list", { name: "Runs" }).getByRole("link", { name: "shop" }).click();
   await expect(graph.getByRole("button", { name: /^publish.* done/ })).toBeVisible();

@@ -15,7 +15,8 @@ test("the page is live, says what needs a person, and asks nothing of others", a
   await expect(page.getByRole("heading", { name: "Needs you" })).toBeVisible();
 
   org.cmux("mailbox", "send", "user", "[QUESTION] which color?", "Blue or green?");
-  await expect(page.getByText("[QUESTION] which color?")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Message [QUESTION] which color?" })).toBeVisible();
+  await expect(page.getByText("Blue or green?")).toBeVisible();
   await expect(page).toHaveTitle("(1) Needs you · cmux");
 
   await healthy(page, "needs");
@@ -33,11 +34,11 @@ test("a second page shares the connection, and takes it over", async ({ org, pag
   await page.goto(new URL("/", second.url()).href);
   await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
   org.cmux("mailbox", "send", "user", "the first", "text");
-  await expect(page.getByText("the first")).toBeVisible();
-  await expect(second.getByText("the first")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Message the first" })).toBeVisible();
+  await expect(second.getByRole("link", { name: "Message the first" })).toBeVisible();
   await second.close();
   org.cmux("mailbox", "send", "user", "the second", "text");
-  await expect(page.getByText("the second")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Message the second" })).toBeVisible();
 });
 
 test("the server goes away and comes back", async ({ org, page }) => {
@@ -56,7 +57,7 @@ test("the server goes away and comes back", async ({ org, page }) => {
   await expect.poll(() => page.evaluate(() => (window as unknown as { seen: string[] }).seen.some((t) => t.startsWith("Offline")))).toBe(true);
   await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
   await expect(page.getByRole("heading", { name: "Budget" })).toBeVisible();
-  await page.getByRole("link", { name: "Needs you" }).click();
-  await expect(page.getByText("while it was away")).toBeVisible();
+  await page.getByRole("link", { name: /^Needs you/ }).click();
+  await expect(page.getByRole("link", { name: "Message while it was away" })).toBeVisible();
   await expect(page.getByRole("link", { name: /Organization/ })).toBeVisible(); // what comes last came too
 });

@@ -140,5 +140,5 @@ func lastLines(log string, n int) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines[max(0, len(lines)-n):], "")
+	return strings.ReplaceAll(strings.Join(lines[max(0, len(lines)-n):], ""), "\r\n", "\n") // a terminal's line ends
 }

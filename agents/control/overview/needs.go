@@ -48,6 +48,7 @@ type Need struct {
 	Text     string             `json:"text"`
 	Question *question.Question `json:"question,omitempty"`
 	Orders   []string           `json:"orders,omitempty"` // of a node or agent, that fit it
+	Commit   string             `json:"commit,omitempty"` // of a review: the decision is about it
 	Try      string             `json:"try,omitempty"`    // the command that a person would call
 }
 
@@ -155,7 +156,7 @@ func (ov *Overview) reviewNeeds(ctx context.Context, v *run.View) (all []Need) {
 		}
 		n := &v.Nodes[i]
 		r := Need{ID: "review " + v.Run.Plan.ID + " " + n.Spec.Name + " " + s.Tip, Kind: NeedReview, Name: n.Spec.Name, Since: v.Since(i),
-			Label: string(s.State), Orders: []string{"review"}, Try: "cmux agents review " + n.Spec.Name}
+			Label: string(s.State), Orders: []string{"review"}, Commit: s.Tip, Try: "cmux agents review " + n.Spec.Name}
 		if end := n.LastEnd(); end != nil {
 			r.Text = end.Summary
 		}
@@ -180,7 +181,7 @@ func ViewNeeds(v *run.View) (all []Need) {
 	}
 	node := func(i int, kind string) {
 		in := runs.Inspect(v, i)
-		n := Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: v.Since(i),
+		n := Need{ID: needID(fmt.Sprintf("%s %s %s %d", kind, id, in.Name, len(in.Tries)), in.Question), Kind: kind, Name: in.Name, Since: v.Since(i),
 			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way}
 		if in.Role == dag.RoleGate && strings.HasPrefix(n.Text, "cmux ") { // a gate's reason is what opens it
 			n.Text, n.Try = "", n.Text

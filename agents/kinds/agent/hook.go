@@ -20,6 +20,7 @@ type HookReply struct {
 // hookPayload is what comes with an event of cmux's own.
 type hookPayload struct {
 	Text       string    `json:"text"`
+	Options    []string  `json:"options"`
 	Until      time.Time `json:"until"`
 	Used       dag.Usage `json:"used"`
 	Background int       `json:"background"`
@@ -32,7 +33,7 @@ var hookEvents = map[string]func(hookPayload) news.Event{
 	"activity":    func(hookPayload) news.Event { return nil },
 	"turn-ended":  func(p hookPayload) news.Event { return news.TurnEnded{Said: p.Text, Background: p.Background} },
 	"prompt":      func(p hookPayload) news.Event { return news.Prompted{Text: p.Text} },
-	"question":    func(p hookPayload) news.Event { return news.Asked{Question: question.New(p.Text)} },
+	"question":    func(p hookPayload) news.Event { return news.Asked{Question: question.New(p.Text, p.Options...)} },
 	"limited":     func(p hookPayload) news.Event { return news.LimitMet{Text: p.Text, Until: p.Until} },
 	"resumed":     func(hookPayload) news.Event { return news.WentOn{} },
 	"usage":       func(p hookPayload) news.Event { return news.Used{Usage: p.Used} },
@@ -44,7 +45,7 @@ var hookEvents = map[string]func(hookPayload) news.Event{
 
 // ParseEvent reads one of cmux's own events: activity, turn-ended, prompt,
 // question, limited, resumed, usage, context, compacted, shell-began and
-// shell-ended, with an optional JSON payload {"text", "until", "used",
+// shell-ended, with an optional JSON payload {"text", "options", "until", "used",
 // "background", "tokens", "window"}; used is a dag.Usage. The text of turn-ended is what
 // the turn said.
 func ParseEvent(event string, payload json.RawMessage) ([]news.Event, error) {

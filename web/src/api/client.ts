@@ -38,10 +38,19 @@ export function problemOf(status: number, body: unknown): Problem {
   return new Problem(status, detail, typeof fields.try === "string" ? fields.try : undefined);
 }
 
+// Whether the page is being left: what is sent then has to outlive it.
+let leaving = false;
+
+/** Has what is sent from now on outlive the page. */
+export function lastWords(): void {
+  leaving = true;
+  window.addEventListener("pageshow", () => (leaving = false), { once: true }); // the person comes back
+}
+
 /** Asks and orders, typed by the OpenAPI document. A failure is thrown as a Problem. */
 export const api = createFetch<paths>({
   baseUrl: window.location.origin,
-  fetch: (request) => window.fetch(request),
+  fetch: (request) => window.fetch(request, leaving ? { keepalive: true } : undefined),
   pathSerializer: filled,
 });
 api.use(raise);

@@ -2515,6 +2515,7 @@ export interface components {
         Case: {
             below: components["schemas"]["CasePart"][];
             blocks: components["schemas"]["Beside"][];
+            commit?: string;
             id: string;
             kind: string;
             label: string;
@@ -3392,6 +3393,7 @@ export interface components {
             agents: string[];
         };
         Need: {
+            commit?: string;
             id: string;
             /** @enum {string} */
             kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "merge" | "incident" | "message";

@@ -8,6 +8,7 @@ import { usePrefs, type Theme } from "@/app/prefs";
 import { Sidebar } from "@/app/Sidebar";
 import { StatusBar } from "@/app/StatusBar";
 import { Title } from "@/app/title";
+import { HeldBar } from "@/needs/HeldBar";
 import { CommandCenter } from "@/palette/CommandCenter";
 import { IconButton } from "@/ui/button";
 import { lazily } from "@/ui/lazily";
@@ -65,6 +66,7 @@ export function Shell() {
           </main>
         </div>
       </div>
+      <HeldBar />
       <StatusBar>
         {idle && (
           <Boundary instead={null}>

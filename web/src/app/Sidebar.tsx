@@ -5,7 +5,7 @@ import { Link, NavLink } from "react-router";
 import { AgentTree } from "@/agents/AgentTree";
 import { hooks } from "@/api/client";
 import { pages } from "@/app/pages";
-import { useNeeds } from "@/needs/needs";
+import { useWaiting } from "@/needs/needs";
 import { IconButton } from "@/ui/button";
 
 const groups = [
@@ -16,7 +16,8 @@ const groups = [
 
 /** The way to each page; on a narrow screen a drawer. */
 export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const needs = useNeeds().data?.total ?? 0;
+  const waiting = useWaiting();
+  const counts: Readonly<Record<string, number>> = { "": waiting?.total ?? 0, review: waiting?.items.filter((n) => n.kind === "review").length ?? 0 };
   const session = hooks.useQuery("get", "/api/heartbeat").data?.session ?? "";
   return (
     <>
@@ -63,7 +64,7 @@ export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void 
                           >
                             <nav.icon aria-hidden size={16} className="shrink-0" />
                             <span className="grow">{nav.label}</span>
-                            {path === "" && needs > 0 && <span className="rounded bg-warn-soft px-1.5 font-medium text-warn">{needs}</span>}
+                            {(counts[path] ?? 0) > 0 && <span className="rounded bg-warn-soft px-1.5 font-medium text-warn">{counts[path]}</span>}
                           </NavLink>
                         </li>
                       ),

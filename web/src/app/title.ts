@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 
-import { useNeeds } from "@/needs/needs";
+import { useWaiting } from "@/needs/needs";
 import { usePageTitle } from "@/ui/page";
 
 /**
@@ -8,7 +8,7 @@ import { usePageTitle } from "@/ui/page";
  * stands around it is not drawn again with each need.
  */
 export function Title(): null {
-  const needs = useNeeds().data?.total ?? 0;
+  const needs = useWaiting()?.total ?? 0;
   const page = usePageTitle();
   useEffect(() => {
     document.title = `${needs > 0 ? `(${needs}) ` : ""}${page === "" ? "" : `${page} · `}cmux`;

@@ -1,7 +1,7 @@
 import { api, hooks, type Api } from "@/api/client";
 
 /** Whose changes are looked at: those of a node of a run, or those for a task. */
-export type WorkSource = { kind: "node"; run: string; node: string } | { kind: "task"; id: string };
+export type WorkSource = { kind: "node"; run: string; node: string; committed?: true } | { kind: "task"; id: string };
 
 /** What tells one source from others, such as in what a person has begun to write. */
 export function workKey(s: WorkSource): string {
@@ -10,14 +10,14 @@ export function workKey(s: WorkSource): string {
 
 /** The files that were changed. */
 export function useChanges(s: WorkSource) {
-  const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/files", { params: { path: nodePath(s) } }, { enabled: s.kind === "node" });
+  const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/files", { params: { path: nodePath(s), query: committed(s) } }, { enabled: s.kind === "node" });
   const task = hooks.useQuery("get", "/api/tasks/{id}/files", { params: { path: taskPath(s) } }, { enabled: s.kind === "task" });
   return s.kind === "node" ? node : task;
 }
 
 /** A changed file before and after. */
 export function usePair(s: WorkSource, path: string, was: string | undefined) {
-  const query = { path, ...(was === undefined ? {} : { was }) };
+  const query = { path, ...(was === undefined ? {} : { was }), ...committed(s) };
   const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/files/content", { params: { path: nodePath(s), query } }, { enabled: s.kind === "node" });
   const task = hooks.useQuery("get", "/api/tasks/{id}/files/content", { params: { path: taskPath(s), query } }, { enabled: s.kind === "task" });
   return s.kind === "node" ? node : task;
@@ -33,6 +33,11 @@ export async function sendComments(s: WorkSource, body: Api<"Comments">): Promis
     throw new Error("The server answered nothing.");
   }
   return data;
+}
+
+/** What a review is about has been committed. */
+function committed(s: WorkSource): { committed?: true } {
+  return s.kind === "node" && s.committed === true ? { committed: true } : {};
 }
 
 function nodePath(s: WorkSource) {

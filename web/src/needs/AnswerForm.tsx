@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Api } from "@/api/client";
 import { visible } from "@/changes/visible";
 import { answerOf } from "@/needs/answers";
+import { Key } from "@/needs/HeldBar";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { useSteady } from "@/ui/useSteady";
@@ -21,6 +22,7 @@ interface AnswerFormProps {
   send: (answer: Answer) => void;
   verb?: string;
   label?: string;
+  keys?: boolean; // a digit chooses an option
 }
 
 /**
@@ -36,7 +38,7 @@ function mayIt({ tool }: { tool: string }): string {
   return tool === "" ? "May it do this?" : `May it use ${tool}?`;
 }
 
-function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}` }: AnswerFormProps) {
+function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}`, keys = false }: AnswerFormProps) {
   const permission = question?.permission;
   const parts = question?.parts.length ? question.parts : [{ text: "" }];
   const [said, setSaid] = useState<readonly (string | undefined)[]>([]);
@@ -77,10 +79,10 @@ function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}
               )}
               <div className="flex flex-wrap gap-1.5">
                 <Button tone="accent" busy={busy} aria-disabled={settled ? undefined : true} onClick={() => choose(i, "yes")}>
-                  Allow
+                  Allow {keys && <Key>a</Key>}
                 </Button>
                 <Button tone="bad" busy={busy} aria-disabled={settled ? undefined : true} onClick={() => choose(i, "no")}>
-                  Deny
+                  Deny {keys && <Key>2</Key>}
                 </Button>
               </div>
             </>
@@ -96,7 +98,7 @@ function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}
                   aria-disabled={settled ? undefined : true}
                   onClick={() => choose(i, option)}
                 >
-                  {option}
+                  {option} {keys && single && k < 9 && <Key>{String(k + 1)}</Key>}
                 </Button>
               ))}
             </div>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { answerOf, byWait, fresh, kindName, placed, terminalOf } from "@/needs/answers";
+import { answerOf, byWait, decided, fresh, kindName, nextOf, shows, terminalOf } from "@/needs/answers";
 import type { Api } from "@/api/client";
 
 const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", name: "x", label: "needs input", text: "", ...over });
@@ -14,15 +14,6 @@ test("what holds nothing up is behind what does", () => {
   const since = (hour: number) => ({ since: `2026-01-01T0${hour}:00:00Z` });
   const sorted = byWait([need({ id: "mail", kind: "message", ...since(1) }), need({ id: "work", kind: "review", ...since(2) }), need({ id: "asks", ...since(3) })]);
   expect(sorted.map((n) => n.id)).toEqual(["asks", "mail", "work"]);
-});
-
-test("a need has another place when one before it goes or it has other buttons, and not for one behind it", () => {
-  const place = (needs: Api<"Need">[], id: string) => placed(needs).find(({ need: n }) => n.id === id)?.place;
-  const [a, b, c] = [need({ id: "a" }), need({ id: "b", orders: ["approve"] }), need({ id: "c" })];
-  expect(place([a, b], "b")).toBe(place([a, b, c], "b"));
-  expect(place([a, b, c], "c")).not.toBe(place([b, c], "c"));
-  expect(place([a, b], "b")).not.toBe(place([a, { ...b, orders: ["retry"] }], "b"));
-  expect(place([a, b], "b")).toBe(place([{ ...a, text: "other words" }, b], "b"));
 });
 
 test("an answer has a line for each part, and none before all are answered", () => {
@@ -41,7 +32,8 @@ test.each([
   [{ kind: "agent", orders: ["terminal"] }, "/agents/my%20api?tab=terminal"],
   [{ kind: "agent", orders: ["wake", "reset"] }, undefined],
   [{ run: "r1", orders: ["attach"], question: { parts: [{ text: "trust?" }], in_pane: true } }, "/runs/r1/nodes/my%20api?tab=terminal"],
-  [{ run: "r1", orders: ["answer", "attach"], question: { parts: [{ text: "which?" }] } }, undefined],
+  [{ run: "r1", orders: ["answer", "attach"], question: { parts: [{ text: "which?" }] } }, "/runs/r1/nodes/my%20api?tab=terminal"],
+  [{ run: "r1", kind: "failure", orders: ["retry", "attach"] }, undefined],
 ] as const)("the terminal of %j is %j", (over, to) => {
   expect(terminalOf(need({ ...(over as object), name: "my api" }))).toBe(to);
 });
@@ -58,4 +50,27 @@ test("only what was not there before is told, and nothing at first", () => {
   expect(fresh(undefined, now)).toEqual([]);
   expect(fresh(new Set(["a"]), now).map((n) => n.id)).toEqual(["b"]);
   expect(fresh(new Set(["a", "b", "c"]), now)).toEqual([]);
+});
+
+test("when a case goes, the one behind it comes, else the one before it", () => {
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => need({ id })) as [Api<"Need">, Api<"Need">, Api<"Need">, Api<"Need">];
+  expect(nextOf([a, b, c], [a, c], "b")?.id).toBe("c");
+  expect(nextOf([a, b, c], [a, d], "b")?.id).toBe("a");
+  expect(nextOf([a, b], [a], "b")?.id).toBe("a");
+  expect(nextOf([], [c, d], "gone")?.id).toBe("c");
+  expect(nextOf([a], [], "a")).toBeUndefined();
+});
+
+test("a filter shows its kinds, and one that nobody knows shows all", () => {
+  const gate = need({ orders: ["approve"] });
+  expect(shows("gates", gate)).toBe(true);
+  expect(shows("questions", gate)).toBe(false);
+  expect(shows(null, gate) && shows("nonsense", gate)).toBe(true);
+  expect(shows("questions", need({ kind: "agent", label: "needs input" }))).toBe(true);
+});
+
+test("what was decided names one need, and counts several", () => {
+  expect(decided([need({ name: "look" })], "overridden")).toBe("look: overridden");
+  expect(decided([need({ kind: "message", name: "m1", text: "Which color?" })], "marked as read")).toBe("Which color?: marked as read");
+  expect(decided([need({ orders: ["approve"] }), need({ orders: ["approve"] })], "approved")).toBe("2 gates: approved");
 });

@@ -5,23 +5,11 @@ import type { Api } from "@/api/client";
 
 type Need = Api<"Need">;
 
-/** The needs in order: reviews and messages, which hold nothing up, behind the others; the longest wait first; without a time last. */
+/** The needs in order: reviews, merges and messages, which hold nothing up, behind the others; the longest wait first; without a time last. */
 export function byWait(needs: readonly Need[]): Need[] {
   const at = (n: Need) => (n.since === undefined ? Number.POSITIVE_INFINITY : Date.parse(n.since));
-  const rank = (n: Need) => (n.kind === "review" || n.kind === "message" ? 1 : 0);
+  const rank = (n: Need) => (n.kind === "review" || n.kind === "merge" || n.kind === "message" ? 1 : 0);
   return needs.map((n, i) => ({ n, i })).sort((a, b) => rank(a.n) - rank(b.n) || at(a.n) - at(b.n) || a.i - b.i).map(({ n }) => n);
-}
-
-/**
- * Each need with a name of its place: another one when what stands before it, or the
- * buttons that it has itself, are others. What comes behind it moves nothing.
- */
-export function placed(needs: readonly Need[]): { need: Need; place: string }[] {
-  let before = "";
-  return needs.map((need) => {
-    before += `${need.id}\u0001${need.label}\u0001${need.orders?.join(" ") ?? ""}\u0002`;
-    return { need, place: before };
-  });
 }
 
 /** What a person calls each kind of need. */
@@ -34,6 +22,8 @@ export const kindNames: Readonly<Record<Need["kind"], string>> = {
   run: "Run",
   agent: "Agent",
   task: "Task",
+  merge: "Merge",
+  incident: "Incident",
   message: "Message",
 };
 
@@ -47,10 +37,52 @@ export function kindName(n: Need): string {
   if (isGate(n)) {
     return "Gate";
   }
+  if (n.question?.in_pane === true) {
+    return "Dialog";
+  }
+  if (n.question?.permission !== undefined) {
+    return "Permission";
+  }
+  if (n.kind === "agent" && n.question !== undefined) {
+    return "Question";
+  }
   if (n.kind === "node" && n.question === undefined) {
     return "Agent";
   }
   return kindNames[n.kind];
+}
+
+/** What names the need: of what has only an id, its text. */
+export function titleOf(n: Need): string {
+  return (n.kind === "message" || n.kind === "incident" || n.kind === "merge" || n.kind === "task") && n.text !== "" ? n.text : n.name;
+}
+
+/** The kinds that a person filters by. */
+export const filters = [
+  ["questions", "Questions", ["Question", "Permission", "Dialog", "Agent"]],
+  ["gates", "Gates", ["Gate"]],
+  ["failures", "Failures", ["Failure", "Conflict", "Run", "Task", "Incident", "Limit"]],
+  ["reviews", "Reviews", ["Review", "Merge"]],
+  ["messages", "Messages", ["Message"]],
+] as const;
+
+/** Whether a filter shows the need; an unknown one shows all. */
+export function shows(filter: string | null, n: Need): boolean {
+  const kinds: readonly string[] | undefined = filters.find(([id]) => id === filter)?.[2];
+  return kinds === undefined || kinds.includes(kindName(n));
+}
+
+/** The need that comes into view when the one at a place is gone: the one that takes its place, or the last. */
+export function nextOf(was: readonly Need[], now: readonly Need[], id: string | undefined): Need | undefined {
+  const at = was.findIndex((n) => n.id === id);
+  const left = new Map(now.map((n) => [n.id, n]));
+  for (const n of at < 0 ? [] : [...was.slice(at + 1), ...was.slice(0, at).toReversed()]) {
+    const there = left.get(n.id);
+    if (there !== undefined) {
+      return there;
+    }
+  }
+  return now[0];
 }
 
 /**
@@ -76,11 +108,16 @@ export function terminalOf(n: Need): string | undefined {
   if (n.kind === "agent") {
     return n.orders?.includes("terminal") === true ? `/agents/${name}?tab=terminal` : undefined;
   }
-  const asksThere = n.question?.in_pane === true && n.orders?.includes("attach") === true;
-  return n.run !== undefined && asksThere ? `/runs/${encodeURIComponent(n.run)}/nodes/${name}?tab=terminal` : undefined;
+  return n.run !== undefined && n.kind === "node" && n.orders?.includes("attach") === true ? `/runs/${encodeURIComponent(n.run)}/nodes/${name}?tab=terminal` : undefined;
 }
 
 /** Needs that were not there before; undefined as `before`: none is new. */
 export function fresh(before: ReadonlySet<string> | undefined, now: readonly Need[]): Need[] {
   return before === undefined ? [] : now.filter((n) => !before.has(n.id));
+}
+
+/** What was decided about needs, as the page says it. */
+export function decided(needs: readonly Need[], done: string): string {
+  const [only, ...more] = needs;
+  return only === undefined ? done : `${more.length === 0 ? titleOf(only) : `${needs.length} ${kindName(only).toLowerCase()}s`}: ${done}`;
 }

@@ -15,6 +15,16 @@ export function age(ms: number): string {
   return `${Math.floor(s / 86_400)}d`;
 }
 
+/** How long something took, in milliseconds, for a person: 4 s, 3 min, 2 h 5 min. */
+export function span(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) {
+    return `${s} s`;
+  }
+  const min = Math.round(s / 60);
+  return min < 60 ? `${min} min` : `${Math.floor(min / 60)} h${min % 60 === 0 ? "" : ` ${min % 60} min`}`;
+}
+
 // One clock for the page, which ticks while somebody looks at a time.
 const every = 5000;
 let now = Date.now();

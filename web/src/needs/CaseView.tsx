@@ -1,0 +1,335 @@
+import { ArrowLeft, SquareTerminal } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { Link } from "react-router";
+
+import { api, hooks, type Api } from "@/api/client";
+import { Changes } from "@/changes/Changes";
+import { visible } from "@/changes/visible";
+import { Conversation } from "@/conversation/Conversation";
+import type { AgentSource } from "@/conversation/source";
+import { actionsOf, each, sendAnswer, type Action } from "@/needs/actions";
+import { AnswerForm } from "@/needs/AnswerForm";
+import { decided, isGate, kindName, terminalOf, titleOf } from "@/needs/answers";
+import { GateCase } from "@/needs/GateCase";
+import { Key } from "@/needs/HeldBar";
+import { useDecide } from "@/needs/held";
+import { CheckLine, Figure, Part } from "@/needs/pieces";
+import { ReviewView } from "@/review/ReviewView";
+import { Button } from "@/ui/button";
+import { count } from "@/ui/figures";
+import { Label, toneOf } from "@/ui/label";
+import { Markdown } from "@/ui/markdown";
+import { Failed, Loading } from "@/ui/states";
+import { Ago } from "@/ui/time";
+import { steadyClass } from "@/ui/useSteady";
+
+type Need = Api<"Need">;
+
+interface CaseProps {
+  need: Need;
+  steady: boolean; // it has been there long enough for a click to be meant for it
+  like: readonly Need[]; // others that the same decision may fit
+  chooseAll: (ids: readonly string[]) => void;
+  back: (() => void) | undefined; // to the list, where it is not beside the case
+}
+
+/** The whole case of what waits, and what can be decided about it. */
+export default function CaseView({ need, steady, like, chooseAll, back }: CaseProps) {
+  const known = hooks.useQuery("get", "/api/needs/case", { params: { query: { id: need.id } } });
+  const c = known.data;
+  return (
+    <section data-case aria-labelledby="case" className="flex min-h-0 grow flex-col">
+      <header className="flex shrink-0 flex-col gap-2 border-b border-line px-4 py-2">
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          {back && (
+            <Button tone="quiet" icon={<ArrowLeft aria-hidden size={16} />} onClick={back}>
+              List
+            </Button>
+          )}
+          <span className="text-muted">{kindName(need)}</span>
+          <h2 id="case" className="text-base font-semibold wrap-anywhere">
+            {titleOf(need)}
+          </h2>
+          <Label tone={need.kind === "message" ? "info" : toneOf(need.label)}>{need.label}</Label>
+          <span className="flex flex-wrap gap-x-2 text-muted">
+            {need.run !== undefined && (
+              <Link to={`/runs/${encodeURIComponent(need.run)}`} className="text-accent underline">
+                {`Run ${need.session ?? need.run}`}
+              </Link>
+            )}
+            {need.since !== undefined && (
+              <span>
+                waits for <Ago at={need.since} />
+              </span>
+            )}
+          </span>
+        </div>
+        <Buttons need={need} steady={steady} like={like} chooseAll={chooseAll} />
+      </header>
+      {need.kind === "review" ? (
+        <Body known={known}>{(found) => found.review && <ReviewView run={need.run ?? ""} work={found.review} />}</Body>
+      ) : (
+        <div className="min-h-0 grow overflow-y-auto p-4" tabIndex={0} role="group" aria-label="The case">
+          <div className={`flex flex-col gap-4 ${need.kind === "merge" ? "" : "max-w-4xl"}`}>
+          <Asked need={need} />
+          {known.error ? <Failed error={known.error} retry={() => void known.refetch()} /> : c === undefined ? <Loading rows={2} /> : <Facts need={need} found={c} />}
+          {need.try !== undefined && (
+            <p className="text-[0.92em] text-muted">
+              In a terminal: <code className="wrap-anywhere">{need.try}</code>
+            </p>
+          )}
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Body({ known, children }: { known: { data: Api<"Case"> | undefined; error: unknown; refetch: () => unknown }; children: (c: Api<"Case">) => ReactNode }) {
+  if (known.data === undefined) {
+    return known.error ? <Failed error={known.error} retry={() => void known.refetch()} /> : <Loading />;
+  }
+  return children(known.data);
+}
+
+function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "steady" | "like" | "chooseAll">) {
+  const decide = useDecide();
+  const terminal = terminalOf(need);
+  const terminalFirst = need.question?.in_pane === true || need.orders?.[0] === "terminal";
+  const give = (a: Action) => decide([need], decided([need], a.done), a.send);
+  return (
+    <div className={`flex flex-wrap items-center gap-1.5 ${steadyClass(steady)}`}>
+      {terminal !== undefined && terminalFirst && <Terminal to={terminal} first />}
+      {actionsOf(need).map((a) => (
+        <Button key={a.id} tone={terminalFirst && a.tone === "accent" ? "plain" : a.tone} title={a.about} onClick={() => give(a)}>
+          {a.label} <Key>{a.key}</Key>
+        </Button>
+      ))}
+      {terminal !== undefined && !terminalFirst && <Terminal to={terminal} />}
+      {need.kind === "merge" && <To to="/tasks/merge">Preview the merge</To>}
+      {need.kind === "agent" && <To to={`/agents/${encodeURIComponent(need.name)}`}>Open agent</To>}
+      {need.kind === "incident" && <To to="/health">Open health</To>}
+      {(need.kind === "task" || need.kind === "merge") && <To to={`/tasks/${encodeURIComponent(need.name)}`}>Open task</To>}
+      {(need.kind === "node" || need.kind === "failure" || need.kind === "review") && need.run !== undefined && <To to={nodePage(need.run, need.name)}>Open node</To>}
+      {like.length > 0 && actionsOf(need).length > 0 && (
+        <Button tone="quiet" onClick={() => chooseAll([need.id, ...like.map((n) => n.id)])}>{`Choose all ${like.length + 1} ${kindName(need).toLowerCase()}s${need.session === undefined ? "" : ` of ${need.session}`}`}</Button>
+      )}
+    </div>
+  );
+}
+
+function nodePage(run: string, node: string): string {
+  return `/runs/${encodeURIComponent(run)}/nodes/${encodeURIComponent(node)}`;
+}
+
+function To({ to, children }: { to: string; children: string }) {
+  return (
+    <Link to={to} className="inline-flex min-h-8 items-center rounded-md px-2 text-accent hover:underline">
+      {children}
+    </Link>
+  );
+}
+
+function Terminal({ to, first = false }: { to: string; first?: boolean }) {
+  return (
+    <Link
+      to={to}
+      state={{ take: true }}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border px-2.5 py-1 font-medium ${first ? "border-accent bg-accent text-on-accent hover:opacity-90" : "border-line-strong hover:bg-sunken"}`}
+    >
+      <SquareTerminal aria-hidden size={15} />
+      Open terminal <Key>e</Key>
+    </Link>
+  );
+}
+
+/** What is asked, in its own words, and where it is answered. */
+function Asked({ need }: { need: Need }) {
+  const decide = useDecide();
+  const q = need.question;
+  const answerable = need.orders?.includes("answer") === true;
+  if (need.kind === "message") {
+    return <Message need={need} />;
+  }
+  if (q?.in_pane === true) {
+    return (
+      <Part title="The dialog">
+        {q.parts.map((p, i) => (
+          <Dialog key={i} text={p.text} of={need.name} />
+        ))}
+        <p className="text-muted">Only keys in the terminal answer this dialog.</p>
+      </Part>
+    );
+  }
+  const said = q?.parts.map((p) => p.text).join("\n");
+  return (
+    <>
+      {need.text !== "" && need.kind !== "failure" && need.text !== said && need.text !== titleOf(need) && !(q && answerable) && <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(need.text)}</p>}
+      {answerable && (
+        <div className="max-w-prose">
+          <AnswerForm of={need.name} question={q} busy={false} keys={q !== undefined} send={(answer) => decide([need], `${need.name}: answered “${answer.text.slice(0, 60)}”`, () => sendAnswer(need, answer))} />
+        </div>
+      )}
+      {need.kind === "limit" && <p className="text-muted">The nodes that use the account continue by themselves when the limit ends.</p>}
+      {need.kind === "conflict" && need.run !== undefined && (
+        <p className="flex flex-wrap gap-3">
+          {need.name.split(", ").map((n) => (
+            <To key={n} to={`${nodePage(need.run ?? "", n)}?tab=changes`}>{`Changes of ${n}`}</To>
+          ))}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What the program's dialog says: its first line is cmux's, the others are the screen's. */
+function Dialog({ text, of }: { text: string; of: string }) {
+  const [first = "", ...screen] = text.split("\n");
+  return (
+    <>
+      <p className="wrap-anywhere">{first}</p>
+      {screen.length > 0 && (
+        <pre tabIndex={0} role="group" aria-label={`The dialog of ${of}`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+          {visible(screen.join("\n"))}
+        </pre>
+      )}
+    </>
+  );
+}
+
+function Message({ need }: { need: Need }) {
+  const decide = useDecide();
+  const id = need.name;
+  const mail = hooks.useQuery("get", "/api/messages/{id}", { params: { path: { id } } });
+  if (mail.data === undefined) {
+    return mail.error ? <Failed error={mail.error} retry={() => void mail.refetch()} /> : <Loading rows={2} />;
+  }
+  const { from, body } = mail.data;
+  const reply = (text: string) => each(() => api.POST("/api/messages", { body: { to: from, subject: `Re: ${need.text}`.slice(0, 200), body: text, re: id } }));
+  return (
+    <>
+      <div className="max-w-prose">{body.trim() === "" ? <p className="text-muted">The message has only its subject.</p> : <Markdown>{body}</Markdown>}</div>
+      <div className="max-w-prose">
+        <AnswerForm of={need.text} label={`Reply to ${from}`} verb="Reply" busy={false} send={({ text }) => decide([need], `${need.text}: replied`, reply(text))} />
+      </div>
+    </>
+  );
+}
+
+/** What is known beside the question. */
+function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
+  const source: AgentSource | undefined = need.kind === "agent" ? { kind: "agent", name: need.name } : c.node && !isGate(need) && c.node.agent !== "command" && c.node.attempts.length > 0 ? { kind: "node", run: need.run ?? "", node: need.name } : undefined;
+  const reason = c.node?.reason ?? "";
+  return (
+    <>
+      {need.kind === "failure" && c.node && (
+        <Part title="Why it failed">
+          <p className="whitespace-pre-wrap wrap-anywhere">{visible(reason === "" ? c.label : reason)}</p>
+          {c.node.checks.map((k, i) => (
+            <CheckLine key={i} check={k} />
+          ))}
+          {c.node.attempts.length > 1 && <Figure name="Attempts">{String(c.node.attempts.length)}</Figure>}
+        </Part>
+      )}
+      {c.blocks.length > 0 && <Blocks run={need.run ?? ""} blocks={c.blocks} />}
+      {c.tail !== "" && !c.node?.checks.some((k) => k.output?.trim() === c.tail.trim()) && (
+        <Part title="Last lines">
+          <pre tabIndex={0} role="group" aria-label={`Last lines of ${need.name}`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+            {visible(c.tail)}
+          </pre>
+        </Part>
+      )}
+      {isGate(need) && <GateCase run={need.run ?? ""} found={c} />}
+      {c.task && <TaskFacts need={need} task={c.task} />}
+      {need.kind === "incident" && <IncidentFacts id={need.name} />}
+      {source && (
+        <Part title="Conversation">
+          <div className="flex h-[26rem] flex-col rounded-md border border-line">
+            <Conversation source={source} />
+          </div>
+        </Part>
+      )}
+    </>
+  );
+}
+
+const named = 8;
+
+function Blocks({ run, blocks }: { run: string; blocks: readonly Api<"Beside">[] }) {
+  return (
+    <p className="wrap-anywhere">
+      <span className="text-muted">{`${count(blocks.length, "node")} cannot start before: `}</span>
+      {blocks.slice(0, named).map((b, i) => (
+        <span key={b.name}>
+          {i > 0 && ", "}
+          <Link to={nodePage(run, b.name)} className="text-accent underline">
+            {b.name}
+          </Link>
+        </span>
+      ))}
+      {blocks.length > named && ` and ${blocks.length - named} more`}
+    </p>
+  );
+}
+
+function TaskFacts({ need, task: t }: { need: Need; task: Api<"TaskView"> }) {
+  const [changes, show] = useState(need.kind === "merge");
+  return (
+    <>
+      {t.reason !== "" && (
+        <Part title="Why it waits">
+          <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(t.reason)}</p>
+        </Part>
+      )}
+      {t.result && t.result.summary !== "" && (
+        <Part title="Summary">
+          <div className="max-w-prose">
+            <Markdown>{t.result.summary}</Markdown>
+          </div>
+        </Part>
+      )}
+      {t.result && t.result.checks.length > 0 && (
+        <Part title="Checks">
+          {t.result.checks.map((k, i) => (
+            <CheckLine key={i} check={k} />
+          ))}
+        </Part>
+      )}
+      {t.result &&
+        t.result.commits > 0 &&
+        (changes ? (
+          <Part title="Changes">
+            <div className="h-[70dvh] min-h-80 rounded-md border border-line">
+              <Changes source={{ kind: "task", id: need.name }} />
+            </div>
+          </Part>
+        ) : (
+          <p>
+            <Button onClick={() => show(true)}>{`Show changes (${t.result.diffstat})`}</Button>
+          </p>
+        ))}
+    </>
+  );
+}
+
+function IncidentFacts({ id }: { id: string }) {
+  const { data } = hooks.useQuery("get", "/api/incidents/{id}", { params: { path: { id } } });
+  return (
+    data && (
+      <Part title="Evidence">
+        <ul className="flex flex-col gap-1">
+          {data.evidence.map((e, i) => (
+            <li key={i} className="whitespace-pre-wrap wrap-anywhere">
+              <Ago at={e.at} className="text-muted" /> {visible(e.text)}
+            </li>
+          ))}
+        </ul>
+        {data.advice && (
+          <p className="text-muted">
+            Try <code className="wrap-anywhere">{data.advice.command}</code>
+          </p>
+        )}
+      </Part>
+    )
+  );
+}

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+
+import { actionsOf, commonActions, digitAnswer } from "@/needs/actions";
+import type { Api } from "@/api/client";
+
+const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", name: "x", label: "needs input", text: "", ...over });
+const keys = (n: Api<"Need">) => actionsOf(n).map((a) => `${a.key} ${a.label}`);
+
+test.each([
+  [{ orders: ["approve", "override", "stop"] }, ["a Approve", "o Override", "d Cancel node"]],
+  [{ orders: ["answer", "attach", "stop"], question: { parts: [{ text: "?" }] } }, ["d Cancel node"]],
+  [{ label: "taken over", orders: ["release", "attach"] }, ["r Release"]],
+  [{ kind: "failure", orders: ["retry", "logs", "override"] }, ["r Retry", "o Override"]],
+  [{ kind: "failure", orders: ["logs", "override"] }, ["o Override"]],
+  [{ kind: "review" }, ["a Approve", "d Drop"]],
+  [{ kind: "run", orders: ["resume"] }, ["r Resume run"]],
+  [{ kind: "run" }, []],
+  [{ kind: "task" }, ["r Put back", "o Call done", "d Cancel task"]],
+  [{ kind: "merge" }, ["a Merge task"]],
+  [{ kind: "incident" }, ["a Acknowledge"]],
+  [{ kind: "message" }, ["a Mark as read"]],
+  [{ kind: "agent", orders: ["wake", "reset"] }, ["r Wake", "o Reset"]],
+  [{ kind: "limit" }, []],
+] as const)("%j is decided by %j", (over, want) => {
+  expect(keys(need(over as Partial<Api<"Need">>))).toEqual(want);
+});
+
+test("no key of a need does two things", () => {
+  for (const n of [need({ orders: ["approve", "release", "retry", "override", "stop"] }), need({ kind: "agent", orders: ["release", "wake", "reset"] })]) {
+    const all = actionsOf(n).filter((a) => a.key !== "r"); // what is taken over does not fail
+    expect(new Set(all.map((a) => a.key)).size).toBe(all.length);
+  }
+});
+
+test("of several needs only what fits all is offered", () => {
+  const gate = need({ orders: ["approve", "override"] });
+  expect(commonActions([gate, gate]).map((a) => a.id)).toEqual(["approve", "override"]);
+  expect(commonActions([gate, need({ kind: "failure", orders: ["retry", "override"] })]).map((a) => a.id)).toEqual(["override"]);
+  expect(commonActions([gate, need({ kind: "review" })])).toEqual([]);
+  expect(commonActions([])).toEqual([]);
+});
+
+test("a digit chooses an option of a question of one part", () => {
+  const asks = (question: Api<"Question">, orders = ["answer"]) => need({ question, orders });
+  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["blue", "red"] }] }), 2)).toBe("red");
+  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["blue", "red"] }] }), 3)).toBeUndefined();
+  expect(digitAnswer(asks({ parts: [{ text: "?" }], permission: { tool: "Bash" } }), 1)).toBe("yes");
+  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["a"] }, { text: "!" }] }), 1)).toBeUndefined();
+  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["a"] }], in_pane: true }, ["attach"]), 1)).toBeUndefined();
+  expect(digitAnswer(need({}), 1)).toBeUndefined();
+});

@@ -1,0 +1,141 @@
+/*
+ * What a person can decide about each need, as data. It knows no React.
+ */
+import { api, Problem, type Api } from "@/api/client";
+import { isGate } from "@/needs/answers";
+
+type Need = Api<"Need">;
+
+/** A decision that one button or key gives. */
+export interface Action {
+  id: string;
+  key: string; // on the keyboard
+  label: string;
+  tone: "accent" | "plain" | "bad";
+  about: string; // what it does, in a sentence
+  done: string; // what it did, behind the name
+  send: (all: readonly Need[]) => Promise<unknown>;
+}
+
+/** Sends a command for each of several needs; the first refusal is thrown when all have been sent. */
+export function each(send: (n: Need) => Promise<unknown>): Action["send"] {
+  return async (all) => {
+    const refused = (await Promise.allSettled(all.map(send))).find((r) => r.status === "rejected");
+    if (refused !== undefined) {
+      throw refused.reason;
+    }
+  };
+}
+
+const node = (n: Need) => ({ params: { path: { id: n.run ?? "", node: n.name } } });
+const agent = (n: Need) => ({ params: { path: { name: n.name } } });
+const task = (n: Need) => ({ params: { path: { id: n.name } }, body: {} });
+
+const approveGate: Action = { id: "approve", key: "a", label: "Approve", tone: "accent", about: "What waits for the gate starts.", done: "approved", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/approve", node(n))) };
+const retry: Action = { id: "retry", key: "r", label: "Retry", tone: "accent", about: "Its next attempt continues the work.", done: "retried", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/retry", { ...node(n), body: {} })) };
+const override: Action = { id: "override", key: "o", label: "Override", tone: "plain", about: "Marks the node done, whatever its own result. Its dependents start.", done: "overridden", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/override", node(n))) };
+const stop: Action = { id: "stop", key: "d", label: "Cancel node", tone: "bad", about: "Its agent is ended and its work is kept. What waits for it is blocked.", done: "cancelled", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/stop", node(n))) };
+const release: Action = { id: "release", key: "r", label: "Release", tone: "accent", about: "The agent continues by itself.", done: "released", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/release", node(n))) };
+const judge = (verdict: "approved" | "dropped") => each((n) => api.POST("/api/runs/{id}/nodes/{node}/review", { ...node(n), body: { verdict, ...(n.commit === undefined ? {} : { commit: n.commit }) } }));
+const approveWork: Action = { id: "approve-work", key: "a", label: "Approve", tone: "accent", about: "A merge takes the work as you see it.", done: "approved", send: judge("approved") };
+const dropWork: Action = { id: "drop-work", key: "d", label: "Drop", tone: "bad", about: "A merge leaves the work out, and what is built on it. The branch is kept.", done: "dropped", send: judge("dropped") };
+const resume: Action = { id: "resume", key: "r", label: "Resume run", tone: "accent", about: "The run gets a runner again.", done: "resumed", send: each((n) => api.POST("/api/runs/{id}/resume", { params: { path: { id: n.run ?? "" } } })) };
+const merge: Action = { id: "merge", key: "a", label: "Merge task", tone: "accent", about: "Its work is merged into the integration branch, with the checks. What does not fit becomes a task.", done: "merge started", send: mergeTasks };
+const putBack: Action = { id: "pause", key: "r", label: "Put back", tone: "accent", about: "The task waits until it is assigned again.", done: "put back", send: each((n) => api.POST("/api/tasks/{id}/pause", task(n))) };
+const callDone: Action = { id: "done", key: "o", label: "Call done", tone: "plain", about: "The task counts as done, whatever its own result is.", done: "called done", send: each((n) => api.POST("/api/tasks/{id}/done", task(n))) };
+const cancel: Action = { id: "cancel", key: "d", label: "Cancel task", tone: "bad", about: "Nobody works on the task anymore. Its work is kept.", done: "cancelled", send: each((n) => api.POST("/api/tasks/{id}/cancel", task(n))) };
+const ack: Action = { id: "ack", key: "a", label: "Acknowledge", tone: "accent", about: "You know of the incident. It stays open until its cause is gone.", done: "acknowledged", send: each((n) => api.POST("/api/incidents/{id}/ack", { params: { path: { id: n.name } }, body: {} })) };
+const read: Action = { id: "read", key: "a", label: "Mark as read", tone: "plain", about: "The message leaves this list.", done: "marked as read", send: each((n) => api.POST("/api/messages/{id}/read", { params: { path: { id: n.name } } })) };
+const wake: Action = { id: "wake", key: "r", label: "Wake", tone: "accent", about: "The agent is started again.", done: "woken", send: each((n) => api.POST("/api/agents/{name}/wake", agent(n))) };
+const giveBack: Action = { ...release, id: "give-back", send: each((n) => api.POST("/api/agents/{name}/release", agent(n))) };
+const reset: Action = { id: "reset", key: "o", label: "Reset", tone: "plain", about: "The agent begins a new conversation with its unfinished task.", done: "reset", send: each((n) => api.POST("/api/agents/{name}/reset", agent(n))) };
+
+/** The decisions that fit a need, the one that a person most often gives first. */
+export function actionsOf(n: Need): Action[] {
+  const fits = (name: string) => n.orders?.includes(name) === true;
+  const some = (...all: (readonly [string, Action])[]) => all.filter(([order]) => fits(order)).map(([, action]) => action);
+  switch (n.kind) {
+    case "node":
+      return isGate(n) ? some(["approve", approveGate], ["override", override], ["stop", stop]) : some(["release", release], ["retry", { ...retry, tone: n.question ? "plain" : "accent" }], ["override", override], ["stop", stop]);
+    case "failure":
+      return some(["retry", retry], ["override", override]);
+    case "review":
+      return [approveWork, dropWork];
+    case "run":
+      return some(["resume", resume]);
+    case "agent":
+      return some(["release", giveBack], ["wake", wake], ["reset", reset]);
+    case "task":
+      return [putBack, callDone, cancel];
+    case "merge":
+      return [merge];
+    case "incident":
+      return [ack];
+    case "message":
+      return [read];
+    case "conflict":
+    case "limit":
+      return [];
+  }
+}
+
+/** The decisions that fit a node's work as it stands. */
+export function reviewActions(state: Api<"Delivery">["state"]): Action[] {
+  switch (state) {
+    case "merged":
+    case "nothing to review":
+    case "sent back":
+      return [];
+    case "approved":
+      return [dropWork];
+    case "dropped":
+      return [approveWork];
+    default:
+      return [approveWork, dropWork];
+  }
+}
+
+/** The decisions that fit all of several needs. */
+export function commonActions(needs: readonly Need[]): Action[] {
+  const [first, ...others] = needs.map(actionsOf);
+  return (first ?? []).filter((a) => others.every((all) => all.some((b) => b.id === a.id)));
+}
+
+/** The answer that the key of a digit gives: an option of a question of one part, or yes and no for a permission. */
+export function digitAnswer(n: Need, digit: number): string | undefined {
+  const [part, ...more] = n.question?.parts ?? [];
+  if (n.orders?.includes("answer") !== true || part === undefined || more.length > 0) {
+    return undefined;
+  }
+  const options = n.question?.permission === undefined ? (part.options ?? []) : ["yes", "no"];
+  return options[digit - 1];
+}
+
+/** Answers what an agent or a node asks. */
+export function sendAnswer(n: Need, body: Api<"Answer">): Promise<unknown> {
+  return n.kind === "agent" ? api.POST("/api/agents/{name}/answer", { ...agent(n), body }) : api.POST("/api/runs/{id}/nodes/{node}/answer", { ...node(n), body });
+}
+
+// The server has one merge of tasks at a time.
+let merging: Promise<unknown> = Promise.resolve();
+
+/** Merges tasks, and throws if one stays out. */
+function mergeTasks(all: readonly Need[]): Promise<unknown> {
+  const merge = async () => {
+    await api.POST("/api/tasks/merge", { body: { ids: all.map((n) => n.name) } });
+    let { data } = await api.GET("/api/tasks/merge");
+    while (data?.running === true) {
+      await new Promise((later) => setTimeout(later, 300));
+      ({ data } = await api.GET("/api/tasks/merge"));
+    }
+    const out = data?.result?.tasks.find((t) => !["merged", "contained", "nothing"].includes(t.outcome));
+    if (data?.failed !== undefined && data.failed !== "") {
+      throw new Problem(-1, data.failed, data.try);
+    }
+    if (out !== undefined) {
+      throw new Problem(-1, `${out.id} is not merged: ${out.outcome}${out.task === "" ? "" : `, ${out.task} brings it in`}`, out.try === "" ? undefined : out.try);
+    }
+  };
+  merging = merging.then(merge, merge);
+  return merging;
+}

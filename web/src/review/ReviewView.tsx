@@ -1,0 +1,79 @@
+import { MessagesSquare } from "lucide-react";
+import { useState } from "react";
+
+import type { Api } from "@/api/client";
+import { Changes } from "@/changes/Changes";
+import { visible } from "@/changes/visible";
+import { Conversation } from "@/conversation/Conversation";
+import { useWide } from "@/layout/wide";
+import { DeliveredCheck } from "@/needs/pieces";
+import { Button } from "@/ui/button";
+import { count } from "@/ui/figures";
+import { Markdown } from "@/ui/markdown";
+import { Ago } from "@/ui/time";
+
+/** The work of a node on one page: summary, checks and commits, the changes, and the conversation beside them. */
+export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"> }) {
+  const wide = useWide();
+  const [talk, setTalk] = useState(false);
+  const source = { kind: "node", run, node: w.node } as const;
+  return (
+    <div className="flex min-h-0 grow">
+      <div className={`flex min-h-0 min-w-0 grow flex-col ${wide ? "" : "overflow-y-auto"}`}>
+        <div className={`flex shrink-0 flex-col gap-1.5 border-b border-line px-4 py-2 ${wide ? "max-h-[40%] overflow-y-auto" : ""}`} tabIndex={0} role="group" aria-label={`About the work of ${w.node}`}>
+          {w.why !== "" && <p className="text-muted wrap-anywhere">{`A merge leaves it out: ${w.why}`}</p>}
+          {w.decision?.comment !== undefined && w.decision.comment !== "" && (
+            <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">
+              <span className="text-muted">
+                {w.decision.verdict} <Ago at={w.decision.at} /> ago:
+              </span>{" "}
+              {visible(w.decision.comment)}
+            </p>
+          )}
+          {w.summary !== "" && (
+            <div className="max-w-prose">
+              <Markdown>{w.summary}</Markdown>
+            </div>
+          )}
+          {w.checks.map((c, i) => (
+            <DeliveredCheck key={i} check={c} />
+          ))}
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-muted">
+            {w.commits.length > 0 && (
+              <details>
+                <summary>{count(w.commits.length, "commit")}</summary>
+                <ul>
+                  {w.commits.map((c) => (
+                    <li key={c.id} className="wrap-anywhere">
+                      <code>{c.id.slice(0, 10)}</code> {visible(c.subject)}
+                    </li>
+                  ))}
+                </ul>
+              </details>
+            )}
+            {w.attempts > 1 && <span>{count(w.attempts, "attempt")}</span>}
+            {w.built_on.length > 0 && <span className="wrap-anywhere">{`Built on ${w.built_on.join(", ")}`}</span>}
+            {w.reads && (
+              <Button tone="quiet" icon={<MessagesSquare aria-hidden size={15} />} aria-pressed={talk} onClick={() => setTalk(!talk)}>
+                {talk ? "Hide conversation" : "Show conversation"}
+              </Button>
+            )}
+          </div>
+        </div>
+        {talk && !wide && (
+          <div className="flex h-[70dvh] shrink-0 flex-col border-b border-line">
+            <Conversation source={source} />
+          </div>
+        )}
+        <div className={wide ? "min-h-0 grow" : "h-[80dvh] shrink-0"}>
+          <Changes source={{ ...source, committed: true }} comment={w.reads} />
+        </div>
+      </div>
+      {talk && wide && (
+        <section aria-label="Conversation" className="flex w-96 shrink-0 flex-col border-l border-line">
+          <Conversation source={source} />
+        </section>
+      )}
+    </div>
+  );
+}
