@@ -57,13 +57,17 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
 
   await test.step("work is sent back", async () => {
     await page.goto(new URL(`/runs/${run}/review`, page.url()).href);
+    await page.getByRole("button", { name: /^other/ }).click();
     await expect(page.getByRole("button", { name: "Drop other" })).toBeVisible();
-    await expect(page.getByRole("button", { name: "Send other back" })).toHaveCount(0); // a command reads no comment
-    await page.getByRole("button", { name: "Send api back" }).click();
+    await expect(page.getByRole("list", { name: "Changed files" }).getByText("code.txt")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Send back" })).toHaveCount(0); // a command reads no comment
+    await page.getByRole("button", { name: /^api/ }).click();
+    await expect(page.getByRole("button", { name: "Send back" })).toBeVisible();
+    await page.keyboard.press("r");
     await page.getByRole("dialog").getByRole("textbox").fill(`Again ${evil}`);
     await look(page, "back");
-    await page.getByRole("dialog").getByRole("button", { name: "Send back" }).click();
-    await expect(page.getByRole("article", { name: "api" }).getByText("2 attempts")).toBeVisible();
+    await page.getByRole("dialog").getByRole("button", { name: "Send as one message" }).click();
+    await expect(page.getByRole("article", { name: "api" }).getByText("2 attempts").first()).toBeVisible();
     expect(org.run("git", "show", "shop/api:said")).toContain(`Again ${evil}`);
     await page.goto(node("api", "changes"));
   });
@@ -125,20 +129,26 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
 
   await test.step("work is approved, a conflict is shown before it happens, and what is approved is merged", async () => {
     await page.goto(new URL(`/runs/${run}/review`, page.url()).href);
+    const work = page.getByRole("list", { name: "Work" });
+    await work.getByRole("button", { name: /^api/ }).click();
     await expect(page.getByRole("button", { name: "Approve api" })).toBeVisible();
     await look(page, "review");
     for (const name of ["api", "other"]) {
+      await work.getByRole("button", { name: new RegExp(`^${name}`) }).click();
       await page.getByRole("button", { name: `Approve ${name}` }).click();
-      await expect(page.getByRole("article", { name }).getByText("approved", { exact: true })).toBeVisible();
+      await expect(work.getByRole("button", { name: `${name} approved` })).toBeVisible(); // at once
+      await page.getByRole("button", { name: `Send now: ${name}: approved` }).click();
     }
+    await expect.poll(() => org.cmux("agents", "review", "other")).toContain("approved");
     await page.getByRole("tab", { name: "Merge" }).click();
     await expect(page.getByText("conflict", { exact: true })).toBeVisible();
     await expect(page.getByRole("list", { name: "Files in conflict" })).toContainText("code.txt");
     await look(page, "merge");
     await page.getByRole("tab", { name: "To review" }).click();
+    await work.getByRole("button", { name: /^other/ }).click();
     await page.getByRole("button", { name: "Drop other" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Drop" }).click();
-    await expect(page.getByRole("article", { name: "other" }).getByText("dropped", { exact: true })).toBeVisible();
+    await page.getByRole("button", { name: "Send now: other: dropped" }).click();
+    await expect.poll(() => org.cmux("agents", "review", "other")).toContain("dropped");
     await page.getByRole("tab", { name: "Merge" }).click();
     await page.getByRole("button", { name: "Merge", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Merge" }).click();

@@ -1,16 +1,22 @@
+import { clsx } from "clsx";
 import { useState } from "react";
-import { Link, useParams } from "react-router";
+import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
-import { DeliveryView } from "@/review/DeliveryView";
-import { asFirst, order, waits } from "@/review/order";
+import { useWide } from "@/layout/wide";
+import { useWaiting } from "@/needs/needs";
 import { Merge } from "@/review/Merge";
+import { asFirst, order, waits } from "@/review/order";
+import { StateLabel, useStates, WorkReview } from "@/review/WorkReview";
+import { Field, Select } from "@/ui/field";
 import { count } from "@/ui/figures";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 
-/** Review and merge of a run: that of the address, or the newest. */
+type Work = Api<"Delivery">;
+
+/** Review and merge of a run: that of the address, else one whose work waits, else the newest. */
 export default function ReviewPage() {
   const { id } = useParams();
   return id === undefined ? <Newest /> : <OfRun run={id} />;
@@ -18,25 +24,37 @@ export default function ReviewPage() {
 
 function Newest() {
   const runs = hooks.useQuery("get", "/api/runs");
+  const waiting = useWaiting();
+  const [first, setFirst] = useState<string>(); // it stays, whatever is decided
+  const newest = runs.data?.items.toSorted((a, b) => (b.started_at ?? "").localeCompare(a.started_at ?? ""))[0]?.id;
+  const found = waiting === undefined ? undefined : (waiting.items.find((n) => n.kind === "review")?.run ?? newest);
+  if (first === undefined && found !== undefined) {
+    setFirst(found);
+  }
   return (
     <Answer query={runs}>
-      {({ items }) => {
-        const newest = items.toSorted((a, b) => (b.started_at ?? "").localeCompare(a.started_at ?? ""))[0];
-        return newest ? (
-          <OfRun run={newest.id} />
+      {({ items }) =>
+        first !== undefined ? (
+          <OfRun run={first} />
         ) : (
-          <Page title="Review">
-            <Empty title="There is no run yet">What nodes have finished is reviewed and merged here.</Empty>
-          </Page>
-        );
-      }}
+          items.length === 0 && (
+            <Page title="Review">
+              <Empty title="There is no run yet">What nodes have finished is reviewed and merged here.</Empty>
+            </Page>
+          )
+        )
+      }
     </Answer>
   );
 }
 
 function OfRun({ run }: { run: string }) {
+  const navigate = useNavigate();
   const reviews = hooks.useQuery("get", "/api/runs/{id}/reviews", { params: { path: { id: run } } });
-  const waiting = reviews.data?.items.filter(waits).length ?? 0;
+  const all = useWaiting()?.items.filter((n) => n.kind === "review") ?? [];
+  const others = new Map(all.flatMap((n) => (n.run === undefined ? [] : [[n.run, `${n.session ?? n.run} (${all.filter((o) => o.run === n.run).length} to review)`] as const])));
+  const stateOf = useStates(run);
+  const waiting = reviews.data?.items.filter((w) => waits({ node: w.node, state: stateOf(w) })).length ?? 0;
   return (
     <Page
       title="Review"
@@ -48,6 +66,15 @@ function OfRun({ run }: { run: string }) {
           {reviews.data && <span>{`${count(waiting, "node")} to review`}</span>}
         </>
       }
+      actions={
+        others.size > (others.has(run) ? 1 : 0) && (
+          <Field label="Run" hidden>
+            {(ids) => (
+              <Select {...ids} value={run} onChange={(e) => void navigate(`/runs/${encodeURIComponent(e.target.value)}/review`)} options={[...(others.has(run) ? [] : [[run, `Run ${run}`] as const]), ...others]} />
+            )}
+          </Field>
+        )
+      }
     >
       <Tabs
         label="Review and merge"
@@ -58,13 +85,7 @@ function OfRun({ run }: { run: string }) {
             badge: waiting,
             content: () => (
               <Answer query={reviews}>
-                {({ items }) =>
-                  items.length === 0 ? (
-                    <Empty title="Nothing to review">Work appears here when a node is done.</Empty>
-                  ) : (
-                    <Deliveries key={run} run={run} items={items} />
-                  )
-                }
+                {({ items }) => (items.length === 0 ? <Empty title="Nothing to review">Work appears here when a node is done.</Empty> : <Works key={run} run={run} items={items} />)}
               </Answer>
             ),
           },
@@ -75,16 +96,55 @@ function OfRun({ run }: { run: string }) {
   );
 }
 
-/** The work of all nodes. A decision moves nothing: the next click would meet another node's button. */
-function Deliveries({ run, items }: { run: string; items: readonly Api<"Delivery">[] }) {
+/** The works in a list, and one of them whole. A decision moves nothing in the list. */
+function Works({ run, items }: { run: string; items: readonly Work[] }) {
+  const wide = useWide();
+  const stateOf = useStates(run);
+  const [params, setParams] = useSearchParams();
   const [first] = useState(() => order(items).map((w) => w.node));
+  const list = asFirst(items, first);
+  const at = Math.max(0, list.findIndex((w) => w.node === params.get("node")));
+  const current = list[at];
+  const go = (w: Work | undefined) => {
+    if (w !== undefined) {
+      setParams(
+        (was) => {
+          const next = new URLSearchParams(was);
+          next.set("node", w.node);
+          next.delete("file");
+          return next;
+        },
+        { replace: true },
+      );
+    }
+  };
+  const decidedNow = () => go([...list.slice(at + 1), ...list.slice(0, at)].find((w) => waits({ node: w.node, state: stateOf(w) })));
   return (
-    <ul className="flex flex-col gap-3 p-3">
-      {asFirst(items, first).map((w) => (
-        <li key={w.node}>
-          <DeliveryView run={run} work={w} />
-        </li>
-      ))}
-    </ul>
+    <div className={`flex min-h-0 grow ${wide ? "" : "flex-col"}`}>
+      {wide ? (
+        <ul aria-label="Work" className="w-64 shrink-0 overflow-y-auto border-r border-line">
+          {list.map((w) => (
+            <li key={w.node}>
+              <button
+                type="button"
+                aria-current={w === current}
+                onClick={() => go(w)}
+                className={clsx("flex w-full flex-wrap items-center gap-x-2 border-b border-line px-3 py-2 text-left outline-offset-[-2px]", w === current ? "bg-accent-soft" : "hover:bg-sunken")}
+              >
+                <span className="min-w-0 grow truncate font-medium">{w.node}</span>
+                <StateLabel state={stateOf(w)} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <div className="border-b border-line p-2">
+          <Field label="Node" hidden>
+            {(ids) => <Select {...ids} value={current?.node ?? ""} onChange={(e) => go(list.find((w) => w.node === e.target.value))} options={list.map((w) => [w.node, `${w.node}: ${stateOf(w)}`] as const)} />}
+          </Field>
+        </div>
+      )}
+      {current && <WorkReview key={current.node} run={run} work={current} move={(by) => go(list[(at + by + list.length) % list.length])} decidedNow={decidedNow} />}
+    </div>
   );
 }
