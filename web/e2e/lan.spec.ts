@@ -50,11 +50,11 @@ test("a phone on the local network is paired by a code, and let go with the comm
 
   // What it is for: something is asked, and answered from the phone.
   org.cmux("mailbox", "send", "user", "[QUESTION] which color?", "Blue or green?");
-  await page.getByRole("button", { name: "Read", exact: true }).tap();
+  await page.getByRole("link", { name: "Message [QUESTION] which color?", exact: true }).tap();
   await page.getByLabel(/^Reply to/).fill("green");
   await page.getByRole("button", { name: "Reply", exact: true }).tap();
-  await expect(page.getByText("The reply is sent.")).toBeVisible();
-  await expect(page.getByRole("heading", { name: "Re: [QUESTION] which color?" })).toBeVisible(); // who asked is the person here
+  await page.getByRole("button", { name: "Send now: [QUESTION] which color?: replied" }).tap();
+  await expect(page.getByRole("link", { name: "Message Re: [QUESTION] which color?" })).toBeVisible(); // who asked is the person here
   await healthy(page, "paired");
 
   // With the command ended the page is closed to all but this machine, and a new code is needed.

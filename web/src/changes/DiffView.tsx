@@ -1,11 +1,12 @@
 import { clsx } from "clsx";
-import { useMemo, useState, type ReactNode } from "react";
+import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
 
 import type { Api } from "@/api/client";
 import { CommentEditor, CommentNote } from "@/changes/CommentEditor";
 import { diff, linesOf } from "@/changes/diff";
 import type { Draft, Place, Unfinished } from "@/changes/drafts";
 import { rows, type Line, type Row } from "@/changes/rows";
+import { commentOf, pieces, type Kind } from "@/changes/syntax";
 import { visible } from "@/changes/visible";
 import { count } from "@/ui/figures";
 import { VirtualList } from "@/ui/list";
@@ -21,8 +22,12 @@ export interface Commenting {
   type: (place: Omit<Place, "path">, text: string) => void;
 }
 
+/** What begins a comment in the language of the file. */
+const Comments = createContext<string | undefined>(undefined);
+
 interface DiffViewProps {
   label: string;
+  path: string; // its language colors the lines
   old: string;
   now: string;
   unified: boolean;
@@ -32,7 +37,7 @@ interface DiffViewProps {
 type Lines = Omit<Place, "path">;
 
 /** Two texts and what they differ in, of any length. */
-export function DiffView({ label, old, now, unified, commenting }: DiffViewProps) {
+export function DiffView({ label, path, old, now, unified, commenting }: DiffViewProps) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const [place, setPlace] = useState<Lines>();
   const parts = useMemo(() => {
@@ -99,6 +104,7 @@ export function DiffView({ label, old, now, unified, commenting }: DiffViewProps
     );
   };
   return (
+    <Comments value={commentOf(path)}>
     <VirtualList
       label={label}
       items={all}
@@ -111,6 +117,7 @@ export function DiffView({ label, old, now, unified, commenting }: DiffViewProps
         </>
       )}
     />
+    </Comments>
   );
 }
 
@@ -216,16 +223,25 @@ function Cell({ side, line, changed, chosen, choose }: CellProps) {
   );
 }
 
+const colors: Readonly<Record<Kind, string>> = { comment: "text-muted italic", string: "text-ok", number: "text-info", keyword: "text-accent", plain: "" };
+
+/** A line in its colors, with what differs from the line beside it underlined. */
 function Text({ line: { text, differs }, side }: { line: Line; side: "old" | "new" }) {
-  if (!differs) {
-    return visible(text);
+  const comment = useContext(Comments);
+  const [from, to] = differs ?? [0, 0];
+  const under = `rounded-xs underline decoration-2 underline-offset-2 ${side === "old" ? "decoration-bad" : "decoration-ok"}`;
+  const parts: ReactNode[] = [];
+  let at = 0;
+  for (const { text: piece, kind } of pieces(text, comment)) {
+    const ends = [at, Math.min(Math.max(from, at), at + piece.length), Math.min(Math.max(to, at), at + piece.length), at + piece.length] as const;
+    for (const i of [0, 1, 2] as const) {
+      const part = text.slice(ends[i], ends[i + 1]);
+      const look = clsx(colors[kind], i === 1 && under);
+      if (part !== "") {
+        parts.push(look === "" ? visible(part) : <span key={ends[i]} className={look}>{visible(part)}</span>);
+      }
+    }
+    at += piece.length;
   }
-  const [from, to] = differs;
-  return (
-    <>
-      {visible(text.slice(0, from))}
-      {to > from && <span className={clsx("rounded-xs underline decoration-2 underline-offset-2", side === "old" ? "decoration-bad" : "decoration-ok")}>{visible(text.slice(from, to))}</span>}
-      {visible(text.slice(to))}
-    </>
-  );
+  return parts;
 }

@@ -33,6 +33,7 @@ export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
             <div className="min-h-0 grow">
               <DiffView
                 label={`Changes of ${visible(file.path)}`}
+                path={file.path}
                 old={old?.text ?? ""}
                 now={now?.text ?? ""}
                 unified={unified}

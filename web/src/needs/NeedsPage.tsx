@@ -71,7 +71,7 @@ function Inbox({ items, total }: { items: readonly Need[]; total: number }) {
   if (here !== undefined && before !== list) {
     setBefore(list);
   }
-  const current = here ?? (wide || asked !== undefined ? nextOf(before, list, asked) : undefined);
+  const current = here ?? (wide || before.some((n) => n.id === asked) ? nextOf(before, list, asked) : undefined);
   const set = useCallback(
     (over: Record<string, string | undefined>, replace: boolean) =>
       setParams(
@@ -198,22 +198,11 @@ function Inbox({ items, total }: { items: readonly Need[]; total: number }) {
       </Suspense>
     </Boundary>
   );
-  if (!wide) {
-    return several.length > 0 ? (
-      <>
-        {theCase}
-        {theList}
-      </>
-    ) : current !== undefined ? (
-      theCase
-    ) : (
-      theList
-    );
-  }
+  // In one place of the tree for every width: what is being typed outlives a turn of the telephone.
   return (
-    <div className="flex min-h-0 grow">
-      {theList}
-      <div className="flex min-h-0 min-w-0 grow flex-col">{theCase}</div>
+    <div className={`flex min-h-0 grow ${wide ? "" : "flex-col"}`}>
+      {(wide || current === undefined || several.length > 0) && theList}
+      {(several.length > 0 || current !== undefined) && <div className={`flex min-h-0 min-w-0 flex-col ${wide || several.length === 0 ? "grow" : "order-first shrink-0 border-b border-line"}`}>{theCase}</div>}
     </div>
   );
 }

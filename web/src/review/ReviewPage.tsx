@@ -48,10 +48,12 @@ function Newest() {
   );
 }
 
-function OfRun({ run }: { run: string }) {
+function OfRun({ run: asked }: { run: string }) {
   const navigate = useNavigate();
-  const reviews = hooks.useQuery("get", "/api/runs/{id}/reviews", { params: { path: { id: run } } });
   const all = useWaiting()?.items.filter((n) => n.kind === "review") ?? [];
+  const whole = hooks.useQuery("get", "/api/runs/{id}", { params: { path: { id: asked } } }).data?.run; // a part of its id will do
+  const run = whole?.id ?? asked;
+  const reviews = hooks.useQuery("get", "/api/runs/{id}/reviews", { params: { path: { id: run } } });
   const others = new Map(all.flatMap((n) => (n.run === undefined ? [] : [[n.run, `${n.session ?? n.run} (${all.filter((o) => o.run === n.run).length} to review)`] as const])));
   const stateOf = useStates(run);
   const waiting = reviews.data?.items.filter((w) => waits({ node: w.node, state: stateOf(w) })).length ?? 0;
@@ -61,7 +63,7 @@ function OfRun({ run }: { run: string }) {
       about={
         <>
           <Link to={`/runs/${encodeURIComponent(run)}`} className="inline-flex min-h-6 items-center text-accent underline">
-            {`Run ${run}`}
+            {`Run ${whole?.session ?? run}`}
           </Link>
           {reviews.data && <span>{`${count(waiting, "node")} to review`}</span>}
         </>
@@ -70,7 +72,7 @@ function OfRun({ run }: { run: string }) {
         others.size > (others.has(run) ? 1 : 0) && (
           <Field label="Run" hidden>
             {(ids) => (
-              <Select {...ids} value={run} onChange={(e) => void navigate(`/runs/${encodeURIComponent(e.target.value)}/review`)} options={[...(others.has(run) ? [] : [[run, `Run ${run}`] as const]), ...others]} />
+              <Select {...ids} value={run} onChange={(e) => void navigate(`/runs/${encodeURIComponent(e.target.value)}/review`)} options={[...(others.has(run) ? [] : [[run, whole?.session ?? run] as const]), ...others]} />
             )}
           </Field>
         )

@@ -21,7 +21,7 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
     <div className="flex min-h-0 grow">
       <div className={`flex min-h-0 min-w-0 grow flex-col ${wide ? "" : "overflow-y-auto"}`}>
         <div className={`flex shrink-0 flex-col gap-1.5 border-b border-line px-4 py-2 ${wide ? "max-h-[40%] overflow-y-auto" : ""}`} tabIndex={0} role="group" aria-label={`About the work of ${w.node}`}>
-          {w.why !== "" && <p className="text-muted wrap-anywhere">{`A merge leaves it out: ${w.why}`}</p>}
+          {w.why !== "" && w.state !== "to review" && <p className="text-muted wrap-anywhere">{`A merge leaves it out: ${w.why}`}</p>}
           {w.decision?.comment !== undefined && w.decision.comment !== "" && (
             <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">
               <span className="text-muted">
@@ -51,7 +51,6 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
                 </ul>
               </details>
             )}
-            {w.attempts > 1 && <span>{count(w.attempts, "attempt")}</span>}
             {w.built_on.length > 0 && <span className="wrap-anywhere">{`Built on ${w.built_on.join(", ")}`}</span>}
             {w.reads && (
               <Button tone="quiet" icon={<MessagesSquare aria-hidden size={15} />} aria-pressed={talk} onClick={() => setTalk(!talk)}>
