@@ -239,8 +239,8 @@ func (t *taking) existing(ctx context.Context, ids []string) (map[string]string,
 // unpackLimit is the number of objects from which they stay together in a pack.
 const unpackLimit = 100
 
-// pack copies objects and what they lead to, as far as the shared
-// repository does not have it. index: with what is staged. git names each object anew by its content.
+// pack copies objects and what they lead to, as far as the shared repository does not have
+// it; index: with what is staged. git names each object by its content again.
 func (t *taking) pack(ctx context.Context, ids []string, index bool) error {
 	f, err := os.CreateTemp(t.Private, "cmux-pack-")
 	if err != nil {
@@ -498,7 +498,7 @@ func (t *taking) moveHead(ctx context.Context) error {
 	}
 	there, err := t.existing(ctx, []string{id})
 	if err != nil || there[id] != "commit" {
-		return err // a HEAD that is none: the worktree keeps its own
+		return err // it names no commit: the worktree keeps its own HEAD
 	}
 	c.Args = []string{"update-ref", "--no-deref", "-m", "cmux: from " + filepath.Base(t.Tree), "HEAD", id}
 	_, err = c.Run(ctx)

@@ -117,8 +117,8 @@ func (w Worktree) build(ctx context.Context) error {
 	return errors.Join(append(errs, copyMatching(w.Private, dir, "sharedindex.*"))...)
 }
 
-// config returns the separate directory's settings: those of the shared one, included, but
-// for what is said of a repository itself.
+// config returns the separate directory's settings. They include those of the shared one,
+// except what describes a repository itself.
 func (w Worktree) config(ctx context.Context) ([]byte, error) {
 	var b bytes.Buffer
 	version, err := git.Run(ctx, w.Tree, "config", "--file", filepath.Join(w.Common, "config"), "--default=0", "core.repositoryformatversion")
