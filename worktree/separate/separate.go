@@ -57,8 +57,13 @@ func (w Worktree) Begin(ctx context.Context) error {
 		if err := w.build(ctx); err != nil {
 			return errors.Join(err, os.RemoveAll(w.Dir()))
 		}
-		return git.WriteFile(filepath.Join(w.Tree, ".git"), []byte("gitdir: "+w.Dir()+"\n"))
+		return w.Lead()
 	})
+}
+
+// Lead leads the worktree's .git to its separate directory, which must be there.
+func (w Worktree) Lead() error {
+	return git.WriteFile(filepath.Join(w.Tree, ".git"), []byte("gitdir: "+w.Dir()+"\n"))
 }
 
 // build makes the separate directory.

@@ -218,6 +218,17 @@ func TestInterrupted(t *testing.T) {
 	if got := look(t, w); got != before {
 		t.Errorf("got %s", got)
 	}
+	// Somebody repaired the worktree while it was at work.
+	begin(t, w)
+	shell(t, w.Tree, `git commit -q --allow-empty -m while`)
+	before = look(t, w)
+	shell(t, filepath.Dir(w.Common), `git worktree repair`)
+	if err := w.Lead(); err != nil {
+		t.Fatal(err)
+	}
+	if left := end(t, w); len(left) > 0 || look(t, w) != before {
+		t.Errorf("left %v, got %s", left, look(t, w))
+	}
 	// Begin was interrupted before it led .git there.
 	if err := w.build(t.Context()); err != nil {
 		t.Fatal(err)

@@ -102,6 +102,9 @@ func (f *fencing) rejoin(ctx context.Context, note func(string, ...any)) error {
 	}
 	f.publish()
 	w := f.worktree
+	if err := w.Lead(); err != nil { // git worktree repair leads it to the other
+		note("fence: %v", err)
+	}
 	left, err := w.End(git.WithConfine(context.WithoutCancel(ctx), nil))
 	for _, l := range left {
 		note("%s was changed in its worktree, not in the repository: kept as %s", l.Ref, l.Kept)
@@ -110,7 +113,13 @@ func (f *fencing) rejoin(ctx context.Context, note func(string, ...any)) error {
 		return fmt.Errorf("fence: %w", err)
 	}
 	f.worktree = nil
-	f.places = append(f.places, filepath.Join(w.Common, "refs/remotes"), filepath.Join(w.Common, "logs/refs/remotes"))
+	for _, name := range []string{"refs/remotes", "logs/refs/remotes"} {
+		dir := filepath.Join(w.Common, name)
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return fmt.Errorf("fence: %w", err)
+		}
+		f.places = append(f.places, dir)
+	}
 	return nil
 }
 
