@@ -21,6 +21,7 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/separate"
 )
 
 // Changes are the files that a node or a task has changed since the commit that it
@@ -60,7 +61,7 @@ type Span struct {
 	Dir        string         // where git looks: the project, or the worktree
 	Start, Tip string
 	Fenced     bool   // its worktree is that of a node with a fence
-	objects    string // of the repository
+	objects    string // where git may write objects of the worktree
 	tree       bool   // it ends in the worktree Dir
 }
 
@@ -69,10 +70,13 @@ func (w *Span) Stands(tree string) bool {
 	if info, err := os.Stat(tree); tree == "" || err != nil || !info.IsDir() {
 		return false
 	}
+	common := filepath.Join(w.Dir, ".git")
 	if private, err := gitfile.Private(w.Dir); err == nil { // the project is itself a linked worktree
-		w.objects = filepath.Join(gitfile.Common(private), "objects")
-	} else {
-		w.objects = filepath.Join(w.Dir, ".git", "objects")
+		common = gitfile.Common(private)
+	}
+	w.objects = filepath.Join(common, "objects")
+	if own, err := gitfile.Private(tree); err == nil && separate.Is(common, own) {
+		w.objects = own // and not what lies in it, which may be a link of the node's
 	}
 	w.Dir, w.tree = tree, true
 	return true
