@@ -103,6 +103,17 @@ func (w *Span) Diff(ctx context.Context, f func(ctx context.Context, env []strin
 	if !w.tree {
 		return f(ctx, nil, w.Start, w.Tip)
 	}
+	was, _ := gitfile.Private(w.Dir)
+	err := w.diffTree(ctx, f)
+	if is, gerr := gitfile.Private(w.Dir); err != nil && gerr == nil && is != was && filepath.Base(was) == gitfile.Separate {
+		w.objects = filepath.Join(gitfile.Shared(is), "objects") // the node ended meanwhile
+		err = w.diffTree(ctx, f)
+	}
+	return err
+}
+
+// diffTree is Diff of what stands in a worktree.
+func (w *Span) diffTree(ctx context.Context, f func(ctx context.Context, env []string, args ...string) error) error {
 	tmp, err := os.MkdirTemp("", "cmux-diff-")
 	if err != nil {
 		return err
