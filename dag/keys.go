@@ -121,8 +121,8 @@ func agentFields(kinds []string) []keys.Field[Node] {
 		keys.Flag(keys.Key{Name: "auto_accept", Def: "false", Example: "auto_accept: true",
 			Doc: "Lets the agent act without asking for permission. docs/permissions.md says what it may do without asking in any case."},
 			func(n *Node) *bool { return &n.AutoAccept }),
-		keys.Group(keys.Key{Name: "fence", Def: "as your own settings say, or `auto`", Example: "fence: require",
-			Doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`, which counts only where your own settings say `fence: off`. The node gets a git repository of its own that borrows the objects of yours, and its commits appear on its branch. It may also write temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project. docs/permissions.md says what the fence does not keep out."},
+		keys.Group(keys.Key{Name: "fence", Def: "as your own settings say, or `off`", Example: "fence: require",
+			Doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`, which does not count where your own settings want more. The node gets a git repository of its own that borrows the objects of yours, and its commits appear on its branch. It may also write temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project. docs/permissions.md says what the fence does not keep out."},
 			func(n *Node) *Fence { return &n.Fence }, []keys.Field[Fence]{
 				keys.Choice(keys.Key{Name: "mode", Def: "auto", Example: "mode: require", Allowed: FenceModes(), Doc: "As the value alone."},
 					func(f *Fence) *FenceMode { return &f.Mode }),
