@@ -251,7 +251,15 @@ func (t *taking) pack(ctx context.Context, ids []string, index bool) error {
 	if err != nil {
 		return err
 	}
+	held := map[string]string{}
 	for _, id := range now {
+		held[id] = ""
+	}
+	there, err := t.existing(ctx, sorted(held)) // a ref of the person's may be broken
+	if err != nil {
+		return err
+	}
+	for _, id := range sorted(there) {
 		ids = append(ids, "^"+id)
 	}
 	c := t.in
@@ -268,10 +276,9 @@ func (t *taking) pack(ctx context.Context, ids []string, index bool) error {
 		if terr := errors.Join(f.Truncate(0), seekStart(f)); terr != nil {
 			return terr
 		}
-		if rerr := remove(filepath.Join(t.Dir(), "index")); rerr != nil {
-			return rerr
+		if _, err = c.Run(ctx); err == nil { // else it was not the index
+			err = remove(filepath.Join(t.Dir(), "index"))
 		}
-		_, err = c.Run(ctx)
 	}
 	if err != nil {
 		return err
@@ -408,7 +415,9 @@ func (t *taking) leave(ctx context.Context, name, id string) error {
 	}
 	to := leftRefs + git.RefSafe(filepath.Base(t.Tree)) + "/" + id[:12] + "/" + git.RefSafe(strings.TrimPrefix(name, "refs/"))
 	t.left = append(t.left, Left{Ref: name, Kept: to})
-	return t.update(ctx, to, id, "")
+	c.Args = []string{"update-ref", "--no-deref", to, id} // it may be there from before
+	_, err := c.Run(ctx)
+	return err
 }
 
 // stash adds the entries of the stash to those of the shared repository.

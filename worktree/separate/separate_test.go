@@ -187,6 +187,24 @@ func TestPublish(t *testing.T) {
 	}
 }
 
+// A broken branch of the person's, and a tag that is left twice, keep nothing back.
+func TestLeftTwice(t *testing.T) {
+	w := lent(t)
+	shell(t, w.Common, `echo 1234567890123456789012345678901234567890 > refs/heads/broken`)
+	for range 2 {
+		begin(t, w)
+		shell(t, w.Tree, `export GIT_COMMITTER_DATE='@100 +0000' GIT_AUTHOR_DATE='@100 +0000'
+			git tag -f v1 $(git commit-tree -m apart HEAD^{tree}) >/dev/null; echo x >> f1; git add f1`)
+		before := shell(t, w.Tree, `git status --porcelain; git diff --cached`)
+		if left := end(t, w); len(left) != 1 || left[0].Ref != "refs/tags/v1" {
+			t.Errorf("left %v", left)
+		}
+		if after := shell(t, w.Tree, `git status --porcelain; git diff --cached`); after != before {
+			t.Errorf("before:\n%s\nafter:\n%s", before, after)
+		}
+	}
+}
+
 // Interrupted at any step, End does the rest when it is called again.
 func TestInterrupted(t *testing.T) {
 	w := lent(t)
