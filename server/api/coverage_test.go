@@ -20,6 +20,7 @@ import (
 	"cmux/agents/control/overview"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/task"
+	"cmux/agents/records/incident"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
@@ -287,6 +288,21 @@ func TestNeeds(t *testing.T) {
 		return n.Kind == overview.NeedRun && n.Name == id && n.Text != "" && n.Try == "cmux agents status"
 	}) {
 		t.Errorf("%+v", l)
+	}
+	// Nor are incidents that cannot be read none, and they hide nothing else.
+	rubbish := filepath.Join(w.root, ".cmux", incident.Name)
+	if err := os.WriteFile(rubbish, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.Items = nil
+	w.must("GET", "/api/needs", "", &l)
+	if len(l.Items) != 2 || !slices.ContainsFunc(l.Items, func(n overview.Need) bool {
+		return n.Kind == overview.NeedFault && n.Name == "incidents" && strings.Contains(n.Text, "move the file away")
+	}) {
+		t.Errorf("%+v", l)
+	}
+	if err := os.Remove(rubbish); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.RemoveAll(run.Dir(w.root, id)); err != nil {
 		t.Fatal(err)

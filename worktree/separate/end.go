@@ -171,6 +171,8 @@ func (w Worktree) Publish(ctx context.Context) error {
 // object is an object name of git.
 var object = regexp.MustCompile(`\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b`)
 
+func isObject(s string) bool { return s != "" && object.FindString(s) == s }
+
 // objects brings the objects that are worth keeping into the shared repository. It returns
 // the reflog of HEAD, if all of it is there then, and that of the stash.
 func (t *taking) objects(ctx context.Context) (log, stashed []byte, err error) {

@@ -13,7 +13,7 @@ func parsePacked(b []byte) map[string]string {
 	refs := map[string]string{}
 	for line := range strings.Lines(string(b)) {
 		id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ok && object.FindString(id) == id && strings.HasPrefix(name, "refs/") {
+		if ok && isObject(id) && strings.HasPrefix(name, "refs/") {
 			refs[name] = id
 		}
 	}
@@ -54,7 +54,7 @@ func readRefs(dir string) (map[string]string, error) {
 		value := strings.TrimSpace(string(b))
 		if to, ok := strings.CutPrefix(value, "ref: "); ok {
 			symbolic[name] = to
-		} else if object.FindString(value) == value && value != "" {
+		} else if isObject(value) {
 			refs[name] = value
 		}
 		return nil

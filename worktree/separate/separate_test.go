@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
 )
@@ -321,6 +322,8 @@ func TestSettings(t *testing.T) {
 	}
 	end(t, w)
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzRefs(f *testing.F) {
 	f.Add("1234567890123456789012345678901234567890 refs/heads/a\n# x\n^1234\n")

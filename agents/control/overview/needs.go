@@ -34,13 +34,14 @@ const (
 	NeedMerge    = "merge"    // of a finished task
 	NeedIncident = "incident" // that nobody has acknowledged
 	NeedMessage  = "message"  // that was not read
+	NeedFault    = "fault"    // records that cannot be read: what waits in them is not known
 )
 
 // Need is something that goes on only when a person does something.
 type Need struct {
 	ID       string             `json:"id"`   // the same as long as it is the same need
-	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, run, agent, task, merge, incident, message
-	Name     string             `json:"name"` // of the node, agent, task, incident, message, account or session
+	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, run, agent, task, merge, incident, message, fault
+	Name     string             `json:"name"` // of the node, agent, task, incident, message, account or session; what cannot be read
 	Run      string             `json:"run,omitempty"`
 	Session  string             `json:"session,omitempty"` // the name of the run
 	Since    time.Time          `json:"since,omitzero"`    // zero: it is not known
@@ -59,18 +60,25 @@ type NeedList struct {
 	Total int // of all that waits, also of messages that are not among the items
 }
 
-// Needs is what waits for a person.
+// Needs is what waits for a person. Records that cannot be read hide nothing else: that
+// they cannot be read waits too.
 func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
 	l := NeedList{Items: []Need{}}
-	for _, look := range []func(context.Context) ([]Need, error){ov.runNeeds, ov.agentNeeds, ov.taskNeeds, ov.incidentNeeds} {
-		some, err := look(ctx)
+	for _, from := range []struct {
+		what string
+		look func(context.Context) ([]Need, error)
+	}{{"runs", ov.runNeeds}, {"agents", ov.agentNeeds}, {"tasks", ov.taskNeeds}, {"incidents", ov.incidentNeeds}} {
+		some, err := from.look(ctx)
 		if err != nil {
-			return NeedList{}, err
+			some = append(some, fault(from.what, err))
 		}
 		l.Items = append(l.Items, some...)
 	}
 	mails, unlisted, err := ov.mailNeeds(ctx)
 	if err != nil {
+		mails = append(mails, fault("messages", err))
+	}
+	if err := ctx.Err(); err != nil {
 		return NeedList{}, err
 	}
 	for _, m := range mails { // what an agent waits for stands with the agent
@@ -83,6 +91,12 @@ func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
 	return l, nil
 }
 
+// fault is the need of a person who mends what cannot be read.
+func fault(what string, err error) Need {
+	text, try := hint.Explain(err)
+	return Need{ID: "fault " + what, Kind: NeedFault, Name: what, Label: "cannot be read", Text: text, Try: try}
+}
+
 // line is the need as a report lists it.
 func (n *Need) line() string {
 	switch n.Kind {
@@ -90,6 +104,8 @@ func (n *Need) line() string {
 		return fmt.Sprintf("task %s is %s: %s", n.Name, n.Label, n.Text)
 	case NeedIncident:
 		return fmt.Sprintf("incident %s: %s", n.Name, n.Text)
+	case NeedFault:
+		return fmt.Sprintf("%s: %s", n.Name, n.Text)
 	case NeedRun:
 		return fmt.Sprintf("the run %s: %s", n.Session, n.Label)
 	}

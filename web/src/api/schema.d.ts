@@ -3396,7 +3396,7 @@ export interface components {
             commit?: string;
             id: string;
             /** @enum {string} */
-            kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "merge" | "incident" | "message";
+            kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "merge" | "incident" | "message" | "fault";
             label: string;
             name: string;
             orders?: string[];

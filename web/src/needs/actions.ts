@@ -75,6 +75,7 @@ export function actionsOf(n: Need): Action[] {
       return [read];
     case "conflict":
     case "limit":
+    case "fault":
       return [];
   }
 }

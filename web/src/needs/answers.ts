@@ -25,6 +25,7 @@ export const kindNames: Readonly<Record<Need["kind"], string>> = {
   merge: "Merge",
   incident: "Incident",
   message: "Message",
+  fault: "Fault",
 };
 
 /** Whether the need is a gate: it is approved, not answered. */
@@ -61,7 +62,7 @@ export function titleOf(n: Need): string {
 export const filters = [
   ["questions", "Questions", ["Question", "Permission", "Dialog", "Agent"]],
   ["gates", "Gates", ["Gate"]],
-  ["failures", "Failures", ["Failure", "Conflict", "Run", "Task", "Incident", "Limit"]],
+  ["failures", "Failures", ["Failure", "Conflict", "Run", "Task", "Incident", "Limit", "Fault"]],
   ["reviews", "Reviews", ["Review", "Merge"]],
   ["messages", "Messages", ["Message"]],
 ] as const;
