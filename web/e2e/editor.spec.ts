@@ -72,6 +72,7 @@ test("the graph of agents is edited, started, answered, extended and compared fr
   await org.open(page, "/config/agents");
   const text = page.getByRole("textbox", { name: "Text of .cmux-agents.yml" });
   const graph = page.getByRole("group", { name: "Graph of the configuration" });
+  const sidebar = page.getByRole("navigation", { name: "Pages" });
   const state = page.getByRole("status").filter({ hasText: ".cmux-agents.yml" });
   await expect(graph.getByText("gate", { exact: true }).first()).toBeVisible();
   await expect(state).toHaveText(".cmux-agents.yml, saved");
@@ -104,8 +105,8 @@ test("the graph of agents is edited, started, answered, extended and compared fr
   await page.keyboard.type("gate"); // the bracket was closed by the editor
   await page.keyboard.insertText("]}");
   await expect(graph.getByText("late", { exact: true })).toBeVisible();
-  await page.getByRole("link", { name: "Runs", exact: true }).click();
-  await page.getByRole("link", { name: "Agents' graph" }).click();
+  await sidebar.getByRole("link", { name: "Runs", exact: true }).click();
+  await page.getByRole("link", { name: "Graph", exact: true }).click();
   await expect(graph.getByText("late", { exact: true })).toBeVisible();
   await expect(state).toHaveText(".cmux-agents.yml, not saved");
 
@@ -169,7 +170,8 @@ test("the graph of agents is edited, started, answered, extended and compared fr
   await expect(page.getByRole("link", { name: "Gate gate, run shop" })).toBeVisible();
 
   // A node is added to the live run.
-  await page.getByRole("link", { name: "Agents' graph" }).click();
+  await sidebar.getByRole("link", { name: "Runs", exact: true }).click();
+  await page.getByRole("link", { name: "Graph", exact: true }).click();
   await page.getByRole("button", { name: "Add a node" }).click();
   const add = page.getByRole("dialog");
   await add.getByLabel("Name").fill("late");
@@ -192,14 +194,14 @@ test("the graph of agents is edited, started, answered, extended and compared fr
   // Another run, and both beside each other.
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByRole("button", { name: "Stop the run" }).click();
-  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  await sidebar.getByRole("link", { name: "Runs", exact: true }).click();
   await page.getByRole("button", { name: "Start", exact: true }).click();
   const second = page.getByRole("dialog");
   await second.getByLabel("End an unfinished run first").check();
   await second.getByRole("button", { name: "Start the run" }).click();
   await expect(page).not.toHaveURL(new RegExp(`${run}$`));
   await page.waitForURL(/\/runs\/\d/);
-  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  await sidebar.getByRole("link", { name: "Runs", exact: true }).click();
   const boxes = page.getByRole("checkbox", { name: /^Compare run/ });
   await expect(boxes).toHaveCount(2);
   await boxes.nth(0).check();

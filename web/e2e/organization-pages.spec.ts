@@ -223,24 +223,30 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await expect(page.getByText("1/1/2099", { exact: false })).toBeVisible();
   await sound(page, "budget");
 
-  await to("/plans");
-  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await to("/plans"); // the former page of what is now a tab of others
+  await page.getByRole("button", { name: "Schedule a task or a message" }).click();
   await page.getByLabel("Title").fill("Look at the tests");
   await page.getByLabel("Times").selectOption("every");
   await page.getByLabel("When").fill("2h");
   await page.getByRole("dialog").getByRole("button", { name: "Add", exact: true }).click();
   await expect(page.getByText("Look at the tests")).toBeVisible();
   await sound(page, "schedule");
-  await page.getByRole("tab", { name: "Locks" }).click();
+  await expect(page).toHaveURL(/\/tasks\?tab=schedule$/);
+  await to("/plans?tab=locks");
   await page.getByLabel("Name of a lock").fill("port");
   await page.getByRole("button", { name: "Take" }).click();
   await expect(page.getByText("held by user")).toBeVisible();
   await sound(page, "locks");
   await page.getByRole("button", { name: "Release" }).click();
   await expect(page.getByText("No lock is held")).toBeVisible();
-  for (const tab of ["Teams", "Alerts", "Maintenance"]) {
-    await page.getByRole("tab", { name: tab }).click();
-    await sound(page, tab.toLowerCase());
+  for (const [tab, seen] of [
+    ["teams", page.getByRole("region", { name: "Teams" })],
+    ["alerts", page.getByRole("button", { name: "Send a test alert" })],
+    ["maintenance", page.getByRole("tab", { name: "Maintenance", selected: true })],
+  ] as const) {
+    await to(`/plans?tab=${tab}`);
+    await expect(seen).toBeVisible();
+    await sound(page, tab);
   }
 
   await to("/explorer");
@@ -316,24 +322,32 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await expect(page.getByRole("main").getByRole("listitem").first()).toBeVisible();
   await sound(page, "first-steps");
 
-  // Every order by the palette; one that ends something asks first.
+  // Every command by the palette; one that ends something asks first.
   await page.keyboard.press("Control+k");
-  await page.getByPlaceholder("A page, an agent").fill("add an entry, as you");
+  const palette = page.getByPlaceholder("Find a page");
+  await palette.fill("delete worker");
+  await expect(page.getByRole("option", { selected: true })).toContainText("Remove a worker");
+  await palette.fill("plans teams");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/agents\?tab=teams$/);
+  await page.keyboard.press("Control+k");
+  await palette.fill("write journal");
   await sound(page, "palette");
   await page.keyboard.press("Enter");
-  await page.getByLabel("title", { exact: true }).fill("From the palette");
-  await page.getByRole("button", { name: "Give the order" }).click();
+  await expect(page.getByLabel("Title", { exact: true })).toBeFocused(); // the first field
+  await page.getByLabel("Title", { exact: true }).fill("From the palette");
+  await page.getByRole("button", { name: "Add a journal entry" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect.poll(() => org.cmux("journal", "show")).toContain("From the palette");
   await page.keyboard.press("Control+k");
-  await page.getByPlaceholder("A page, an agent").fill("cancel a task");
+  await palette.fill("stop task");
   await page.keyboard.press("Enter");
-  await page.getByLabel("id", { exact: true }).fill("t1");
-  await page.getByLabel("id", { exact: true }).press("Enter");
+  await page.getByLabel("Task", { exact: true }).fill("t1");
+  await page.getByLabel("Task", { exact: true }).press("Enter");
   await expect(page.getByRole("dialog").getByText("What was done is kept")).toBeVisible();
   expect(org.cmux("tasks", "list")).toContain("t1");
   await sound(page, "palette-asks");
-  await page.getByRole("button", { name: "Give the order" }).click();
+  await page.getByRole("button", { name: "Cancel a task" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect.poll(() => org.cmux("tasks", "list")).not.toContain("t1");
 

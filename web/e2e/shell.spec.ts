@@ -52,11 +52,11 @@ test("the server goes away and comes back", async ({ org, page }) => {
     new MutationObserver(() => seen.push(document.querySelector("footer [role=status]")?.textContent ?? "")).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
   process.kill(pid, "SIGKILL");
-  await page.getByRole("link", { name: "Budget" }).click(); // its code has not come yet
+  await page.getByRole("link", { name: "Explorer" }).click(); // its code has not come yet
   org.cmux("mailbox", "send", "user", "while it was away", "text");
   await expect.poll(() => page.evaluate(() => (window as unknown as { seen: string[] }).seen.some((t) => t.startsWith("Offline")))).toBe(true);
   await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
-  await expect(page.getByRole("heading", { name: "Budget" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Explorer" })).toBeVisible();
   await page.getByRole("link", { name: /^Needs you/ }).click();
   await expect(page.getByRole("link", { name: "Message while it was away" })).toBeVisible();
   await expect(page.getByRole("link", { name: /Organization/ })).toBeVisible(); // what comes last came too

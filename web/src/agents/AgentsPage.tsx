@@ -5,7 +5,9 @@ import { AgentCard } from "@/agents/AgentCard";
 import { called, grouped, matches, toneOfAgent, useAgents, type Agent } from "@/agents/agents";
 import { AgentMenu } from "@/agents/AgentMenu";
 import { Archives } from "@/agents/Archives";
+import { Locks } from "@/agents/Locks";
 import { SpawnDialog } from "@/agents/SpawnDialog";
+import { Teams } from "@/agents/Teams";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { count, tokens } from "@/ui/figures";
@@ -47,6 +49,8 @@ export default function AgentsPage() {
           { id: "cards", label: "Cards", content: () => <Answer query={agents}>{({ items }) => (items.length === 0 ? none : <Cards agents={seen(items)} />)}</Answer> },
           { id: "list", label: "List", content: () => <Answer query={agents}>{({ items }) => (items.length === 0 ? none : <Table agents={seen(items)} />)}</Answer> },
           { id: "removed", label: "Removed", content: () => <Archives /> },
+          { id: "teams", label: "Teams", content: () => <Teams /> },
+          { id: "locks", label: "Locks", content: () => <Locks /> },
         ]}
       />
       {spawning && <SpawnDialog onClose={() => spawn(false)} />}

@@ -3,7 +3,7 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import { Route, Routes, useLocation } from "react-router";
 
 import { Boundary } from "@/app/Boundary";
-import { pages } from "@/app/pages";
+import { pages, within } from "@/app/pages";
 import { usePrefs, type Theme } from "@/app/prefs";
 import { Sidebar } from "@/app/Sidebar";
 import { StatusBar } from "@/app/StatusBar";
@@ -13,11 +13,12 @@ import { CommandCenter } from "@/palette/CommandCenter";
 import { IconButton } from "@/ui/button";
 import { lazily } from "@/ui/lazily";
 import { Empty, Loading } from "@/ui/states";
-import { Page } from "@/ui/page";
+import { Beside, Page } from "@/ui/page";
 import { useIdle } from "@/ui/useIdle";
 
 const Extras = lazily(() => import("@/app/Extras"));
 
+const alone: readonly never[] = [];
 const next: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const icons = { system: SunMoon, light: Sun, dark: Moon };
 
@@ -56,8 +57,16 @@ export function Shell() {
             <Boundary key={pathname}>
               <Suspense fallback={<Loading />}>
                 <Routes>
-                  {pages.map(({ path, page: P }) => (
-                    <Route key={path} path={path} element={<P />} />
+                  {pages.map(({ path, label, door, page: P }) => (
+                    <Route
+                      key={path}
+                      path={path}
+                      element={
+                        <Beside value={label === undefined ? alone : within(door)}>
+                          <P />
+                        </Beside>
+                      }
+                    />
                   ))}
                   <Route path="*" element={<Nowhere />} />
                 </Routes>

@@ -2,9 +2,40 @@ import { readFileSync } from "node:fs";
 
 import { expect, it } from "vitest";
 
-import { pages } from "./pages";
+import { doors, pageAt, pages, within } from "./pages";
 
-it("has each page of the sidebar in docs/dashboard.md, in order", () => {
-  const told = [...readFileSync("../docs/dashboard.md", "utf8").matchAll(/^\| \*\*(.+?)\*\* \|/gm)].map((m) => m[1]);
-  expect(told).toEqual(pages.flatMap((p) => (p.nav ? [p.nav.label] : [])));
+const docs = readFileSync("../docs/dashboard.md", "utf8");
+
+it("has each entry of the sidebar in docs/dashboard.md, in order, with the pages in it", () => {
+  const told = [...docs.matchAll(/^\| \*\*(.+?)\*\* \|(.*)$/gm)].map(([, door, text]) => ({ door, text: text ?? "" }));
+  expect(told.map((t) => t.door)).toEqual(doors.map((d) => d.label));
+  for (const [i, d] of doors.entries()) {
+    for (const { label } of within(d).slice(1)) {
+      expect(told[i]?.text, d.label).toContain(`*${label}*`);
+    }
+  }
 });
+
+it("has at most eight entries, and each page is in one that begins with a page", () => {
+  expect(doors.length).toBeLessThanOrEqual(8);
+  for (const d of doors) {
+    expect(pages.find((p) => p.door === d && p.label !== undefined)?.path).toBe(d.path);
+  }
+});
+
+it.each([
+  ["/", "Needs you"],
+  ["/activity", "Needs you"],
+  ["/config/agents", "Runs"],
+  ["/runs/r1", "Runs"],
+  ["/runs/r1/nodes/api", "Runs"],
+  ["/runs/r1/review", "Review"],
+  ["/chat/api", "Agents"],
+  ["/tasks/merge", "Tasks"],
+  ["/plans", "Tasks"],
+  ["/budget", "Health"],
+  ["/projects", "Settings"],
+  ["/first-steps", "Settings"],
+])("%s is in %s", (path, door) => expect(pageAt(path)?.door.label).toBe(door));
+
+it("leads nowhere from an unknown path", () => expect(pageAt("/no/such/page")).toBeUndefined());

@@ -24,7 +24,7 @@ const place = "cmux-agents-draft";
 export default function ConfigPage() {
   const file = hooks.useQuery("get", "/api/graph", {}, { refetchOnMount: "always" });
   return file.data === undefined ? (
-    <Page title="Configuration of agents">
+    <Page title="Graph">
       <Answer query={file}>{() => null}</Answer>
     </Page>
   ) : (
@@ -89,7 +89,7 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
   useSaveKey(() => setWished((n) => n + 1));
   return (
     <Page
-      title="Configuration of agents"
+      title="Graph"
       about={
         <span className="wrap-anywhere" role="status">
           <code>{draft.base.file}</code>

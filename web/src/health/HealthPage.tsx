@@ -1,5 +1,6 @@
 import { Doctor } from "@/health/Doctor";
 import { Incidents } from "@/health/Incidents";
+import { Maintenance } from "@/health/Maintenance";
 import { MorningReport } from "@/health/MorningReport";
 import { Recover } from "@/health/Recover";
 import { SystemHealth } from "@/health/SystemHealth";
@@ -20,6 +21,7 @@ export default function HealthPage() {
           { id: "recover", label: "Recovery", content: () => <Recover /> },
           { id: "report", label: "Morning report", content: () => <MorningReport /> },
           { id: "doctor", label: "Doctor", content: () => <Doctor /> },
+          { id: "maintenance", label: "Maintenance", content: () => <Maintenance /> },
         ]}
       />
     </Page>

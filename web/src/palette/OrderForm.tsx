@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { hooks, Problem, problemOf } from "@/api/client";
+import { labelOf } from "@/palette/commands";
 import { callOf, isList, knownFrom, missing, shape, told, wrong, type Argument, type Filled, type Order } from "@/palette/orders";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
@@ -21,12 +22,12 @@ async function carryOut({ order, filled }: { order: Order; filled: Filled }): Pr
 }
 
 /** Asks what an order takes, and gives it. One that ends something says so first, and asks. */
-export function OrderForm({ order, onClose }: { order: Order; onClose: () => void }) {
+export function OrderForm({ order, label, onClose }: { order: Order; label: string; onClose: () => void }) {
   const [filled, fill] = useState<Filled>({});
   const [asks, ask] = useState(false);
   const client = useQueryClient();
-  const known = useKnown(order);
-  const given = useOrder(carryOut, `${order.summary}: done.`);
+  const known = useKnown(order, filled);
+  const given = useOrder(carryOut, `${label}: done.`);
   const give = () =>
     given.mutate(
       { order, filled },
@@ -41,7 +42,7 @@ export function OrderForm({ order, onClose }: { order: Order; onClose: () => voi
   const unready = missing(order, filled).length > 0 || order.takes.some((a) => wrong(a, filled) !== undefined);
   if (asks) {
     return (
-      <Dialog title={`${order.summary}?`} open onOpenChange={onClose}>
+      <Dialog title={`${label}?`} open onOpenChange={onClose}>
         <div className="flex flex-col gap-3">
           <p>{order.ends}</p>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
@@ -49,7 +50,7 @@ export function OrderForm({ order, onClose }: { order: Order; onClose: () => voi
               .filter((a) => (filled[a.name] ?? "").trim() !== "")
               .map((a) => (
                 <div key={`${a.in} ${a.name}`} className="contents">
-                  <dt className="text-muted">{a.name}</dt>
+                  <dt className="text-muted">{labelOf(order, a)}</dt>
                   <dd className="line-clamp-6 min-w-0 whitespace-pre-wrap wrap-anywhere">{filled[a.name]}</dd>
                 </div>
               ))}
@@ -59,7 +60,7 @@ export function OrderForm({ order, onClose }: { order: Order; onClose: () => voi
               Back
             </Button>
             <Button tone="bad" busy={given.isPending} onClick={give}>
-              Give the order
+              {label}
             </Button>
           </div>
         </div>
@@ -67,7 +68,7 @@ export function OrderForm({ order, onClose }: { order: Order; onClose: () => voi
     );
   }
   return (
-    <Dialog title={order.summary} description={`${order.method} ${order.path}`} open onOpenChange={onClose}>
+    <Dialog title={label} open onOpenChange={onClose}>
       <form
         className="flex flex-col gap-3"
         onSubmit={(e) => {
@@ -80,12 +81,12 @@ export function OrderForm({ order, onClose }: { order: Order; onClose: () => voi
         }}
       >
         {order.takes.map((a) => (
-          <Taken key={`${a.in} ${a.name}`} argument={a} value={filled[a.name] ?? ""} error={wrong(a, filled)} known={known(a)} set={(next) => fill((was) => ({ ...was, [a.name]: next }))} />
+          <Taken key={`${a.in} ${a.name}`} argument={a} label={labelOf(order, a)} value={filled[a.name] ?? ""} error={wrong(a, filled)} known={known(a)} set={(next) => fill((was) => ({ ...was, [a.name]: next }))} />
         ))}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone={order.ends === "" ? "accent" : "bad"} busy={given.isPending} disabled={unready}>
-            {order.ends === "" ? "Give the order" : "Give the order…"}
+            {order.ends === "" ? label : `${label}…`}
           </Button>
         </div>
       </form>
@@ -93,20 +94,29 @@ export function OrderForm({ order, onClose }: { order: Order; onClose: () => voi
   );
 }
 
-/** The names that an argument can have, as far as they are known. */
-function useKnown(order: Order): (a: Argument) => readonly string[] {
+interface Known {
+  value: string;
+  about: string;
+}
+
+/** The values that an argument can have, as far as they are known. */
+function useKnown(order: Order, filled: Filled): (a: Argument) => readonly Known[] {
   const of = new Set(order.takes.map((a) => knownFrom(order, a)));
   const agents = hooks.useQuery("get", "/api/agents", {}, { enabled: of.has("agents") });
   const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 50 } } }, { enabled: of.has("runs") });
   const tasks = hooks.useQuery("get", "/api/tasks", { params: { query: { limit: 200 } } }, { enabled: of.has("tasks") });
+  const run = (runs.data?.items ?? []).find((r) => r.id === filled.id?.trim())?.id;
+  const graph = hooks.useQuery("get", "/api/runs/{id}/graph", { params: { path: { id: run ?? "" } } }, { enabled: of.has("nodes") && run !== undefined });
   return (a) => {
     switch (knownFrom(order, a)) {
       case "agents":
-        return (agents.data?.items ?? []).map((x) => x.name);
+        return (agents.data?.items ?? []).map((x) => ({ value: x.name, about: `${x.name}, ${x.state}` }));
       case "runs":
-        return (runs.data?.items ?? []).map((x) => x.id);
+        return (runs.data?.items ?? []).map((x) => ({ value: x.id, about: `${x.session}, ${x.state}` }));
       case "tasks":
-        return (tasks.data?.items ?? []).map((x) => x.id);
+        return (tasks.data?.items ?? []).map((x) => ({ value: x.id, about: `${x.id} ${x.title}` }));
+      case "nodes":
+        return (graph.data?.nodes ?? []).map((x) => ({ value: x.name, about: `${x.name}, ${x.label}` }));
       case undefined:
         return [];
     }
@@ -115,29 +125,30 @@ function useKnown(order: Order): (a: Argument) => readonly string[] {
 
 interface TakenProps {
   argument: Argument;
+  label: string;
   value: string;
   error: string | undefined;
-  known: readonly string[];
+  known: readonly Known[];
   set: (value: string) => void;
 }
 
 const long = new Set(["text", "body", "what", "task", "comment"]);
 
-function Taken({ argument: a, value, error, known, set }: TakenProps) {
+function Taken({ argument: a, label, value, error, known, set }: TakenProps) {
   const about = told(a);
   const isJson = a.type === "object" || isList(a);
   return (
-    <Field label={a.required ? a.name : `${a.name} (optional)`} hint={about === "" ? undefined : about} error={error}>
+    <Field label={a.required ? label : `${label} (optional)`} hint={about === "" ? undefined : about} error={error}>
       {(ids) => {
         if (a.values.length > 0) {
-          return <Select {...ids} options={[["", a.required ? "choose one" : "not said"] as const, ...a.values]} value={value} onChange={(e) => set(e.target.value)} />;
+          return <Select {...ids} options={[["", a.required ? "choose one" : "default"] as const, ...a.values]} value={value} onChange={(e) => set(e.target.value)} />;
         }
         if (a.type === "boolean") {
           return (
             <Select
               {...ids}
               options={[
-                ["", a.required ? "choose one" : "not said"],
+                ["", a.required ? "choose one" : "default"],
                 ["true", "yes"],
                 ["false", "no"],
               ]}
@@ -156,7 +167,7 @@ function Taken({ argument: a, value, error, known, set }: TakenProps) {
             {list !== undefined && (
               <datalist id={list}>
                 {known.map((k) => (
-                  <option key={k} value={k} />
+                  <option key={k.value} value={k.value} label={k.about} />
                 ))}
               </datalist>
             )}

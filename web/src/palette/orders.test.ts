@@ -72,7 +72,7 @@ describe("an order", () => {
 
   it("knows where names come from", () => {
     expect(order.takes.map((a) => knownFrom(order, a))).toEqual(["agents", undefined, undefined, undefined, undefined, undefined]);
-    expect(knownFrom({ ...order, path: "/api/runs/{id}/nodes/{node}/stop" }, argument("node", "path", "string"))).toBeUndefined();
+    expect(knownFrom({ ...order, path: "/api/runs/{id}/nodes/{node}/stop" }, argument("node", "path", "string"))).toBe("nodes");
     expect(knownFrom({ ...order, path: "/api/tasks/{id}/assign" }, argument("agent", "body", "string"))).toBe("agents");
   });
 });

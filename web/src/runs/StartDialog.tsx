@@ -21,14 +21,20 @@ export function StartButton({ disabled = false }: { disabled?: boolean }) {
       <Button tone="accent" icon={<Play aria-hidden size={15} />} disabled={disabled} onClick={() => setOpen(true)}>
         Start
       </Button>
-      <Dialog wide title="Start a run" open={open} onOpenChange={setOpen}>
-        <Start />
-      </Dialog>
+      <StartDialog open={open} onOpenChange={setOpen} />
     </>
   );
 }
 
-function Start() {
+export function StartDialog({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  return (
+    <Dialog wide title="Start a run" open={open} onOpenChange={onOpenChange}>
+      <Start onStart={() => onOpenChange(false)} />
+    </Dialog>
+  );
+}
+
+function Start({ onStart }: { onStart: () => void }) {
   const [base, setBase] = useState("");
   const [asked, setAsked] = useState(""); // the base that the plan is of
   const [ends, setEnds] = useState(false);
@@ -42,6 +48,7 @@ function Start() {
     async () => {
       const out = await api.POST("/api/runs", { body: { ...options, fresh } });
       if (out.data) {
+        onStart();
         void navigate(`/runs/${out.data.run}`);
       }
       return out;

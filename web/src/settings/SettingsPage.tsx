@@ -1,5 +1,6 @@
 import { api, hooks, type Api } from "@/api/client";
 import { usePrefs, type Theme } from "@/app/prefs";
+import { Alerts } from "@/settings/Alerts";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
@@ -99,6 +100,9 @@ export default function SettingsPage() {
             </>
           )}
         </Answer>
+        <Panel title="Alerts">
+          <Alerts />
+        </Panel>
       </div>
     </Page>
   );

@@ -57,7 +57,7 @@ function Health() {
 function Tokens() {
   const history = hooks.useQuery("get", "/api/budget/history", { params: { query: { since: "24h", step: 3600 } } });
   return (
-    <Link to="/budget" className={piece} title="Tokens that were used today">
+    <Link to="/budget" className={piece} title="Budget: tokens used today">
       <Coins aria-hidden size={14} className="text-muted" />
       {history.data === undefined ? "–" : tokens(today(history.data, new Date()))} today
     </Link>

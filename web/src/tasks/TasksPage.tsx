@@ -4,6 +4,7 @@ import { useState } from "react";
 import { hooks } from "@/api/client";
 import { AddDialog } from "@/tasks/AddDialog";
 import { Board } from "@/tasks/Board";
+import { Schedule } from "@/tasks/Schedule";
 import { TaskCard } from "@/tasks/TaskCard";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
@@ -50,10 +51,11 @@ export default function TasksPage() {
       }
     >
       <Tabs
-        label="Tasks and backlog"
+        label="Tasks, backlog and schedule"
         tabs={[
           { id: "board", label: "Board", content: () => <Answer query={tasks}>{() => (all.length === 0 ? none : <Board tasks={seen} />)}</Answer> },
           { id: "backlog", label: "Backlog", content: () => <Backlog add={() => add("backlog")} /> },
+          { id: "schedule", label: "Schedule", content: () => <Schedule /> },
         ]}
       />
       {adding !== undefined && <AddDialog backlog={adding === "backlog"} onClose={() => add(undefined)} />}

@@ -1,4 +1,5 @@
-import { useEffect, type ReactNode } from "react";
+import { createContext, useContext, useEffect, type ReactNode } from "react";
+import { Link, useLocation } from "react-router";
 import { createStore, useStore } from "zustand";
 
 const titles = createStore<{ title: string }>(() => ({ title: "" }));
@@ -8,6 +9,9 @@ export function usePageTitle(): string {
   return useStore(titles, (s) => s.title);
 }
 
+/** The pages that belong together with the one that is seen. */
+export const Beside = createContext<readonly { to: string; label: string }[]>([]);
+
 interface PageProps {
   title: string;
   actions?: ReactNode;
@@ -15,20 +19,47 @@ interface PageProps {
   children: ReactNode;
 }
 
-/** The frame of each page: its name, what can be done, and a body that fills the rest. */
+/** The frame of each page: its name among the pages beside it, what can be done, and a body that fills the rest. */
 export function Page({ title, actions, about, children }: PageProps) {
   useEffect(() => titles.setState({ title }), [title]);
   return (
     <section aria-labelledby="page-title" className="flex h-full min-h-0 flex-col">
       <header className="flex min-h-12 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2">
-        <h1 id="page-title" className="text-lg font-semibold wrap-anywhere">
-          {title}
-        </h1>
+        <Heading title={title} />
         <div className="flex grow flex-wrap items-center gap-2 text-muted">{about}</div>
         <div className="flex flex-wrap items-center gap-2">{actions}</div>
       </header>
       <div className="flex min-h-0 grow flex-col overflow-auto">{children}</div>
     </section>
+  );
+}
+
+function Heading({ title }: { title: string }) {
+  const beside = useContext(Beside);
+  const { pathname } = useLocation();
+  const name = (
+    <h1 id="page-title" className="text-lg font-semibold wrap-anywhere">
+      {title}
+    </h1>
+  );
+  return beside.length === 0 ? (
+    name
+  ) : (
+    <nav aria-label="In this section">
+      <ul className="flex flex-wrap items-baseline gap-x-4">
+        {beside.map(({ to, label }) =>
+          to === pathname ? (
+            <li key={to}>{name}</li>
+          ) : (
+            <li key={to}>
+              <Link to={to} className="text-lg text-muted hover:text-text hover:underline">
+                {label}
+              </Link>
+            </li>
+          ),
+        )}
+      </ul>
+    </nav>
   );
 }
 

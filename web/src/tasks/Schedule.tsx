@@ -18,7 +18,7 @@ export function Schedule() {
   return (
     <div className="flex flex-col gap-3 p-4">
       <div>
-        <Button onClick={() => add(true)}>Add</Button>
+        <Button onClick={() => add(true)}>Schedule a task or a message</Button>
       </div>
       <Answer query={schedule}>
         {({ items }) =>

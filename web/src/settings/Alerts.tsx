@@ -14,7 +14,7 @@ export function Alerts() {
   const alert = useOrder((body: Api<"PostAlertRequest">) => api.POST("/api/alert", { body }), ({ data }) => (data === undefined || data.ways.length === 0 ? "No way is configured for this level." : `Sent by ${data.ways.join(", ")}.`));
   return (
     <form
-      className="flex max-w-lg flex-col gap-3 p-4"
+      className="flex max-w-lg flex-col gap-3"
       onSubmit={(e) => {
         e.preventDefault();
         alert.mutate({ level, text: text.trim() });
