@@ -81,7 +81,7 @@ var elsewhere = map[string]string{
 	"agents/kinds/transcript/follow.go":         "the program's own transcript",
 	"agents/runs/wrapper/socket.go":             "Chmod of the socket it just bound",
 	"agents/runs/wrapper/socket_darwin.go":      "a short name in /tmp",
-	"cmd/cmux/checks/checks.go":                 "the person's project",
+	"agents/control/checks/checks.go":           "the person's project",
 	"cmd/cmux/help/man.go":                      "the folder that the person named",
 	"signals/folder.go":                         "the repository's .git, which tells where info/exclude is",
 	"signals/marker.go":                         "the hidden name that a marker was prepared under a moment before, as the folder was opened",

@@ -101,6 +101,8 @@ var house = []struct {
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/platform/tmux agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git worktree/gitfile worktree/hint"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},
 	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag dag/keys signals"},
+	{"agents/control/checks", ""},
+	{"agents/control/draft", "agents/kinds agents/kinds/agent agents/platform/say dag dag/keys worktree/hint"},
 	{"agents/control/finding", "worktree/hint"},
 	{"agents/control/preflight", "agents/control/finding agents/kinds agents/kinds/agent agents/platform/fence agents/platform/proc agents/platform/say agents/runs/runner dag worktree worktree/common worktree/git worktree/hint"},
 	{"agents/control/files", "agents/control/project agents/platform/fence signals worktree worktree/git worktree/gitfile worktree/separate"},
@@ -122,14 +124,14 @@ var house = []struct {
 	{"agents/control/overview", "agents/control/letters agents/control/locking agents/control/logs agents/control/project agents/control/records agents/control/runs agents/control/runview agents/control/serving agents/control/tasks agents/kinds/question agents/org/recovery agents/org/standing agents/org/task agents/org/watchconfig agents/platform/notice agents/platform/say agents/records/audit agents/records/incident agents/records/journal agents/runs/host agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/gitfile worktree/hint"},
 	{"agents/control/teams", "agents/control/crew agents/control/overview agents/control/project agents/control/tasks agents/org/standing agents/org/task agents/org/team signals worktree/hint"},
 	{"agents/control/health", "agents/control/crew agents/control/orders agents/control/overview agents/control/project agents/control/records agents/control/remains agents/control/tasks agents/kinds/agent agents/org/recovery agents/org/standing agents/org/task agents/org/upkeep agents/org/watchconfig agents/platform/proc agents/records/incident agents/records/journal agents/records/mail agents/runs/attempt agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/hint"},
-	{"agents/control", "agents/control/commands agents/control/configfile agents/control/crew agents/control/files agents/control/finding agents/control/graphs agents/control/health agents/control/letters agents/control/locking agents/control/logs agents/control/merging agents/control/orders agents/control/overview agents/control/preflight agents/control/project agents/control/records agents/control/remains agents/control/runs agents/control/runview agents/control/schedules agents/control/serving agents/control/tasks agents/control/teams agents/control/terminals agents/kinds agents/kinds/agent agents/org/standing agents/org/task agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/journal agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/hint"},
+	{"agents/control", "agents/control/checks agents/control/commands agents/control/configfile agents/control/crew agents/control/draft agents/control/files agents/control/finding agents/control/graphs agents/control/health agents/control/letters agents/control/locking agents/control/logs agents/control/merging agents/control/orders agents/control/overview agents/control/preflight agents/control/project agents/control/records agents/control/remains agents/control/runs agents/control/runview agents/control/schedules agents/control/serving agents/control/tasks agents/control/teams agents/control/terminals agents/kinds agents/kinds/agent agents/org/standing agents/org/task agents/platform/endpoint agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/seal agents/platform/settings agents/platform/tmux agents/records/journal agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/hint"},
 
 	{"web", ""},
 	{"server/watch", "agents/org/watchconfig"},
 	{"server/store", "agents/org/task agents/platform/proc agents/records/event agents/records/incident agents/records/journal agents/records/mail signals signals/mailbox"},
 	{"server/login", "agents/platform/endpoint agents/platform/settings"},
 	{"server/selfsigned", "signals"},
-	{"server/api", "agents/control agents/control/commands agents/control/crew agents/control/files agents/control/finding agents/control/graphs agents/control/health agents/control/letters agents/control/locking agents/control/logs agents/control/merging agents/control/overview agents/control/project agents/control/records agents/control/remains agents/control/runs agents/control/schedules agents/control/tasks agents/control/teams agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/platform/endpoint agents/platform/harmless agents/records/event agents/records/incident agents/records/journal agents/runs/run dag server/login server/store signals signals/mailbox worktree worktree/hint"},
+	{"server/api", "agents/control agents/control/commands agents/control/crew agents/control/draft agents/control/files agents/control/finding agents/control/graphs agents/control/health agents/control/letters agents/control/locking agents/control/logs agents/control/merging agents/control/overview agents/control/project agents/control/records agents/control/remains agents/control/runs agents/control/schedules agents/control/tasks agents/control/teams agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/platform/endpoint agents/platform/harmless agents/records/event agents/records/incident agents/records/journal agents/runs/run dag server/login server/store signals signals/mailbox worktree worktree/hint"},
 	{"server/changes", "agents/org/recovery agents/org/schedule agents/records/alert agents/records/locks agents/runs/run signals"},
 	{"server/live", "agents/control/letters agents/records/event server/login server/store"},
 	{"server/health", ""},
@@ -144,7 +146,6 @@ var house = []struct {
 	{"cmd/cmux/top", "agents/control agents/control/logs agents/control/overview agents/control/runs agents/control/runview agents/control/terminals agents/kinds/question agents/platform/harmless agents/platform/say agents/runs/run dag signals worktree/hint"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/commands agents/control/runs agents/platform/harmless agents/platform/say agents/runs/run worktree/hint"},
 	{"cmd/cmux/cli", "agents/control agents/control/commands agents/control/locking agents/control/orders agents/control/project agents/control/runs agents/control/terminals agents/kinds/agent agents/platform/harmless agents/platform/say agents/records/event agents/runs/wrapper dag worktree/hint"},
-	{"cmd/cmux/checks", ""},
 	{"cmd/cmux/agents", "agents/control agents/control/commands agents/control/configfile agents/control/logs agents/control/merging agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/control/terminals agents/platform/say agents/platform/settings agents/runs/origin agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/reviewing cmd/cmux/top dag worktree/hint"},
 	{"cmd/cmux/help", "agents/control/project agents/control/runs agents/kinds/agent agents/platform/say cmd/cmux/cli docs"},
 	{"cmd/cmux/incidents", "agents/control agents/control/health agents/control/overview agents/control/records agents/org/recovery agents/org/upkeep agents/platform/say agents/records/incident cmd/cmux/cli"},
@@ -152,10 +153,10 @@ var house = []struct {
 	{"cmd/cmux/locks", "agents/control agents/control/locking agents/control/project agents/kinds/agent cmd/cmux/cli"},
 	{"cmd/cmux/mailbox", "agents/control agents/control/letters agents/platform/say agents/runs/wrapper cmd/cmux/cli signals/mailbox"},
 	{"cmd/cmux/node", "agents/control/commands agents/control/project agents/kinds/agent agents/runs/mcp agents/runs/wrapper cmd/cmux/cli"},
-	{"cmd/cmux/org", "agents/control agents/control/commands agents/control/crew agents/control/logs agents/control/overview agents/control/project agents/control/serving agents/control/teams agents/org/task agents/org/team agents/platform/say agents/runs/run agents/runs/runner cmd/cmux/checks cmd/cmux/cli cmd/cmux/top dag"},
+	{"cmd/cmux/org", "agents/control agents/control/checks agents/control/commands agents/control/crew agents/control/logs agents/control/overview agents/control/project agents/control/serving agents/control/teams agents/org/task agents/org/team agents/platform/say agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/top dag"},
 	{"cmd/cmux/schedule", "agents/control agents/control/project agents/control/schedules agents/org/schedule agents/org/task agents/platform/say cmd/cmux/cli"},
 	{"cmd/cmux/serve", "agents/control agents/control/commands agents/control/project agents/control/serving agents/kinds/agent agents/platform/say agents/runs/run cmd/cmux/cli server web"},
-	{"cmd/cmux/setup", "agents/control agents/control/commands agents/control/project agents/kinds agents/kinds/agent agents/platform/say cmd/cmux/checks cmd/cmux/cli dag dag/keys worktree/hint"},
+	{"cmd/cmux/setup", "agents/control agents/control/checks agents/control/commands agents/control/draft agents/control/project agents/kinds agents/platform/say cmd/cmux/cli dag worktree/hint"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/control/tasks agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
 	{"cmd/cmux", "agents/control/commands agents/control/files agents/control/health agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
 }
@@ -191,7 +192,7 @@ var besides = []string{
 var rooms = []string{"platform", "records", "kinds", "runs", "org", "control"}
 
 // below are the packages of cmd/cmux that nouns may import.
-var below = []string{"cmd/cmux/cli", "cmd/cmux/checks", "cmd/cmux/reviewing", "cmd/cmux/top"}
+var below = []string{"cmd/cmux/cli", "cmd/cmux/reviewing", "cmd/cmux/top"}
 
 func TestImportsGoDownwards(t *testing.T) {
 	may := map[string][]string{}

@@ -18,7 +18,7 @@ import (
 type eventQuery struct {
 	Paging
 	Source string `query:"source" maxLength:"300" doc:"Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant"`
-	Kind   string `query:"kind" maxLength:"100" doc:"Kind of event, such as tool_use"`
+	Kind   string `query:"kind" maxLength:"500" doc:"Kind of event, such as tool_use; several with commas"`
 	After  int64  `query:"after" minimum:"0" doc:"Events after this seq, the oldest first"`
 }
 

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"cmux/agents/control"
+	"cmux/agents/control/draft"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/tasks"
@@ -56,6 +58,28 @@ func (r *routes) graphs() {
 		}
 	}) (edited, error) {
 		text, check, err := p.Graphs().AddToGraph(i.Body.Text, i.Body.Node)
+		if err != nil {
+			return edited{}, err
+		}
+		return edited{text, *check}, nil
+	})
+	get(r, "config", "/api/graph/start", "Show what a first configuration of agents can be written with", func(context.Context, *in) (*control.GraphStart, error) {
+		return p.GraphStart()
+	})
+	get(r, "config", "/api/graph/issues", "List the open issues of the repository, each with the node for it", func(ctx context.Context, _ *in) (List[control.OpenIssue], error) {
+		all, err := p.OpenIssues(ctx)
+		return List[control.OpenIssue]{Items: all}, err
+	})
+	post(r, "config", "/api/graph/draft", "Write the text of a first configuration from answers; no file is written", func(_ context.Context, i *struct {
+		Body struct {
+			Session string       `json:"session" minLength:"1" maxLength:"100"`
+			Kind    string       `json:"kind,omitempty" maxLength:"40" doc:"Kind of agents that name none; empty: command"`
+			Verify  string       `json:"verify,omitempty" maxLength:"1000" doc:"Command that every build must pass; empty: none"`
+			Nodes   []draft.Node `json:"nodes" minItems:"1" maxItems:"200"`
+		}
+	}) (edited, error) {
+		b := i.Body
+		text, check, err := p.DraftGraph(draft.Draft{Session: b.Session, Kind: b.Kind, Verify: b.Verify, Agents: b.Nodes})
 		if err != nil {
 			return edited{}, err
 		}

@@ -3,6 +3,8 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +103,51 @@ agents:
 	}
 	if code, text := w.ask("POST", "/api/graph/unfold", `{"text":"agents: 7"}`); code != 400 {
 		t.Errorf("%d %s", code, text)
+	}
+}
+
+// A first configuration is written from answers, with what the project has; no file is.
+func TestGraphDraft(t *testing.T) {
+	w := newWorld(t)
+	w.repository(t)
+	w.write("go.mod", "module shop\n")
+	var start struct {
+		There         bool
+		Session       string
+		Kinds, Checks []string
+	}
+	w.must("GET", "/api/graph/start", "", &start)
+	if start.There || start.Session == "" || !slices.ContainsFunc(start.Checks, func(c string) bool { return strings.HasPrefix(c, "go ") }) {
+		t.Errorf("%+v", start)
+	}
+	var made struct {
+		Text  string
+		Check graphs.GraphCheck
+	}
+	ask := map[string]any{"session": start.Session, "kind": "claude", "verify": "go test ./...", "nodes": []map[string]any{
+		{"name": "api", "task": "Serve: the items\n\n- all of them\n"}, {"name": "approval", "role": "gate", "after": "api"}, {"name": "ship", "kind": "command", "task": "make ship", "after": "approval"},
+	}}
+	w.must("POST", "/api/graph/draft", body(t, ask), &made)
+	if len(made.Check.Faults) != 0 || len(made.Check.Nodes) != 3 || made.Check.Session != start.Session || !strings.Contains(made.Text, "verify: [\"go test ./...\"]") {
+		t.Errorf("%+v", made)
+	}
+	// The open issues come from gh, each with its node.
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\necho '[{\"number\": 7, \"title\": \"Fix the login\", \"url\": \"https://x/7\"}]'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.p.Env = append(slices.Clone(w.p.Env), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var issues items[struct{ Name, Title, Task string }]
+	if w.must("GET", "/api/graph/issues", "", &issues); len(issues.Items) != 1 || issues.Items[0].Name != "7-fix-the-login" || !strings.Contains(issues.Items[0].Task, "Issue #7: https://x/7") {
+		t.Errorf("%+v", issues)
+	}
+	var file graphs.GraphText
+	if w.must("GET", "/api/graph", "", &file); file.There {
+		t.Error("the draft was written")
+	}
+	ask["nodes"] = []map[string]any{{"name": "a", "task": "x", "after": "gone"}}
+	if w.must("POST", "/api/graph/draft", body(t, ask), &made); len(made.Check.Faults) == 0 {
+		t.Errorf("a node after one that there is not: %+v", made.Check)
 	}
 }
 

@@ -52,7 +52,7 @@ type Position struct {
 // Filter says which events are listed, in which order.
 type Filter struct {
 	Source  string // empty: all; one that ends in : or / is the beginning of all that are meant
-	Kind    string // empty: all
+	Kind    string // empty: all; several with commas
 	Attempt int    // of a node or a life of an agent, with this number; 0: all
 	Before  int64  // those older than this seq, the newest first; 0: from the newest on
 	After   int64  // those newer than this seq, the oldest first; it rules over Before

@@ -122,6 +122,9 @@ func (f *Filter) seqs(ctx context.Context, db *sql.DB, most int) (all []int64, e
 		return nil, err
 	}
 	defer conn.Close()
+	if kinds := strings.Split(f.Kind, ","); len(kinds) > 1 {
+		return f.ofKinds(ctx, db, kinds, most)
+	}
 	kind, args := "", []any(nil)
 	if f.Kind != "" {
 		id, err := numbers(ctx, conn, "select id from kinds where name = ?", f.Kind)
@@ -177,6 +180,26 @@ func (f *Filter) seqs(ctx context.Context, db *sql.DB, most int) (all []int64, e
 		}
 	}
 	return all, nil
+}
+
+// ofKinds are the first of several kinds. Each kind has an index of its own order: of each
+// the first few are asked for.
+func (f *Filter) ofKinds(ctx context.Context, db *sql.DB, kinds []string, most int) (all []int64, err error) {
+	for _, kind := range kinds {
+		if kind == "" {
+			continue
+		}
+		one := *f
+		one.Kind = kind
+		next, err := one.seqs(ctx, db, most)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, next...)
+	}
+	slices.SortFunc(all, f.compare)
+	all = slices.Compact(all) // a kind may be named twice
+	return all[:min(len(all), most)], nil
 }
 
 // labels is the query for the labels that are meant; empty: all are.

@@ -37,11 +37,12 @@ func TestList(t *testing.T) {
 	for _, f := range []Filter{
 		{}, {Source: "run:r1/n0"}, {Source: "run:"}, {Source: "run:r2/"}, {Kind: "prompt"},
 		{Source: "run:r1/", Kind: "prompt"}, {Source: "mailbox"}, {Source: "run:r"}, {Kind: "none"}, {Source: "agent:"},
+		{Kind: "prompt,message"}, {Kind: "message,none,prompt,prompt"}, {Source: "run:r1/", Kind: "message,prompt"}, {Kind: "none,nothing"},
 	} {
 		var want []int64
 		for _, e := range events {
 			prefix := strings.HasSuffix(f.Source, ":") || strings.HasSuffix(f.Source, "/")
-			if (f.Kind == "" || e.Kind == f.Kind) && (f.Source == "" || e.Source == f.Source || prefix && strings.HasPrefix(e.Source, f.Source)) {
+			if (f.Kind == "" || slices.Contains(strings.Split(f.Kind, ","), e.Kind)) && (f.Source == "" || e.Source == f.Source || prefix && strings.HasPrefix(e.Source, f.Source)) {
 				want = append(want, e.Seq)
 			}
 		}

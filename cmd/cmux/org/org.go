@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/checks"
 	"cmux/agents/control/overview"
 	"cmux/agents/platform/say"
-	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
 )
 

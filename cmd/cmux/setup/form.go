@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/draft"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
 )
@@ -20,13 +21,13 @@ import (
 // the parser says of it as soon as it is left; where all of them together are
 // faulty the last agent is asked about again, with what was answered.
 func (o *initOptions) askForm(ctx context.Context, p *control.Project, path string) error {
-	a := &o.answers
+	a := &o.Draft
 	if err := o.form(ctx, huh.NewGroup(
 		huh.NewInput().Title("Session name").Value(&a.Session).Validate(func(s string) error {
-			return faultOf(answers{Session: s, Agents: probes})
+			return faultOf(draft.Draft{Session: s, Agents: probes})
 		}),
 		huh.NewInput().Title("Folder of the worktrees").Value(&a.WorktreeBase).Validate(func(s string) error {
-			return faultOf(answers{Session: "s", WorktreeBase: s, Agents: probes})
+			return faultOf(draft.Draft{Session: "s", WorktreeBase: s, Agents: probes})
 		}),
 		huh.NewConfirm().Title("A pane at the project root?").Value(&a.MainPane),
 		huh.NewInput().Title("Command that every build must pass (may be empty)").Value(&a.Verify).Suggestions(a.Checks).
@@ -34,7 +35,7 @@ func (o *initOptions) askForm(ctx context.Context, p *control.Project, path stri
 	)); err != nil {
 		return err
 	}
-	one := agentAnswer{Role: string(dag.RoleBuild)}
+	one := draft.Node{Role: string(dag.RoleBuild)}
 	for {
 		more := false
 		if err := o.askAgent(ctx, &one, &more); err != nil {
@@ -42,7 +43,7 @@ func (o *initOptions) askForm(ctx context.Context, p *control.Project, path stri
 		}
 		a.Agents = append(a.Agents, one)
 		if more {
-			one = agentAnswer{Role: string(dag.RoleBuild)}
+			one = draft.Node{Role: string(dag.RoleBuild)}
 			continue
 		}
 		ok, err := o.agreed(ctx, p, path)
@@ -62,12 +63,12 @@ func (o *initOptions) form(ctx context.Context, groups ...*huh.Group) error {
 }
 
 // probes stand in for the agents where none is asked about.
-var probes = []agentAnswer{{Name: "a", Task: "x", Kind: dag.KindCommand}}
+var probes = []draft.Node{{Name: "a", Task: "x", Kind: dag.KindCommand}}
 
 // faultOf is what the parser says of what the answers make, of which all but one
 // are known to be right.
-func faultOf(a answers) error {
-	_, _, err := dag.Parse("x.yml", []byte(compose(a, dag.SchemaPath)), dag.ParseOptions{})
+func faultOf(a draft.Draft) error {
+	_, _, err := dag.Parse("x.yml", []byte(a.Compose(dag.SchemaPath)), dag.ParseOptions{})
 	var faults dag.Faults
 	if !errors.As(err, &faults) || len(faults) == 0 {
 		return err
@@ -88,10 +89,10 @@ func choices(commands []string) string {
 
 // askAgent asks about one agent: what it is to do first, from which a name
 // follows.
-func (o *initOptions) askAgent(ctx context.Context, one *agentAnswer, more *bool) error {
-	a := &o.answers
+func (o *initOptions) askAgent(ctx context.Context, one *draft.Node, more *bool) error {
+	a := &o.Draft
 	if one.Kind == "" {
-		one.Kind = a.kind(one)
+		one.Kind = a.KindOf(one)
 	}
 	if err := o.form(ctx, huh.NewGroup(
 		huh.NewSelect[string]().Title("Role").Options(
@@ -106,10 +107,10 @@ func (o *initOptions) askAgent(ctx context.Context, one *agentAnswer, more *bool
 		return err
 	}
 	if one.Name == "" {
-		one.Name = a.proposed(one.Task, one.Role)
+		one.Name = proposed(a, one.Task, one.Role)
 	}
-	after := commaList(one.After)
-	fields := []huh.Field{huh.NewInput().Title("Agent name").Value(&one.Name).Validate(a.nameFault)}
+	after := draft.List(one.After)
+	fields := []huh.Field{huh.NewInput().Title("Agent name").Value(&one.Name).Validate(func(s string) error { return nameFault(a, s) })}
 	if len(a.Agents) > 0 {
 		var names []huh.Option[string]
 		for _, other := range a.Agents {
@@ -119,12 +120,12 @@ func (o *initOptions) askAgent(ctx context.Context, one *agentAnswer, more *bool
 	}
 	if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
 		fields = append(fields, huh.NewInput().Title("Branch (empty: "+a.Session+"/NAME)").Value(&one.Branch).Validate(func(s string) error {
-			return faultOf(answers{Session: "s", Agents: []agentAnswer{{Name: "a", Task: "x", Branch: s}}})
+			return faultOf(draft.Draft{Session: "s", Agents: []draft.Node{{Name: "a", Task: "x", Branch: s}}})
 		}))
 	}
 	if one.Role == string(dag.RoleBuild) {
 		fields = append(fields, huh.NewInput().Title("What it may write: paths, comma-separated (empty: anything)").Value(&one.Scope).Validate(func(s string) error {
-			return faultOf(answers{Session: "s", Agents: []agentAnswer{{Name: "a", Task: "x", Scope: s}}})
+			return faultOf(draft.Draft{Session: "s", Agents: []draft.Node{{Name: "a", Task: "x", Scope: s}}})
 		}))
 	}
 	fields = append(fields, huh.NewConfirm().Title("Another agent?").Value(more))
@@ -142,24 +143,24 @@ func taskFault(role dag.Role, task string) error {
 }
 
 // nameFault is what is wrong with a name for one more agent.
-func (a *answers) nameFault(name string) error {
+func nameFault(a *draft.Draft, name string) error {
 	for _, other := range a.Agents {
 		if strings.EqualFold(other.Name, name) {
 			return fmt.Errorf("there is an agent %s already", other.Name)
 		}
 	}
-	return faultOf(answers{Session: "s", Agents: []agentAnswer{{Name: name, Task: "x"}}})
+	return faultOf(draft.Draft{Session: "s", Agents: []draft.Node{{Name: name, Task: "x"}}})
 }
 
 // proposed is a name for an agent that has this task: its first words, or its
 // role, and a number where that is taken.
-func (a *answers) proposed(task, role string) string {
-	name := slug(task, 3)
+func proposed(a *draft.Draft, task, role string) string {
+	name := draft.Slug(task, 3)
 	if name == "" {
 		name = role
 	}
 	for n, free := 2, name; ; n++ {
-		if a.nameFault(free) == nil || n > 1000 {
+		if nameFault(a, free) == nil || n > 1000 {
 			return free
 		}
 		free = fmt.Sprintf("%s-%d", name, n)
@@ -173,7 +174,7 @@ func (o *initOptions) agreed(ctx context.Context, p *control.Project, path strin
 	if err != nil {
 		return false, err
 	}
-	text := compose(o.answers, filepath.ToSlash(rel))
+	text := o.Compose(filepath.ToSlash(rel))
 	fmt.Fprintf(o.Err, "%s:\n\n%s\n", p.Short(path), text)
 	if _, _, err := dag.Parse(p.Short(path), []byte(text), dag.ParseOptions{}); err != nil {
 		fmt.Fprintf(o.Err, "%v\n\nThe last agent once more:\n", err)

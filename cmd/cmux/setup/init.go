@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,60 +16,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/checks"
+	"cmux/agents/control/draft"
 	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/agents/platform/say"
-	"cmux/cmd/cmux/checks"
 	"cmux/cmd/cmux/cli"
 	"cmux/dag"
-	"cmux/dag/keys"
 	"cmux/worktree/hint"
 )
-
-// answers is what init asks for.
-type answers struct {
-	Session      string
-	WorktreeBase string
-	Dir          string // folder of the project in which the agents work; empty: its root
-	MainPane     bool
-	Verify       string // a command that every agent's work must pass; may be empty
-	Kind         string // of agents that name none; empty: command
-	Found        []string
-	Ports        []string // what the project's files say of ports, as remarks
-	Checks       []string // commands that check the project, to choose Verify from
-	Agents       []agentAnswer
-}
-
-type agentAnswer struct {
-	Name, Kind, Role, Approve, Branch, Task, Scope, After string // Scope, After: comma-separated
-}
-
-// kind is the kind of agent that works at the node, "" at a gate.
-func (a *answers) kind(n *agentAnswer) string {
-	switch {
-	case dag.Role(n.Role) == dag.RoleGate:
-		return ""
-	case n.Kind != "":
-		return n.Kind
-	case a.Kind != "":
-		return a.Kind
-	}
-	return dag.KindCommand
-}
-
-// kindNames are the kinds as a person chooses among them.
-func kindNames() []string {
-	var names []string
-	for _, c := range kinds.Listed() {
-		names = append(names, c.Name)
-	}
-	return names
-}
 
 type initOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
-	answers
+	draft.Draft
 	agents      []string // as --agent says them
 	issues      string
 	config      string
@@ -138,7 +97,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 		return hint.New(fmt.Errorf("%s exists", p.Short(path)), "cmux agents init --force, which replaces it")
 	}
 	if o.Session == "" {
-		o.Session = sessionName(p.Root)
+		o.Session = draft.SessionName(p.Root)
 	}
 	if err := o.workIn(p); err != nil {
 		return err
@@ -150,8 +109,8 @@ func runInit(ctx context.Context, o *initOptions) error {
 	switch {
 	case o.Kind == "" && len(o.Found) > 0:
 		o.Kind = o.Found[0]
-	case o.Kind != "" && !slices.Contains(kindNames(), o.Kind):
-		return project.Usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", o.Kind)
+	case o.Kind != "" && !slices.Contains(draft.KindNames(), o.Kind):
+		return project.Usage("--kind "+strings.Join(draft.KindNames(), ", "), "there is no kind %q", o.Kind)
 	}
 	if o.issues != "" {
 		if o.Agents, err = o.fromIssues(ctx, p); err != nil {
@@ -208,7 +167,7 @@ func (o *initOptions) write(p *control.Project, path string) error {
 	if err != nil {
 		return err
 	}
-	g, err := p.Configurations().WriteConfig(path, compose(o.answers, filepath.ToSlash(rel)))
+	g, err := p.Configurations().WriteConfig(path, o.Compose(filepath.ToSlash(rel)))
 	if err != nil {
 		return err
 	}
@@ -225,95 +184,10 @@ func (o *initOptions) write(p *control.Project, path string) error {
 	return err
 }
 
-// compose writes the configuration that a stands for. schema is the path of
-// the JSON Schema as seen from it.
-func compose(a answers, schema string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schema)
-	b.WriteString("# Every key: cmux help configuration\n")
-	b.WriteString(a.remarks())
-	for _, p := range a.Ports {
-		fmt.Fprintf(&b, "# %s\n", p)
-	}
-	fmt.Fprintf(&b, "session: %s\n", keys.Scalar(a.Session))
-	if a.WorktreeBase != "" && a.WorktreeBase != ".." {
-		fmt.Fprintf(&b, "worktree_base: %s\n", keys.Scalar(a.WorktreeBase))
-	}
-	if !a.MainPane {
-		b.WriteString("main_pane: false\n")
-	}
-	if a.Dir != "" {
-		fmt.Fprintf(&b, "defaults:\n  dir: %s\n", keys.Scalar(a.Dir))
-	}
-	b.WriteString("agents:\n")
-	for _, n := range a.Agents {
-		fmt.Fprintf(&b, "  - name: %s\n", keys.Scalar(n.Name))
-		role := dag.Role(n.Role)
-		if role == "" {
-			role = dag.RoleBuild
-		}
-		field := func(key, value string) {
-			if value != "" {
-				fmt.Fprintf(&b, "    %s: %s\n", key, keys.Scalar(value))
-			}
-		}
-		field("agent", a.kind(&n))
-		if role != dag.RoleBuild {
-			field("role", string(role))
-		}
-		field("approve", n.Approve)
-		field("branch", n.Branch)
-		list := func(key, names string) {
-			if all := commaList(names); len(all) > 0 {
-				for i := range all {
-					all[i] = keys.Scalar(all[i])
-				}
-				fmt.Fprintf(&b, "    %s: [%s]\n", key, strings.Join(all, ", "))
-			}
-		}
-		if n.Task != "" {
-			fmt.Fprintf(&b, "    task: %s\n", keys.Block(n.Task, "      "))
-		}
-		list("scope", n.Scope)
-		list("depends_on", n.After)
-		if a.Verify != "" && (role == dag.RoleBuild || role == dag.RoleMerge) {
-			fmt.Fprintf(&b, "    verify: [%s]\n", keys.Scalar(a.Verify))
-		}
-	}
-	return b.String()
-}
-
-// remarks are the comments on what stands in the way of the agents, or could
-// be taken out of it.
-func (a *answers) remarks() string {
-	found := "none"
-	if len(a.Found) > 0 {
-		found = strings.Join(a.Found, ", ")
-	}
-	text := "# Agent programs found here: " + found + "; kinds: " + strings.Join(kindNames(), ", ") + "\n"
-	for i := range a.Agents {
-		if k := a.kind(&a.Agents[i]); k != "" && k != dag.KindCommand {
-			return text + "# Agents write, commit and run their checks unasked; for the rest they ask. To spare\n" +
-				"# them that: defaults: {auto_accept: true}, which cmux help permissions explains\n"
-		}
-	}
-	return text
-}
-
-func commaList(s string) []string {
-	var list []string
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	return list
-}
-
 // parseAgent reads the value of --agent.
-func parseAgent(s string) (agentAnswer, error) {
+func parseAgent(s string) (draft.Node, error) {
 	name, rest, more := strings.Cut(s, ":")
-	a := agentAnswer{Name: strings.TrimSpace(name)}
+	a := draft.Node{Name: strings.TrimSpace(name)}
 	if a.Name == "" {
 		return a, project.Usage("", "--agent %q names no agent", s)
 	}
@@ -351,7 +225,7 @@ func parseAgent(s string) (agentAnswer, error) {
 // askLines asks on stderr and reads one answer a line. The end of the input
 // takes what is offered for the rest.
 func (o *initOptions) askLines() error {
-	a := &o.answers
+	a := &o.Draft
 	in := bufio.NewScanner(o.In)
 	in.Buffer(nil, 1<<20)
 	ended := false
@@ -391,10 +265,10 @@ func (o *initOptions) askLines() error {
 		if name == "" {
 			break
 		}
-		one := agentAnswer{Name: name}
+		one := draft.Node{Name: name}
 		one.Role = ask("  Role (build, review, merge, gate)", string(dag.RoleBuild))
 		if one.Role != string(dag.RoleGate) {
-			one.Kind = ask("  Kind ("+strings.Join(kindNames(), ", ")+")", a.kind(&one))
+			one.Kind = ask("  Kind ("+strings.Join(draft.KindNames(), ", ")+")", a.KindOf(&one))
 			one.Task = ask("  Task ("+taskIs(one.Kind)+")", "")
 		}
 		if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
@@ -433,13 +307,4 @@ func kindOptions(found []string) []huh.Option[string] {
 		all = append(all, huh.NewOption(label, c.Name))
 	}
 	return all
-}
-
-// sessionName makes a session name of the project's folder.
-func sessionName(root string) string {
-	name := regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(root), "-")
-	if name = strings.Trim(name, "-"); name == "" {
-		return "agents"
-	}
-	return name
 }

@@ -3,19 +3,20 @@ package setup
 import (
 	"testing"
 
+	"cmux/agents/control/draft"
 	"cmux/cmd/cmux/cli/clitest"
 )
 
 func TestInitOptions(t *testing.T) {
-	plain := answers{WorktreeBase: "..", MainPane: true}
+	plain := draft.Draft{WorktreeBase: "..", MainPane: true}
 	clitest.Flags(t, NewInitCmd, func(o *initOptions) initOptions {
 		c := *o
 		c.IO, c.Project = nil, nil
 		return c
 	}, map[string]initOptions{
-		"":                                       {answers: plain},
-		"--agent a --agent b:task=x --force":     {answers: plain, agents: []string{"a", "b:task=x"}, force: true},
-		"--from-issues 1,2 --config f --verify=": {answers: plain, issues: "1,2", config: "f", verifyGiven: true},
+		"":                                       {Draft: plain},
+		"--agent a --agent b:task=x --force":     {Draft: plain, agents: []string{"a", "b:task=x"}, force: true},
+		"--from-issues 1,2 --config f --verify=": {Draft: plain, issues: "1,2", config: "f", verifyGiven: true},
 	})
 }
 

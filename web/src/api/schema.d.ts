@@ -619,6 +619,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/graph/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write the text of a first configuration from answers; no file is written */
+        post: operations["postGraphDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/graph/issues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the open issues of the repository, each with the node for it */
+        get: operations["getGraphIssues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/graph/schema": {
         parameters: {
             query?: never;
@@ -628,6 +662,23 @@ export interface paths {
         };
         /** Show the JSON Schema of the configuration of agents */
         get: operations["getGraphSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/graph/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a first configuration of agents can be written with */
+        get: operations["getGraphStart"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2897,6 +2948,13 @@ export interface components {
             state: components["schemas"]["DagRunState"];
             used: components["schemas"]["DagUsage"] | null;
         };
+        GraphStart: {
+            checks: string[];
+            file: string;
+            kinds: string[];
+            session: string;
+            there: boolean;
+        };
         GraphText: {
             file: string;
             sum: string;
@@ -3230,6 +3288,11 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        ListOpenIssue: {
+            items: components["schemas"]["OpenIssue"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
         ListOrgSession: {
             items: components["schemas"]["OrgSession"][];
             /** @description Cursor of the next page; absent: this is the last page */
@@ -3418,6 +3481,19 @@ export interface components {
              */
             total: number;
         };
+        Node: {
+            /** @description Names of the nodes that it depends on, comma-separated */
+            after?: string;
+            /** @description Kind of agent; empty: that of the draft */
+            kind?: string;
+            name: string;
+            /**
+             * @description Empty: build
+             * @enum {string}
+             */
+            role?: "build" | "review" | "merge" | "gate";
+            task?: string;
+        };
         NodeFigure: {
             /** Format: int64 */
             attempts: number;
@@ -3471,6 +3547,13 @@ export interface components {
             optional: boolean;
             title: string;
             try: string;
+        };
+        OpenIssue: {
+            name: string;
+            /** Format: int64 */
+            number: number;
+            task: string;
+            title: string;
         };
         OrgConfig: {
             changes: components["schemas"]["ConfigChange"][];
@@ -3601,6 +3684,14 @@ export interface components {
         };
         PostGraphCheckRequest: {
             text: string;
+        };
+        PostGraphDraftRequest: {
+            /** @description Kind of agents that name none; empty: command */
+            kind?: string;
+            nodes: components["schemas"]["Node"][];
+            session: string;
+            /** @description Command that every build must pass; empty: none */
+            verify?: string;
         };
         PostGraphUnfoldRequest: {
             /**
@@ -4493,7 +4584,7 @@ export interface operations {
                 limit?: number;
                 /** @description Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant */
                 source?: string;
-                /** @description Kind of event, such as tool_use */
+                /** @description Kind of event, such as tool_use; several with commas */
                 kind?: string;
                 /** @description Events after this seq, the oldest first */
                 after?: number;
@@ -5789,6 +5880,68 @@ export interface operations {
             };
         };
     };
+    postGraphDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostGraphDraftRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Edited"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getGraphIssues: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListOpenIssue"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getGraphSchema: {
         parameters: {
             query?: never;
@@ -5807,6 +5960,35 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getGraphStart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphStart"];
                 };
             };
             /** @description Error */

@@ -28,6 +28,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "PUT /api/graph": { label: "Edit the graph", words: "agents configuration config yaml workflow dag write nodes", to: "/config/agents" },
   "POST /api/graph/add": { label: "Add a node to the graph", words: "agents step job", to: "/config/agents" },
   "POST /api/graph/check": null,
+  "POST /api/graph/draft": null,
   "POST /api/graph/unfold": null,
   "POST /api/incidents/{id}/ack": { label: "Acknowledge an incident", words: "close know resolve alarm" },
   "POST /api/journal/entry": { label: "Add a journal entry", words: "note diary write" },
