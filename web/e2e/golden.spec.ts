@@ -25,6 +25,7 @@ const varies: [string, string][] = [
   [String.raw`/tmp/cw\w+`, "/home/you/code"],
   [String.raw`\bag_[0-9a-z]{8}\b`, "ag_abcd1234"],
   [String.raw`127\.0\.0\.1:\d+`, "127.0.0.1:8420"],
+  [String.raw`\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4}\b`, "1 Mar 2026"],
   [String.raw`\b\d{4}-\d\d-\d\d\b`, "2026-03-01"],
   [String.raw`\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2}\b`, "Mar 1"],
   [String.raw`\b\d{1,2}:\d\d(?::\d\d)?(?:\s[AP]M)?`, "12:00"],

@@ -183,19 +183,22 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   });
   const faults = blame(page);
   const to = await begin(org, page, "/activity");
-  await expect(page.getByRole("list", { name: "What happened, newest first" })).toBeVisible();
+  await expect(page.getByText("Nothing happened yet")).toBeVisible();
   org.cmux("tasks", "add", `live ${hostile}`);
-  await expect(page.getByRole("listitem").getByText("add live").first()).toBeVisible();
+  await expect(page.getByRole("listitem").getByText("added the task").first()).toBeVisible();
   await sound(page, "activity");
   await page.getByLabel("Where").selectOption("tasks");
-  await expect(page.getByRole("list", { name: "What happened, newest first" }).getByRole("listitem")).toHaveCount(1);
-  await page.getByRole("listitem").getByRole("button").click();
+  await expect(page.getByRole("list", { name: "What happened, newest first" }).getByRole("article")).toHaveCount(1);
+  await page.getByRole("button", { name: /^Event \d+ as the log has it$/ }).click();
   await expect(page.getByRole("dialog").getByText("window.hurt=1")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByLabel("Where").selectOption("");
   await page.getByRole("tab", { name: "Time line" }).click();
   await expect(page.getByRole("img", { name: /^tasks: / })).toBeVisible();
   await sound(page, "activity-timeline");
+  await page.getByRole("tab", { name: "Events" }).click();
+  await expect(page.getByRole("listitem").getByText("add live").first()).toBeVisible();
+  await sound(page, "activity-events");
   await page.getByRole("tab", { name: "Thoughts" }).click();
   await expect(page.getByText("No thoughts yet")).toBeVisible();
   await sound(page, "thoughts");
@@ -220,7 +223,7 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await expect(page.locator(".uplot canvas")).toBeVisible();
   await expect(page.getByText(/^Tokens over time by agent: supervisor /)).toHaveCount(1);
   org.cmux("mailbox", "send", "supervisor", "rest", "Until the limit is over.");
-  await expect(page.getByText("1/1/2099", { exact: false })).toBeVisible();
+  await expect(page.getByText("1 Jan 2099", { exact: false })).toBeVisible();
   await sound(page, "budget");
 
   await to("/plans"); // the former page of what is now a tab of others

@@ -19,6 +19,7 @@ export const paths: Record<string, string> = {
   tasks: "/tasks",
   task: "/tasks/t1",
   activity: "/activity",
+  events: "/activity?tab=events",
   health: "/health",
   budget: "/budget",
   schedule: "/tasks?tab=schedule",

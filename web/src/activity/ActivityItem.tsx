@@ -8,7 +8,7 @@ import { group } from "@/conversation/group";
 import { Dialog } from "@/ui/dialog";
 import { Label } from "@/ui/label";
 import { Answer } from "@/ui/states";
-import { Ago } from "@/ui/time";
+import { Ago, exact } from "@/ui/time";
 import { useQuery } from "@tanstack/react-query";
 
 /** An event in a line; the whole of it is seen when the line is opened. */
@@ -24,14 +24,19 @@ export const ActivityItem = memo(function ActivityItem({ item: i }: { item: Item
         {i.who !== "" && <strong className="max-w-40 shrink-0 truncate">{i.who}</strong>}
         <span className="min-w-0 grow truncate">{i.text}</span>
       </button>
-      {open && (
-        <Dialog title={`Event ${i.seq}`} open onOpenChange={setOpen} wide>
-          <Whole seq={i.seq} />
-        </Dialog>
-      )}
+      {open && <WholeDialog seq={i.seq} onClose={() => setOpen(false)} />}
     </>
   );
 });
+
+/** All of an event, in a window. */
+export function WholeDialog({ seq, onClose }: { seq: number; onClose: () => void }) {
+  return (
+    <Dialog title={`Event ${seq}`} open onOpenChange={onClose} wide>
+      <Whole seq={seq} />
+    </Dialog>
+  );
+}
 
 function Whole({ seq }: { seq: number }) {
   const event = useQuery({ queryKey: ["event", seq], queryFn: async () => (await api.GET("/api/agent-events/{seq}", { params: { path: { seq } } })).data });
@@ -41,7 +46,7 @@ function Whole({ seq }: { seq: number }) {
         e && (
           <>
             <p className="mb-2 text-muted wrap-anywhere">
-              {e.source}, {e.kind}, {new Date(e.at).toLocaleString()} {e.unverified === true && "(unverified)"}
+              {e.source}, {e.kind}, {exact(e.at)} {e.unverified === true && "(unverified)"}
             </p>
             <Read event={e} />
           </>

@@ -1,14 +1,16 @@
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 
 import { ActivityItem } from "@/activity/ActivityItem";
 import { ActivityTimeline } from "@/activity/ActivityTimeline";
-import { feed, ofEvent, ofFrame, passes, type Filter } from "@/activity/items";
+import { ofEvent, type Filter } from "@/activity/items";
+import type { About } from "@/activity/story";
+import { StoryView } from "@/activity/StoryView";
 import { ThoughtStream } from "@/activity/ThoughtStream";
+import { useFeed, useRunNames, useStory } from "@/activity/useFeed";
 import { useAgents } from "@/agents/agents";
-import { hooks, type Api } from "@/api/client";
-import { kept } from "@/live/fold";
-import { useLog } from "@/live/store";
+import type { Api } from "@/api/client";
+import { Button } from "@/ui/button";
 import { Field, Select } from "@/ui/field";
 import { count } from "@/ui/figures";
 import { VirtualList } from "@/ui/list";
@@ -21,22 +23,37 @@ const kinds = [
   "status", "question", "answer", "report", "check", "hand_back", "limit", "usage", "note", "end",
 ] as const satisfies readonly Api<"EventKind">[];
 
-const sources: readonly (readonly [string, string])[] = [
+const abouts = [
   ["", "Everything"],
+  ["people", "What people did"],
+  ["work", "Work of agents"],
+  ["tasks", "Tasks"],
+  ["messages", "Messages"],
+  ["trouble", "Trouble and questions"],
+] as const satisfies readonly (readonly [About | "", string])[];
+
+const sources: readonly (readonly [string, string])[] = [
+  ["", "Everywhere"],
   ["agent:", "All agents"],
   ["run:", "All runs"],
   ["mailbox", "Messages"],
   ["tasks", "Tasks"],
   ["journal", "Journal"],
   ["incidents", "Incidents"],
-  ["audit", "Orders and audit"],
+  ["audit", "Commands and audit"],
 ];
 
-/** All that happens, the newest first. */
+/** How many runs can be chosen. */
+const runsNamed = 20;
+
+/** What happens: as a story, over time, as thoughts, and as the log has it. */
 export default function ActivityPage() {
   const [params, setParams] = useSearchParams();
-  const filter: Filter = { source: params.get("source") ?? "", kind: params.get("kind") ?? "" };
+  const source = params.get("source") ?? "";
+  const kind = params.get("kind") ?? "";
+  const about = abouts.find(([a]) => a === params.get("about"))?.[0] ?? "";
   const agents = useAgents();
+  const { runs, run } = useRunNames();
   const set = (key: string, value: string) =>
     setParams(
       (was) => {
@@ -50,85 +67,109 @@ export default function ActivityPage() {
       },
       { replace: true },
     );
-  const known: (readonly [string, string])[] = [...sources, ...(agents.data?.items ?? []).map((a) => [`agent:${a.name}`, `Agent ${a.name}`] as const)];
-  if (!known.some(([s]) => s === filter.source)) {
-    known.push([filter.source, filter.source]);
+  const known: (readonly [string, string])[] = [
+    ...sources,
+    ...(agents.data?.items ?? []).map((a) => [`agent:${a.name}`, `Agent ${a.name}`] as const),
+    ...runs.slice(0, runsNamed).map((r) => [`run:${r.id}/`, `Run ${run(r.id) ?? r.id}`] as const),
+  ];
+  if (!known.some(([s]) => s === source)) {
+    known.push([source, source]);
   }
+  const filter = { source, kind };
+  const key = `${source} ${kind}`;
   return (
     <Page
       title="Activity"
       actions={
-        <>
-          <Field label="Where" hidden>
-            {(ids) => <Select {...ids} options={known} value={filter.source} onChange={(e) => set("source", e.target.value)} />}
-          </Field>
-          <Field label="Kind" hidden>
-            {(ids) => <Select {...ids} options={[["", "All kinds"] as const, ...kinds]} value={filter.kind} onChange={(e) => set("kind", e.target.value)} />}
-          </Field>
-        </>
+        <Field label="Where" hidden>
+          {(ids) => <Select {...ids} options={known} value={source} onChange={(e) => set("source", e.target.value)} />}
+        </Field>
       }
     >
-      <Feed key={`${filter.source} ${filter.kind}`} filter={filter} />
+      <Tabs
+        label="Ways to look at what happens"
+        first={kind === "" ? "story" : "events"} // a former address names a kind alone
+        tabs={[
+          { id: "story", label: "Story", content: () => <Story key={source} source={source} about={about} choose={(a) => set("about", a)} /> },
+          { id: "timeline", label: "Time line", content: () => <TimeLine key={source} filter={{ source, kind: "" }} /> },
+          { id: "thoughts", label: "Thoughts", content: () => <Thoughts /> },
+          { id: "events", label: "Events", content: () => <Events key={key} filter={filter} choose={(k) => set("kind", k)} /> },
+        ]}
+      />
     </Page>
   );
 }
 
-function Feed({ filter }: { filter: Filter }) {
-  const query = { limit: 200, ...(filter.source === "" ? {} : { source: filter.source }), ...(filter.kind === "" ? {} : { kind: filter.kind }) };
-  const events = hooks.useInfiniteQuery(
-    "get",
-    "/api/agent-events",
-    { params: { query } },
-    { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"EventList">) => p.next },
-  );
-  const recent = useLog((l) => l.recent);
-  const [thoughtsOf, setThoughtsOf] = useState("");
-  const { data, refetch } = events;
-  const asked = useMemo(() => data?.pages.flatMap((p) => p.items).map(ofEvent) ?? [], [data]);
-  const head = data?.pages[0]?.head.seq ?? 0;
-  const items = useMemo(
-    () => feed(recent.map(ofFrame).filter((i) => passes(i, filter)), asked, head),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- the key of this component is the filter
-    [recent, asked, head],
-  );
-  // More came than is kept: what is between the two is asked for.
-  const whole = recent.length < kept || (recent[0]?.seq ?? 0) <= head;
-  useEffect(() => {
-    if (!whole) {
-      void refetch();
-    }
-  }, [whole, refetch]);
-  const more = events.hasNextPage && !events.isFetchingNextPage ? () => void events.fetchNextPage() : undefined;
-  const none = <Empty title="Nothing happened yet">What agents do, messages, tasks and orders appear here.</Empty>;
+const none = <Empty title="Nothing happened yet">What people and agents do, runs, tasks, messages and incidents appear here.</Empty>;
+
+function Story({ source, about, choose }: { source: string; about: About | ""; choose: (about: string) => void }) {
+  const { events, lines, more } = useStory(source, about);
   return (
-    <Tabs
-      label="Ways to look at what happens"
-      tabs={[
-        {
-          id: "feed",
-          label: "Feed",
-          content: () => (
-            <Answer query={events}>
-              {() =>
-                items.length === 0 ? (
-                  none
-                ) : (
-                  <div className="flex min-h-0 grow flex-col">
-                    <p className="shrink-0 px-4 py-1 text-muted">
-                      {count(items.length, "event")} loaded{events.hasNextPage ? "; older ones are loaded as you scroll" : ""}
-                    </p>
-                    <div className="min-h-0 grow">
-                      <VirtualList label="What happened, newest first" items={items} keyOf={(i) => i.seq} estimate={34} more={more} row={(i) => <ActivityItem item={i} />} />
-                    </div>
-                  </div>
-                )
-              }
-            </Answer>
-          ),
-        },
-        { id: "timeline", label: "Time line", content: () => <Answer query={events}>{() => (items.length === 0 ? none : <ActivityTimeline items={items} more={more} />)}</Answer> },
-        { id: "thoughts", label: "Thoughts", content: () => <ThoughtStream agent={thoughtsOf} choose={setThoughtsOf} /> },
-      ]}
-    />
+    <Answer query={events}>
+      {() => (
+        <div className="flex min-h-0 grow flex-col">
+          <div role="group" aria-label="About" className="flex shrink-0 gap-1 overflow-x-auto border-b border-line px-3 py-1.5">
+            {abouts.map(([a, text]) => (
+              <button key={a} type="button" aria-pressed={a === about} onClick={() => choose(a)} className={`min-h-7 rounded-full px-3 whitespace-nowrap ${a === about ? "bg-accent-soft font-medium text-accent" : "hover:bg-sunken"}`}>
+                {text}
+              </button>
+            ))}
+          </div>
+          {lines.length > 0 ? (
+            <div className="min-h-0 grow">
+              <StoryView lines={lines} more={more} />
+            </div>
+          ) : events.hasNextPage ? (
+            <Empty title="Nothing of this kind among the newest events" action={<Button onClick={more}>Look further back</Button>} />
+          ) : about === "" ? (
+            none
+          ) : (
+            <Empty title="Nothing of this kind happened yet" action={<Button onClick={() => choose("")}>Show everything</Button>} />
+          )}
+        </div>
+      )}
+    </Answer>
+  );
+}
+
+function TimeLine({ filter }: { filter: Filter }) {
+  const { events, items, more } = useFeed(filter);
+  const { run } = useRunNames();
+  return <Answer query={events}>{() => (items.length === 0 ? none : <ActivityTimeline items={items} more={more} runs={run} />)}</Answer>;
+}
+
+function Thoughts() {
+  const [agent, choose] = useState("");
+  return <ThoughtStream agent={agent} choose={choose} />;
+}
+
+/** The events, as the log has them. */
+function Events({ filter, choose }: { filter: Filter; choose: (kind: string) => void }) {
+  const { events, items, more } = useFeed(filter);
+  const lines = useMemo(() => items.map(ofEvent), [items]);
+  return (
+    <Answer query={events}>
+      {() => (
+        <div className="flex min-h-0 grow flex-col">
+          <div className="flex shrink-0 flex-wrap items-center gap-3 px-4 py-1">
+            <div className="w-44">
+              <Field label="Kind" hidden>
+                {(ids) => <Select {...ids} options={[["", "All kinds"] as const, ...kinds]} value={filter.kind} onChange={(e) => choose(e.target.value)} />}
+              </Field>
+            </div>
+            <p className="text-muted">
+              {count(items.length, "event")} loaded{events.hasNextPage ? "; older ones are loaded as you scroll" : ""}
+            </p>
+          </div>
+          {lines.length === 0 ? (
+            none
+          ) : (
+            <div className="min-h-0 grow">
+              <VirtualList label="Events, newest first" items={lines} keyOf={(i) => i.seq} estimate={34} more={more} row={(i) => <ActivityItem item={i} />} />
+            </div>
+          )}
+        </div>
+      )}
+    </Answer>
   );
 }

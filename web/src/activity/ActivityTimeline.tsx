@@ -1,29 +1,31 @@
 import { useMemo } from "react";
 import { Link } from "react-router";
 
-import { lanes, type Item } from "@/activity/items";
+import { lanes } from "@/activity/items";
+import type { Logged } from "@/activity/story";
 import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
+import { moment } from "@/ui/time";
 
 const parts = 60;
 
 /** How much happened where and when, as far as it is loaded. */
-export function ActivityTimeline({ items, more }: { items: readonly Item[]; more: (() => void) | undefined }) {
-  const { lanes: rows, from, to } = useMemo(() => lanes(items, parts, 50), [items]);
+export function ActivityTimeline({ items, more, runs }: { items: readonly Logged[]; more: (() => void) | undefined; runs: (id: string) => string | undefined }) {
+  const { lanes: rows, from, to } = useMemo(() => lanes(items, parts, 50, runs), [items, runs]);
   const most = Math.max(1, ...rows.flatMap((r) => r.cells));
   return (
     <div className="flex flex-col gap-2 p-4">
       <p className="flex flex-wrap items-center justify-between gap-x-3 text-muted">
-        <time dateTime={new Date(from).toISOString()}>{new Date(from).toLocaleString()}</time>
+        <time dateTime={new Date(from).toISOString()}>{moment(from)}</time>
         <span>{count(items.length, "event")}</span>
         <time dateTime={new Date(to).toISOString()}>
-          {new Date(to).toLocaleString()}
+          {moment(to)}
         </time>
       </p>
       <ul className="flex flex-col gap-1">
         {rows.map((r) => (
-          <li key={r.source} className="flex items-center gap-2">
-            <Link to={`/activity?source=${encodeURIComponent(r.source)}`} className="w-28 shrink-0 truncate hover:underline" title={r.source}>
+          <li key={r.source} className="flex flex-wrap items-center gap-x-2 sm:flex-nowrap">
+            <Link to={`/activity?tab=events&source=${encodeURIComponent(r.source)}`} className="w-full shrink-0 wrap-anywhere hover:underline sm:w-56" title={r.source}>
               {r.label}
             </Link>
             <span role="img" aria-label={`${r.label}: ${count(r.total, "event")}`} className="flex h-6 min-w-0 grow overflow-hidden rounded bg-sunken">

@@ -50,10 +50,12 @@ it("what is newer than the answer comes in front of it, once", () => {
 
 it("lanes count every event once", () => {
   const all = [0, 1, 2, 3, 10].map((s, i) => ofEvent({ seq: i, at: new Date(s * 1000).toISOString(), source: s < 3 ? "agent:a" : "tasks", kind: "x", body: {} }));
-  const { lanes: found } = lanes(all, 5, 9);
+  const { lanes: found } = lanes(all, 5, 9, () => undefined);
   expect(found.map((l) => [l.label, l.total, l.cells.reduce((a, b) => a + b, 0)])).toEqual([
     ["a", 3, 3],
     ["tasks", 2, 2],
   ]);
-  expect(lanes([], 5, 9).lanes).toEqual([]);
+  const nodes = ["r1/api", "r2/api", "r3/api"].map((at, seq) => ({ seq, at: "2030-01-01T00:00:00Z", source: `run:${at}`, kind: "x", body: {} }));
+  expect(lanes(nodes, 5, 9, (id) => (id === "r3" ? undefined : `release ${id}`)).lanes.map((l) => l.label)).toEqual(["api in release r1", "api in release r2", "api in r3"]);
+  expect(lanes([], 5, 9, () => undefined).lanes).toEqual([]);
 });

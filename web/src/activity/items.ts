@@ -1,6 +1,7 @@
 import type { Api } from "@/api/client";
 import type { Said } from "@/conversation/group";
 import { summary } from "@/conversation/input";
+import { split, type Logged } from "@/activity/story";
 import type { Frame } from "@/live/protocol";
 import type { Tone } from "@/ui/label";
 
@@ -17,18 +18,19 @@ export interface Item {
 
 export interface Filter {
   source: string; // a source, or the beginning of several: it ends in : or /
-  kind: string;
+  kind: string; // several with commas
 }
 
-export function ofEvent(e: Api<"StoreEvent">): Item {
-  return item(e.seq, e.at, e.source, e.kind, e.body);
+/** An event that came live, as the log has it. */
+export function loggedOf(f: Frame): Logged {
+  return { seq: f.seq ?? 0, at: f.at, source: f.source ?? "", kind: f.kind ?? f.event, body: f.data };
 }
 
 export function ofFrame(f: Frame): Item {
-  return item(f.seq ?? 0, f.at, f.source ?? "", f.kind ?? f.event, f.data);
+  return ofEvent(loggedOf(f));
 }
 
-function item(seq: number, at: string, source: string, kind: string, body: unknown): Item {
+export function ofEvent({ seq, at, source, kind, body }: Logged): Item {
   const b = typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
   const text = (...keys: string[]) => {
     for (const k of keys) {
@@ -91,11 +93,6 @@ export function saidOf(e: Api<"StoreEvent">): Said | undefined {
   return said as Said;
 }
 
-function split(source: string): [string, string] {
-  const at = source.indexOf(":");
-  return at < 0 ? [source, ""] : [source.slice(0, at), source.slice(at + 1)];
-}
-
 const tones: Readonly<Record<string, Tone>> = {
   report: "ok",
   end: "ok",
@@ -113,13 +110,13 @@ function toneOfKind(kind: string): Tone {
   return tones[kind] ?? "muted";
 }
 
-export function passes(i: Item, f: Filter): boolean {
+export function passes(i: Pick<Logged, "source" | "kind">, f: Filter): boolean {
   const source = f.source === "" || i.source === f.source || (/[:/]$/.test(f.source) && i.source.startsWith(f.source));
-  return source && (f.kind === "" || i.kind === f.kind);
+  return source && (f.kind === "" || f.kind.split(",").includes(i.kind));
 }
 
 /** The newest first: what came live in front of what was asked for up to `head`. */
-export function feed(live: readonly Item[], asked: readonly Item[], head: number): Item[] {
+export function feed<T extends { seq: number }>(live: readonly T[], asked: readonly T[], head: number): T[] {
   return [...live.filter((i) => i.seq > head).reverse(), ...asked];
 }
 
@@ -130,8 +127,15 @@ export interface Lane {
   cells: readonly number[]; // events in each part of the time
 }
 
+/** What a lane is called: the agent, or the node with the run that it is of. */
+function laneOf(source: string, runs: (id: string) => string | undefined): string {
+  const [area, rest] = split(source);
+  const at = rest.indexOf("/");
+  return area === "run" && at > 0 ? `${rest.slice(at + 1)} in ${runs(rest.slice(0, at)) ?? rest.slice(0, at)}` : rest || source;
+}
+
 /** How much happened where and when: a lane for each source, the busiest first. */
-export function lanes(items: readonly Item[], parts: number, most: number): { lanes: Lane[]; from: number; to: number } {
+export function lanes(items: readonly Pick<Logged, "at" | "source">[], parts: number, most: number, runs: (id: string) => string | undefined): { lanes: Lane[]; from: number; to: number } {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (const i of items) {
@@ -153,7 +157,7 @@ export function lanes(items: readonly Item[], parts: number, most: number): { la
     const at = Math.min(parts - 1, Math.floor(((Date.parse(i.at) - from) / span) * parts));
     cells[at] = (cells[at] ?? 0) + 1;
   }
-  const sorted = [...all].map(([source, cells]) => ({ source, label: split(source)[1] || source, cells, total: cells.reduce((a, b) => a + b, 0) }));
+  const sorted = [...all].map(([source, cells]) => ({ source, label: laneOf(source, runs), cells, total: cells.reduce((a, b) => a + b, 0) }));
   sorted.sort((a, b) => b.total - a.total || a.source.localeCompare(b.source));
   return { lanes: sorted.slice(0, most), from, to };
 }

@@ -15,7 +15,7 @@ import { Label } from "@/ui/label";
 import { Page, Panel } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
-import { Ago } from "@/ui/time";
+import { Ago, moment } from "@/ui/time";
 
 /** All that is known of a standing agent. */
 export default function AgentPage() {
@@ -82,7 +82,7 @@ function About({ agent: a }: { agent: Agent }) {
     ["Why", a.detail],
     ["Warning", a.warning],
     ["Waiting mail", a.waiting && a.waiting.length > 0 && `${a.waiting.join(", ")}${a.hinders === undefined ? "" : `: ${a.hinders}`}`],
-    ["Until", a.until !== undefined && a.until !== "" && new Date(a.until).toLocaleString()],
+    ["Until", a.until !== undefined && a.until !== "" && moment(a.until)],
     ["Folder", a.dir],
     ["Branch", a.branch],
     ["Role file", a.role_context],

@@ -10,6 +10,7 @@ import { Label } from "@/ui/label";
 import { lazily } from "@/ui/lazily";
 import { Page, Panel } from "@/ui/page";
 import { Answer, Loading } from "@/ui/states";
+import { moment } from "@/ui/time";
 
 const TokenChart = lazily(() => import("@/budget/TokenChart"));
 
@@ -157,7 +158,7 @@ function Limit({ limited, who, until, about }: { limited: boolean; who: string; 
       <strong className="wrap-anywhere">{who}</strong>
       {until !== null && until !== "" && (
         <span>
-          wakes <time dateTime={until}>{new Date(until).toLocaleString()}</time>
+          wakes <time dateTime={until}>{moment(until)}</time>
         </span>
       )}
       <span className="min-w-0 text-muted wrap-anywhere">{about}</span>

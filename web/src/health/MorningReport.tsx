@@ -7,7 +7,7 @@ import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Panel } from "@/ui/page";
 import { Answer } from "@/ui/states";
-import { age } from "@/ui/time";
+import { moment } from "@/ui/time";
 
 const spans = [
   ["8h", "The last 8 hours"],
@@ -15,6 +15,12 @@ const spans = [
   ["24h", "The last day"],
   ["168h", "The last week"],
 ] as const;
+
+/** A share of the time, as a person says it. */
+function shareText(share: number): string {
+  const percent = Math.round(share * 100);
+  return percent === 0 && share > 0 ? "under 1%" : `${percent}%`;
+}
 
 /** What happened while nobody looked: what ended, what broke, who used how much, what waits. */
 export function MorningReport() {
@@ -31,17 +37,17 @@ export function MorningReport() {
         {(r) => (
           <>
             <p className="text-muted">
-              {new Date(r.since).toLocaleString()} to {new Date(r.until).toLocaleString()}: {count(r.tasks.length, "task")} ended, {tokens(r.tokens)} tokens.
+              {moment(r.since)} to {moment(r.until)}: {count(r.tasks.length, "task")} ended, {tokens(r.tokens)} tokens.
             </p>
             <div className="grid gap-4 lg:grid-cols-2">
-              <Panel title="What waits for you">
+              <Panel title="What waits for you" actions={r.waiting.length > 0 && <Link to="/" className="text-accent hover:underline">Decide</Link>}>
                 {r.waiting.length === 0 ? (
                   <p className="text-muted">Nothing.</p>
                 ) : (
                   <ul className="flex flex-col gap-1">
                     {r.waiting.map((w, i) => (
                       <li key={i} className="wrap-anywhere">
-                        {w.what} {w.try !== "" && <code className="text-muted">{w.try}</code>}
+                        {w.what}
                       </li>
                     ))}
                   </ul>
@@ -95,7 +101,7 @@ export function MorningReport() {
                         <strong>{a.name}</strong>
                         <Label>{a.state}</Label>
                         <span className="text-muted">
-                          busy {age(a.busy * 1000)}, {count(a.tasks, "task")}, {tokens(a.tokens)} tokens
+                          at work {shareText(a.busy)} of the time, {count(a.tasks, "task")}, {tokens(a.tokens)} tokens
                         </span>
                       </li>
                     ))}

@@ -12,7 +12,7 @@ import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Markdown } from "@/ui/markdown";
 import { Panel } from "@/ui/page";
-import { Ago } from "@/ui/time";
+import { Ago, moment } from "@/ui/time";
 import { useOrder } from "@/ui/toasts";
 
 type Node = Api<"Inspection">;
@@ -29,7 +29,7 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
           </Fact>
           {n.reason !== undefined && n.reason !== "" && <Fact name="Reason">{n.reason}</Fact>}
           {n.label.detail !== "" && n.label.detail !== n.reason && <Fact name="Detail">{n.label.detail}</Fact>}
-          {n.label.until !== null && <Fact name="Until">{new Date(n.label.until).toLocaleString()}</Fact>}
+          {n.label.until !== null && <Fact name="Until">{moment(n.label.until)}</Fact>}
           {n.since !== undefined && (
             <Fact name="Since">
               <Ago at={n.since} />

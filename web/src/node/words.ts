@@ -1,4 +1,5 @@
 import type { Api } from "@/api/client";
+import { clock } from "@/ui/time";
 
 /** A label as cmux says it (dag.Label): failed (checks), done (override). */
 export function labelText(l: Api<"Label">): string {
@@ -13,7 +14,7 @@ export function labelText(l: Api<"Label">): string {
     case "blocked":
       return l.by === "" ? "blocked" : `blocked (${l.by} ${reason})`;
     case "limited":
-      return l.until === null ? "limited" : `limited until ${new Date(l.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`;
+      return l.until === null ? "limited" : `limited until ${clock(new Date(l.until))}`;
     default:
       return l.state;
   }

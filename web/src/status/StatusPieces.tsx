@@ -5,7 +5,7 @@ import { hooks } from "@/api/client";
 import { today } from "@/status/today";
 import { useLog } from "@/live/store";
 import { count, tokens } from "@/ui/figures";
-import { age, useNow } from "@/ui/time";
+import { age, clock, useNow } from "@/ui/time";
 
 const piece = "inline-flex min-h-6 items-center gap-1 whitespace-nowrap hover:underline";
 
@@ -75,7 +75,7 @@ function Limits() {
     <Link to="/budget" className={`${piece} text-warn`} title="Limits">
       <Hourglass aria-hidden size={14} />
       {count(met.length, "limit")}
-      {first !== undefined && `, until ${new Date(first).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`}
+      {first !== undefined && `, until ${clock(new Date(first))}`}
     </Link>
   );
 }

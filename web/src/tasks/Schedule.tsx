@@ -6,7 +6,7 @@ import { Confirm, Dialog } from "@/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/ui/field";
 import { Label } from "@/ui/label";
 import { Answer, Empty } from "@/ui/states";
-import { Ago } from "@/ui/time";
+import { Ago, moment } from "@/ui/time";
 import { useOrder } from "@/ui/toasts";
 
 /** Messages and tasks for certain times. */
@@ -35,7 +35,7 @@ export function Schedule() {
                   </span>
                   {s.next !== null && (
                     <span>
-                      next <time dateTime={s.next}>{new Date(s.next).toLocaleString()}</time>
+                      next <time dateTime={s.next}>{moment(s.next)}</time>
                     </span>
                   )}
                   {s.last && (

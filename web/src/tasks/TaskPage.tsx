@@ -1,6 +1,7 @@
 import { Link, useParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
+import { tookText } from "@/node/words";
 import { Changes } from "@/changes/Changes";
 import type { Task } from "@/tasks/board";
 import { TaskMenu } from "@/tasks/TaskMenu";
@@ -113,7 +114,7 @@ export function Checks({ checks }: { checks: readonly Api<"RunCheck">[] }) {
           <p className="flex flex-wrap items-center gap-2">
             <Label tone={c.exit === 0 && c.timed_out !== true ? "ok" : "bad"}>{c.timed_out === true ? "timed out" : c.exit === 0 ? "passed" : `exit ${c.exit}`}</Label>
             <code className="wrap-anywhere">{c.command}</code>
-            <span className="text-muted">{c.took}</span>
+            <span className="text-muted">{tookText(c.took)}</span>
           </p>
           {c.output !== undefined && c.output !== "" && (
             <pre tabIndex={0} className="mt-1 max-h-72 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">

@@ -9,11 +9,11 @@ export interface Tab {
   content: () => ReactNode; // made when it is looked at
 }
 
-/** Tabs whose choice is in the address (`?NAME=ID`), so that a link leads to it. */
-export function Tabs({ name = "tab", label, tabs }: { name?: string; label: string; tabs: readonly Tab[] }) {
+/** Tabs whose choice is in the address (`?NAME=ID`), so that a link leads to it. Without one it is `first`, or the first of them. */
+export function Tabs({ name = "tab", label, first, tabs }: { name?: string; label: string; first?: string; tabs: readonly Tab[] }) {
   const [params, setParams] = useSearchParams();
   const asked = params.get(name);
-  const current = tabs.find((t) => t.id === asked) ?? tabs[0];
+  const current = tabs.find((t) => t.id === asked) ?? tabs.find((t) => t.id === first) ?? tabs[0];
   if (!current) {
     return null;
   }

@@ -25,6 +25,30 @@ export function span(ms: number): string {
   return min < 60 ? `${min} min` : `${Math.floor(min / 60)} h${min % 60 === 0 ? "" : ` ${min % 60} min`}`;
 }
 
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const two = (n: number) => String(n).padStart(2, "0");
+
+/** A day that no two countries read differently: 4 Mar 2026. */
+export function day(date: Date): string {
+  return `${date.getDate()} ${months[date.getMonth()] ?? ""} ${date.getFullYear()}`;
+}
+
+/** The time of day: 14:05. */
+export function clock(date: Date): string {
+  return `${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** A point in time, in this browser's zone: 4 Mar 2026, 14:05. */
+export function moment(at: string | number): string {
+  const date = new Date(at);
+  return `${day(date)}, ${clock(date)}`;
+}
+
+/** The same to the second. */
+export function exact(at: string | number): string {
+  return `${moment(at)}:${two(new Date(at).getSeconds())}`;
+}
+
 // One clock for the page, which ticks while somebody looks at a time.
 const every = 5000;
 let now = Date.now();
@@ -59,7 +83,7 @@ export function Ago({ at, className }: { at: string; className?: string }) {
   const time = useNow();
   const date = new Date(at);
   return (
-    <time dateTime={at} title={date.toLocaleString()} className={className}>
+    <time dateTime={at} title={exact(at)} className={className}>
       {age(time - date.getTime())}
     </time>
   );

@@ -1,0 +1,79 @@
+import { useEffect, useMemo } from "react";
+
+import { feed, loggedOf, passes, type Filter } from "@/activity/items";
+import { kinds, story, tell, tellRuns, type About, type Known, type Logged, type Told } from "@/activity/story";
+import { hooks, type Api } from "@/api/client";
+import { kept } from "@/live/fold";
+import { useLog } from "@/live/store";
+import { clock, day } from "@/ui/time";
+
+/** The events that pass a filter, the newest first, those that come live too. The filter is one for as long as the component is there. */
+export function useFeed(filter: Filter) {
+  const query = { limit: 200, ...(filter.source === "" ? {} : { source: filter.source }), ...(filter.kind === "" ? {} : { kind: filter.kind }) };
+  const events = hooks.useInfiniteQuery(
+    "get",
+    "/api/agent-events",
+    { params: { query } },
+    { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"EventList">) => p.next },
+  );
+  const recent = useLog((l) => l.recent);
+  const { data, refetch } = events;
+  const asked = useMemo(() => data?.pages.flatMap((p): readonly Logged[] => p.items) ?? [], [data]);
+  const head = data?.pages[0]?.head.seq ?? 0;
+  const items = useMemo(
+    () => feed(recent.map(loggedOf).filter((l) => passes(l, filter)), asked, head),
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the filter stays
+    [recent, asked, head],
+  );
+  // More came than is kept: what is between the two is asked for.
+  const whole = recent.length < kept || (recent[0]?.seq ?? 0) <= head;
+  useEffect(() => {
+    if (!whole) {
+      void refetch();
+    }
+  }, [whole, refetch]);
+  const more = events.hasNextPage && !events.isFetchingNextPage ? () => void events.fetchNextPage() : undefined;
+  return { events, items, more };
+}
+
+type Runs = readonly Api<"PastRun">[];
+
+/** What each run is called, no two alike: its session, and when it began where that has several. */
+export function runNames(runs: Runs): (id: string) => string | undefined {
+  const times = new Map<string, number>();
+  runs.forEach((r) => times.set(r.session, (times.get(r.session) ?? 0) + 1));
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const r of runs) {
+    const at = r.started_at === null ? undefined : new Date(r.started_at);
+    const named = (times.get(r.session) ?? 0) < 2 ? r.session : at && `${r.session} of ${day(at).replace(/ \d+$/, "")}, ${clock(at)}`;
+    const name = named === undefined || taken.has(named) ? `${r.session} ${r.id}` : named;
+    taken.add(name);
+    names.set(r.id, name);
+  }
+  return (id) => names.get(id);
+}
+
+export function useRunNames() {
+  const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 1000 } } }).data?.items;
+  return useMemo(() => ({ runs: runs ?? [], run: runNames(runs ?? []) }), [runs]);
+}
+
+/** The story of what happened at a source, as far as it is loaded. */
+export function useStory(source: string, about: About | "") {
+  const { events, items, more } = useFeed({ source, kind: kinds.join(",") });
+  const { runs, run } = useRunNames();
+  const tasks = hooks.useQuery("get", "/api/tasks", { params: { query: { all: true, limit: 1000 } } }).data?.items;
+  const lines = useMemo(() => {
+    const titles = new Map(tasks?.map((t) => [t.id, t.title]));
+    const known: Known = { run, task: (id) => titles.get(id) };
+    const told = items.flatMap((i): Told[] => {
+      const line = tell(i, known);
+      return line === undefined ? [] : [line];
+    });
+    const from = events.hasNextPage ? (items.at(-1)?.at ?? "") : ""; // what is older is not loaded
+    const ofRuns = source === "" || source.startsWith("run:") ? tellRuns(runs.filter((r) => source.length <= 4 || source.startsWith(`run:${r.id}/`)).map((r) => ({ ...r, session: run(r.id) ?? r.session }))) : [];
+    return story([...told, ...ofRuns.filter((t) => from === "" || Date.parse(t.at) >= Date.parse(from))].filter((t) => about === "" || t.about === about));
+  }, [items, runs, run, tasks, source, about, events.hasNextPage]);
+  return { events, lines, more };
+}
