@@ -254,7 +254,7 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 	}
 	step(StepTools, "Nothing keeps cmux from working", len(wrong) == 0, false, strings.Join(wrong, "; "), try)
 	found := kinds.Installed(p.Env)
-	step(StepAgent, "An agent program is installed", len(found) > 0, false, strings.Join(found, ", "), "install Claude Code, Codex or another program, then cmux doctor")
+	step(StepAgent, "An agent program is installed", len(found) > 0, false, strings.Join(found, ", "), "npm install -g @anthropic-ai/claude-code")
 	graph, err := p.Graphs().GraphText()
 	if err != nil {
 		return nil, err

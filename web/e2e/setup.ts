@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 /** Where the cmux of the tests is: the test binary, which has the scripted agent too. */
@@ -15,5 +15,5 @@ export default function setup(): void {
   if (existsSync(link)) {
     rmSync(link);
   }
-  symlinkSync("cmux.test", link);
+  linkSync(join(bin, "cmux.test"), link); // no symbolic one: cmux starts itself by the name of its file
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { kinds, story, tell, tellRuns, type Known, type Told } from "@/activity/story";
+import { kinds, story, tell, tellNodes, tellRuns, type Known, type Told } from "@/activity/story";
 import { runNames } from "@/activity/useFeed";
 
 const at = "2030-01-01T00:00:00Z";
@@ -86,6 +86,16 @@ describe("the story", () => {
     const run = { id: "r1", session: "release", state: "failed", done: 2, nodes: 6, failed: 1, started_at: after(1), ended_at: after(5) };
     const lines = story([told(7, 3, "run:r1/api", "end", { state: "done" }), ...tellRuns([run])]);
     expect(lines.map(said)).toEqual(["trouble: Run release failed: 2 of 6 nodes done, 1 failed", "work: api is done", "work: Run release started: 6 nodes"]);
+  });
+
+  it("tells how attempts of nodes ended that are in no log", () => {
+    const nodes = [
+      { name: "web", role: "build", spans: [{ attempt: 1, ended: after(1), label: "failed (exit 3)", state: "failed" }, { attempt: 2, ended: null, label: "", state: "" }] },
+      { name: "approval", role: "gate", spans: [{ attempt: 1, ended: after(2), label: "done", state: "done" }] },
+      { name: "api", role: "build", spans: [{ attempt: 1, ended: after(3), label: "done", state: "done" }] },
+    ];
+    const lines = tellNodes({ id: "r1", session: "release" }, nodes, (source) => source === "run:r1/api");
+    expect(story(lines).map(said)).toEqual(["people: approval was approved in release", "trouble: web ended: failed (exit 3) in release"]);
   });
 
   it("says equal lines in a row once, with how many there were", () => {

@@ -316,6 +316,29 @@ export function tellRuns(runs: readonly { id: string; session: string; state: st
   });
 }
 
+/** What the story takes of a run's node. */
+export interface NodeTimes {
+  name: string;
+  role: string;
+  spans: readonly { attempt: number; ended: string | null; label: string; state: string }[]; // its attempts; label says how each ended
+}
+
+/** The nodes of a run as lines: how each attempt ended. `logged` says of which the log has it. */
+export function tellNodes(run: { id: string; session: string }, nodes: readonly NodeTimes[], logged: (source: string) => boolean): Told[] {
+  return nodes.flatMap((n) =>
+    logged(`run:${run.id}/${n.name}`)
+      ? []
+      : n.spans.flatMap(({ attempt, ended, label, state }): Told[] => {
+          if (ended === null || label === "") {
+            return [];
+          }
+          const bad = state === "failed" || state === "lost";
+          const approved = n.role === "gate" && state === "done";
+          return [{ key: `node ${run.id} ${n.name} ${attempt}`, seq: 0, at: ended, about: bad ? "trouble" : approved ? "people" : "work", tone: bad ? "bad" : state === "done" ? "ok" : "warn", who: worker("run", `${run.id}/${n.name}`), does: approved ? "was approved" : state === "done" ? "is done" : `ended: ${label}`, what: { text: `in ${run.session}`, to: `/runs/${encodeURIComponent(run.id)}` }, more: "", times: 1 }];
+        }),
+  );
+}
+
 /** How near in time two lines are about the same thing, in milliseconds. */
 const together = 3000;
 

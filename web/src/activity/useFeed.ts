@@ -1,10 +1,12 @@
+import { useQueries } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 
 import { feed, loggedOf, passes, type Filter } from "@/activity/items";
-import { kinds, story, tell, tellRuns, type About, type Known, type Logged, type Told } from "@/activity/story";
+import { kinds, story, tell, tellNodes, tellRuns, type About, type Known, type Logged, type NodeTimes, type Told } from "@/activity/story";
 import { hooks, type Api } from "@/api/client";
 import { kept } from "@/live/fold";
 import { useLog } from "@/live/store";
+import { wordsOf } from "@/runs/figures";
 import { clock, day } from "@/ui/time";
 
 /** The events that pass a filter, the newest first, those that come live too. The filter is one for as long as the component is there. */
@@ -59,11 +61,26 @@ export function useRunNames() {
   return useMemo(() => ({ runs: runs ?? [], run: runNames(runs ?? []) }), [runs]);
 }
 
+/** Of how many of the newest runs the story tells the nodes. */
+const runsTold = 3;
+
+/** When a node's attempts ended, and how. */
+function timesOf(n: Api<"GraphNode">): NodeTimes {
+  const at = n.ended_at ?? n.since;
+  const spans = n.role === "gate" && n.status.state === "done" ? [{ attempt: 1, ended: at, label: n.label, state: n.status.state }] : n.spans.map((s) => ({ attempt: s.attempt, ended: s.ended_at, label: s.label === null ? s.lost : wordsOf(s.label), state: s.label?.state ?? "lost" }));
+  return { name: n.name, role: n.role, spans };
+}
+
 /** The story of what happened at a source, as far as it is loaded. */
 export function useStory(source: string, about: About | "") {
   const { events, items, more } = useFeed({ source, kind: kinds.join(",") });
   const { runs, run } = useRunNames();
   const tasks = hooks.useQuery("get", "/api/tasks", { params: { query: { all: true, limit: 1000 } } }).data?.items;
+  const near = runs.filter((r) => source === "" || source === "run:" || source.startsWith(`run:${r.id}/`)).slice(0, runsTold);
+  const nodes = useQueries({
+    queries: near.map((r) => hooks.queryOptions("get", "/api/runs/{id}/graph", { params: { path: { id: r.id } } })),
+    combine: (all) => all.flatMap((q, i) => (q.data?.nodes ?? []).map((n) => ({ run: near[i]?.id ?? "", times: timesOf(n) }))),
+  });
   const lines = useMemo(() => {
     const titles = new Map(tasks?.map((t) => [t.id, t.title]));
     const known: Known = { run, task: (id) => titles.get(id) };
@@ -73,7 +90,9 @@ export function useStory(source: string, about: About | "") {
     });
     const from = events.hasNextPage ? (items.at(-1)?.at ?? "") : ""; // what is older is not loaded
     const ofRuns = source === "" || source.startsWith("run:") ? tellRuns(runs.filter((r) => source.length <= 4 || source.startsWith(`run:${r.id}/`)).map((r) => ({ ...r, session: run(r.id) ?? r.session }))) : [];
-    return story([...told, ...ofRuns.filter((t) => from === "" || Date.parse(t.at) >= Date.parse(from))].filter((t) => about === "" || t.about === about));
-  }, [items, runs, run, tasks, source, about, events.hasNextPage]);
+    const logged = new Set(items.filter((i) => i.kind === "end").map((i) => i.source));
+    const ofNodes = nodes.flatMap(({ run: id, times }) => (source.endsWith("/") || !source.includes("/") || source === `run:${id}/${times.name}` ? tellNodes({ id, session: run(id) ?? id }, [times], (s) => logged.has(s)) : []));
+    return story([...told, ...[...ofRuns, ...ofNodes].filter((t) => from === "" || Date.parse(t.at) >= Date.parse(from))].filter((t) => about === "" || t.about === about));
+  }, [items, runs, run, tasks, nodes, source, about, events.hasNextPage]);
   return { events, lines, more };
 }

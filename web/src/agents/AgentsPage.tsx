@@ -8,6 +8,7 @@ import { Archives } from "@/agents/Archives";
 import { Locks } from "@/agents/Locks";
 import { SpawnDialog } from "@/agents/SpawnDialog";
 import { Teams } from "@/agents/Teams";
+import { TerminalCommand } from "@/onboarding/Missing";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { count, tokens } from "@/ui/figures";
@@ -25,7 +26,7 @@ export default function AgentsPage() {
   const seen = (all: readonly Agent[]) => all.filter((a) => matches(a, typed));
   const none = (
     <Empty title="There is no agent yet" action={<Button onClick={() => spawn(true)}>Spawn a worker</Button>}>
-      <code>cmux start</code> starts the supervisor; workers are spawned by it or by you.
+      In a terminal of the project, <TerminalCommand>cmux start</TerminalCommand> starts the supervisor; it or you spawn workers. A run needs none of them: <Link to="/runs" className="text-accent underline">see the runs</Link>.
     </Empty>
   );
   return (

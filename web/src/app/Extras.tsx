@@ -1,6 +1,5 @@
 import { useEffect } from "react";
 
-import OnboardingModal from "@/onboarding/OnboardingModal";
 import { Palette } from "@/palette/CommandCenter";
 import StatusPieces from "@/status/StatusPieces";
 import { DialogWindow } from "@/ui/dialog";
@@ -12,10 +11,5 @@ export default function Extras() {
     DialogWindow.preload(); // the first one opens at once
     Palette.preload();
   }, []);
-  return (
-    <>
-      <StatusPieces />
-      <OnboardingModal />
-    </>
-  );
+  return <StatusPieces />;
 }

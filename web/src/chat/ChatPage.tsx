@@ -7,6 +7,7 @@ import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
 import { InboxView } from "@/chat/InboxView";
 import { Panes } from "@/layout/Panes";
+import { TerminalCommand } from "@/onboarding/Missing";
 import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
@@ -33,7 +34,7 @@ export default function ChatPage() {
         {({ items }) =>
           items.length === 0 ? (
             <Empty title="There is nobody to talk to">
-              <code>cmux start</code> starts the supervisor.
+              In a terminal of the project, <TerminalCommand>cmux start</TerminalCommand> starts the supervisor.
             </Empty>
           ) : !agent ? (
             <Empty title={`There is no agent ${name}`}>

@@ -1,5 +1,6 @@
 import { useQueryClient, keepPreviousData } from "@tanstack/react-query";
 import { Suspense, useEffect, useRef, useState } from "react";
+import { useSearchParams } from "react-router";
 
 import { api, hooks, Problem, type Api } from "@/api/client";
 import { AddNode } from "@/editor/AddNode";
@@ -9,6 +10,7 @@ import { lazily } from "@/ui/lazily";
 import { useLater } from "@/ui/useLater";
 import { StartButton } from "@/runs/StartDialog";
 import { UpdateButton } from "@/runs/UpdateDialog";
+import { Begin } from "@/onboarding/Begin";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { Page } from "@/ui/page";
@@ -42,6 +44,8 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
   }
   const { text } = draft;
   const setText = (t: string) => setDraft((d) => ({ ...d, text: t }));
+  const [params, setParams] = useSearchParams();
+  const begins = (!draft.disk.there && text === "") || params.has("begin"); // nothing is written, or another graph is wanted
   const [goTo, setGoTo] = useState<{ line: number; column: number }>();
   const late = useLater(text, 250);
   const schema = hooks.useQuery("get", "/api/graph/schema");
@@ -93,23 +97,25 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
       about={
         <span className="wrap-anywhere" role="status">
           <code>{draft.base.file}</code>
-          {edited ? ", not saved" : conflict ? ", not what the file says" : ", saved"}
+          {begins && !draft.disk.there ? ", not written yet" : edited ? ", not saved" : conflict ? ", not what the file says" : ", saved"}
         </span>
       }
       actions={
-        <>
-          <AddNode text={text} onText={setText} names={check.data?.nodes.map((n) => n.name) ?? []} />
-          {edited && draft.disk.there && (
-            <Confirm title="Discard what you typed?" text="The text of the file is shown again." action="Discard" tone="bad" onConfirm={() => setDraft(take)}>
-              Discard
-            </Confirm>
-          )}
-          <Button tone={edited ? "accent" : "plain"} disabled={!edited || conflict} busy={save.isPending} aria-keyshortcuts="Control+S Meta+S" onClick={() => save.mutate(false)}>
-            Save
-          </Button>
-          {run !== undefined && <UpdateButton run={run} disabled={edited || conflict || !sound} accent={!edited} />}
-          <StartButton disabled={edited || conflict || !sound} />
-        </>
+        begins ? undefined : (
+          <>
+            <AddNode text={text} onText={setText} names={check.data?.nodes.map((n) => n.name) ?? []} />
+            {edited && draft.disk.there && (
+              <Confirm title="Discard what you typed?" text="The text of the file is shown again." action="Discard" tone="bad" onConfirm={() => setDraft(take)}>
+                Discard
+              </Confirm>
+            )}
+            <Button tone={edited ? "accent" : "plain"} disabled={!edited || conflict} busy={save.isPending} aria-keyshortcuts="Control+S Meta+S" onClick={() => save.mutate(false)}>
+              Save
+            </Button>
+            {run !== undefined && <UpdateButton run={run} disabled={edited || conflict || !sound} accent={!edited} />}
+            <StartButton disabled={edited || conflict || !sound} />
+          </>
+        )
       }
     >
       {conflict && (
@@ -121,25 +127,34 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
           </Button>
         </div>
       )}
-      <div className="grid min-h-0 grow grid-rows-[minmax(16rem,1fr)_minmax(16rem,1fr)] lg:grid-cols-2 lg:grid-rows-1">
-        <div className="min-h-0 min-w-0 border-line max-lg:border-b lg:border-r">
-          <Suspense fallback={<Loading />}>
-            <YamlEditor
-              label={`Text of ${draft.base.file}`}
-              text={text}
-              onChange={setText}
-              faults={check.data?.faults ?? none}
-              warnings={check.data?.warnings ?? none}
-              file={draft.base.file}
-              schema={schema.data}
-              goTo={goTo}
-            />
-          </Suspense>
+      {begins ? (
+        <Begin
+          onText={(t) => {
+            setText(t);
+            setParams({}, { replace: true });
+          }}
+        />
+      ) : (
+        <div className="grid min-h-0 grow grid-rows-[minmax(16rem,1fr)_minmax(16rem,1fr)] lg:grid-cols-2 lg:grid-rows-1">
+          <div className="min-h-0 min-w-0 border-line max-lg:border-b lg:border-r">
+            <Suspense fallback={<Loading />}>
+              <YamlEditor
+                label={`Text of ${draft.base.file}`}
+                text={text}
+                onChange={setText}
+                faults={check.data?.faults ?? none}
+                warnings={check.data?.warnings ?? none}
+                file={draft.base.file}
+                schema={schema.data}
+                goTo={goTo}
+              />
+            </Suspense>
+          </div>
+          <div className="flex min-h-0 min-w-0 flex-col">
+            <Answer query={check}>{(c) => <Preview check={c} text={late} goTo={(line, column) => setGoTo({ line, column })} />}</Answer>
+          </div>
         </div>
-        <div className="flex min-h-0 min-w-0 flex-col">
-          <Answer query={check}>{(c) => <Preview check={c} text={late} goTo={(line, column) => setGoTo({ line, column })} />}</Answer>
-        </div>
-      </div>
+      )}
     </Page>
   );
 }

@@ -21,6 +21,7 @@ import { Answer, Empty, Loading } from "@/ui/states";
 import { useLater } from "@/ui/useLater";
 
 const CaseView = lazily(() => import("@/needs/CaseView"));
+const Welcome = lazily(() => import("@/onboarding/Welcome"));
 const SeveralView = lazily(() => import("@/needs/SeveralView"));
 
 type Need = Api<"Need">;
@@ -39,7 +40,14 @@ export function NeedsPage() {
       <Answer query={needs}>
         {() =>
           waiting === undefined || waiting.items.length === 0 ? (
-            <Empty title="Nothing needs you">Questions, gates, reviews, failures, unmerged tasks, limits, conflicts and messages appear here.</Empty>
+            <>
+              <Empty title="Nothing needs you">Questions, gates, reviews, failures, unmerged tasks, limits, conflicts and messages appear here.</Empty>
+              <Boundary instead={null}>
+                <Suspense>
+                  <Welcome />
+                </Suspense>
+              </Boundary>
+            </>
           ) : (
             <Inbox items={waiting.items} total={waiting.total} />
           )

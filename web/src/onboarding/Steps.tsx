@@ -1,19 +1,22 @@
 import { Link } from "react-router";
 
-import { hooks, type Api } from "@/api/client";
+import type { Api } from "@/api/client";
+import { TerminalCommand } from "@/onboarding/Missing";
+import { useOnboarding } from "@/onboarding/useOnboarding";
 import { Label } from "@/ui/label";
 import { Answer } from "@/ui/states";
 
 /** Where in the page a step can be done. */
 const places: Readonly<Partial<Record<Api<"OnboardingStep">["id"], readonly [to: string, text: string]>>> = {
   tools: ["/health?tab=doctor", "See what the doctor says"],
-  config: ["/settings", "Open the settings"],
+  graph: ["/config/agents", "Write a graph"],
+  run: ["/config/agents", "Start a run"],
+  config: ["/settings", "Apply it in the settings"],
   task: ["/tasks", "Add a task"],
 };
 
-export function useOnboarding() {
-  return hooks.useQuery("get", "/api/onboarding", {}, { staleTime: 30_000 });
-}
+/** What only a terminal does. */
+const terminal: readonly string[] = ["tools", "agent", "organization"] satisfies Api<"OnboardingStep">["id"][];
 
 export function Steps() {
   const onboarding = useOnboarding();
@@ -30,7 +33,7 @@ export function Steps() {
                   <Label tone={s.done ? "ok" : s.optional ? "muted" : "warn"}>{s.done ? "done" : s.optional ? "optional" : "to do"}</Label>
                   <strong>{s.title}</strong>
                   <span className="min-w-0 grow text-muted wrap-anywhere">{s.detail}</span>
-                  {!s.done && s.try !== "" && <code className="wrap-anywhere">{s.try}</code>}
+                  {!s.done && s.try !== "" && terminal.includes(s.id) && <TerminalCommand>{s.try}</TerminalCommand>}
                   {!s.done && place && (
                     <Link to={place[0]} className="text-accent underline">
                       {place[1]}

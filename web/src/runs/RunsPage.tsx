@@ -3,6 +3,7 @@ import { Link, useNavigate } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { counted, duration, took } from "@/runs/figures";
+import { Ways } from "@/onboarding/Welcome";
 import { StartButton } from "@/runs/StartDialog";
 import { Button } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
@@ -35,9 +36,12 @@ export default function RunsPage() {
       <Answer query={runs}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="There is no run yet">
-              A run carries out the graph of agents in <Link to="/config/agents" className="text-accent underline">the configuration</Link>.
-            </Empty>
+            <div className="mx-auto w-full max-w-3xl px-4">
+              <Empty title="There is no run yet">
+                A run carries out <Link to="/config/agents" className="text-accent underline">the graph</Link>. Begin with one of these:
+              </Empty>
+              <Ways />
+            </div>
           ) : (
             <div className="min-h-0 grow">
               <VirtualList label="Runs" items={items} keyOf={(r) => r.id} estimate={56} row={(r) => <Line run={r} chosen={chosen.includes(r.id)} choose={() => choose(r.id)} />} />
