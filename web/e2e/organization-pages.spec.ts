@@ -282,7 +282,7 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await sound(page, "settings");
   await page.getByRole("button", { name: "Apply", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
-  await expect(page.getByText("What is in force is what the file says.")).toBeVisible();
+  await expect(page.getByText("The active configuration is what the file says.")).toBeVisible();
   await expect(page.getByRole("row", { name: /max_standing/ })).toBeVisible();
 
   // The check fails: an incident, which is known, and then closed by hand. As the

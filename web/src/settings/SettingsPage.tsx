@@ -15,7 +15,7 @@ const themes: readonly (readonly [Theme, string])[] = [
   ["dark", "Dark"],
 ];
 
-/** How the page looks, and the organization's configuration: what is in force and what its file says. */
+/** How the page looks, and the organization's configuration: what is active and what its file says. */
 export default function SettingsPage() {
   const config = hooks.useQuery("get", "/api/config", {}, { staleTime: 2000 });
   const apply = useOrder(
@@ -23,7 +23,7 @@ export default function SettingsPage() {
       await api.POST("/api/config/apply", { body: { changes } });
       await config.refetch();
     },
-    "The configuration of the file is in force.",
+    "The configuration of the file is active.",
   );
   const logout = useOrder(() => api.POST("/api/login/logout-all"), "Every login has ended.");
   const theme = usePrefs((p) => p.theme);
@@ -69,10 +69,10 @@ export default function SettingsPage() {
                 <p className="text-muted">
                   <code>{c.file}</code> {!c.there && "is not there"}
                 </p>
-                {c.changes.length === 0 ? <p>What is in force is what the file says.</p> : <Changes changes={c.changes} />}
+                {c.changes.length === 0 ? <p>The active configuration is what the file says.</p> : <Changes changes={c.changes} />}
               </Panel>
-              <Panel title="Configuration in force">
-                <div tabIndex={0} role="region" aria-label="Settings in force" className="overflow-x-auto">
+              <Panel title="Active configuration">
+                <div tabIndex={0} role="region" aria-label="Active settings" className="overflow-x-auto">
                   <table className="w-full border-collapse text-left">
                     <thead>
                       <tr className="border-b border-line-strong">
