@@ -64,15 +64,15 @@ test("Claude Code asks in the page, is answered there, and ends", async ({ org, 
     await expect(graph.getByRole("button", { name: /^painter.* needs input/ })).toBeVisible({ timeout: 60_000 });
     await page.goto(`${page.url()}/nodes/painter?tab=conversation`);
     const said = page.getByRole("list", { name: "Conversation" });
-    await expect(said.getByRole("article", { name: "Told" }).first()).toContainText("Paint the door");
-    await expect(said.getByRole("article", { name: "Thinks" })).toContainText("Which color <script>window.evil=1</script> is not told.");
-    await expect(said.getByRole("article", { name: "Asks" })).toContainText("Which color <i>now</i>?");
+    await expect(said.getByRole("article", { name: "To the agent" }).first()).toContainText("Paint the door");
+    await expect(said.getByRole("article", { name: "Thoughts" })).toContainText("Which color <script>window.evil=1</script> is not told.");
+    await expect(said.getByRole("article", { name: "Question" })).toContainText("Which color <i>now</i>?");
     await look(page, "claude");
     await page.getByRole("tab", { name: "Overview" }).click();
     await page.getByRole("button", { name: /^Blue/ }).click();
     await page.getByRole("tab", { name: "Conversation" }).click();
     await expect(said.getByRole("article", { name: "Answer" }).first()).toContainText("Blue");
-    await expect(said.getByRole("article", { name: "Reports done" })).toContainText("the door is blue");
+    await expect(said.getByRole("article", { name: "Report: done" })).toContainText("the door is blue");
     await page.getByRole("tab", { name: "Overview" }).click();
     await expect(page.getByText("done", { exact: true }).first()).toBeVisible();
     expect(org.cmux("agents", "logs", "painter")).toContain("Blue"); // Claude Code was told

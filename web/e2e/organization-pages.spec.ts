@@ -105,7 +105,9 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await to("/chat");
   const input = page.getByLabel("Message to supervisor");
   await input.fill(`Hello **you**\n${hostile}`);
-  await input.press("Control+Enter");
+  await page.reload(); // what is typed outlives it
+  await expect(input).toHaveValue(`Hello **you**\n${hostile}`);
+  await input.press("Enter");
   const line = page.getByRole("list", { name: "Conversation with supervisor" });
   await expect(line.getByText("Hello **you**")).toHaveCount(1);
   await expect(line.getByText("confirmed").first()).toBeVisible();

@@ -5,8 +5,10 @@ export type Theme = "system" | "light" | "dark";
 
 interface Prefs {
   theme: Theme;
+  enterSends: boolean; // else Enter breaks the line, and Ctrl+Enter sends
   layouts: Readonly<Record<string, Readonly<Record<string, number>>>>; // by group of panels: percent by panel
   setTheme: (theme: Theme) => void;
+  setEnterSends: (on: boolean) => void;
   setLayout: (group: string, layout: Readonly<Record<string, number>>) => void;
 }
 
@@ -15,8 +17,10 @@ export const prefs = createStore<Prefs>()(
   persist(
     (set) => ({
       theme: "system",
+      enterSends: true,
       layouts: {},
       setTheme: (theme) => set({ theme }),
+      setEnterSends: (enterSends) => set({ enterSends }),
       setLayout: (group, layout) => set(({ layouts }) => ({ layouts: { ...layouts, [group]: layout } })),
     }),
     { name: "cmux-prefs", version: 1 },

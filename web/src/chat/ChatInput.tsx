@@ -4,6 +4,8 @@ import { useState } from "react";
 import { called, type Agent } from "@/agents/agents";
 import { give } from "@/agents/give";
 import { api, type Api } from "@/api/client";
+import { usePrefs } from "@/app/prefs";
+import { sends, useDraft } from "@/chat/draft";
 import { letterOf } from "@/chat/letter";
 import { Button } from "@/ui/button";
 import { Field, Select, Textarea } from "@/ui/field";
@@ -17,9 +19,10 @@ const ways: readonly (readonly [Way, string])[] = [
   ["interrupt", "Now: break its turn off (interrupt)"],
 ];
 
-/** A message to an agent, and when it is handed over. Ctrl+Enter sends it. */
+/** A message to an agent, and when it is handed over. Enter or Ctrl+Enter sends it, as the settings say. */
 export function ChatInput({ agent, onSent }: { agent: Agent; onSent?: () => void }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useDraft(agent.name);
+  const enterSends = usePrefs((p) => p.enterSends);
   const asks = agent.state === "needs input";
   const asked = asks ? (agent.question?.id ?? "") : "";
   // What is typed stays what it was begun as: a remark does not become the answer to a question that comes meanwhile.
@@ -69,11 +72,11 @@ export function ChatInput({ agent, onSent }: { agent: Agent; onSent?: () => void
           <Textarea
             {...ids}
             className="min-h-16"
-            placeholder={`Message to ${called(agent)}`}
+            placeholder={`Message to ${called(agent)} (${enterSends ? "Enter sends, Shift+Enter breaks the line" : "Ctrl+Enter sends"})`}
             value={text}
             onChange={(e) => write(e.target.value)}
             onKeyDown={(e) => {
-              if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
+              if (sends(e.nativeEvent, enterSends) === true) {
                 e.preventDefault();
                 submit();
               }

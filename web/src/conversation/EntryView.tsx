@@ -24,19 +24,19 @@ export function EntryView({ entry: e }: { entry: Entry }) {
       );
     case "told":
       return (
-        <Block icon={<User size={16} />} who="Told" at={e.at} soft>
+        <Block icon={<User size={16} />} who="To the agent" at={e.at} soft>
           <Long text={e.text} />
         </Block>
       );
     case "text":
       return (
-        <Block icon={<MessageSquare size={16} />} who="Says" at={e.at}>
+        <Block icon={<MessageSquare size={16} />} who="Agent" at={e.at}>
           <Markdown>{e.text}</Markdown>
         </Block>
       );
     case "thoughts":
       return (
-        <Block icon={<Brain size={16} />} who="Thinks" at={e.at}>
+        <Block icon={<Brain size={16} />} who="Thoughts" at={e.at}>
           <div className="text-muted italic">
             {e.texts.map((t, i) => (
               <Markdown key={i}>{t}</Markdown>
@@ -58,7 +58,7 @@ export function EntryView({ entry: e }: { entry: Entry }) {
       );
     case "question":
       return (
-        <Block icon={<CircleHelp size={16} className="text-warn" />} who="Asks" at={e.at} soft>
+        <Block icon={<CircleHelp size={16} className="text-warn" />} who="Question" at={e.at} soft>
           <Markdown>{e.text}</Markdown>
         </Block>
       );
@@ -70,7 +70,7 @@ export function EntryView({ entry: e }: { entry: Entry }) {
       );
     case "report":
       return (
-        <Block icon={e.state === "blocked" ? <CircleAlert size={16} className="text-bad" /> : <CircleCheck size={16} className="text-ok" />} who={`Reports ${e.state}`} at={e.at} soft>
+        <Block icon={e.state === "blocked" ? <CircleAlert size={16} className="text-bad" /> : <CircleCheck size={16} className="text-ok" />} who={`Report: ${e.state}`} at={e.at} soft>
           <Markdown>{e.text}</Markdown>
         </Block>
       );
@@ -109,7 +109,7 @@ function Block({ icon, who, at, soft = false, children }: { icon: ReactNode; who
   );
 }
 
-const long = 3000;
+const long = 1500;
 
 /** A text that may be a whole prompt: its beginning, and the rest when it is asked for. */
 function Long({ text }: { text: string }) {

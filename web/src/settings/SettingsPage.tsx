@@ -28,6 +28,8 @@ export default function SettingsPage() {
   const logout = useOrder(() => api.POST("/api/login/logout-all"), "Every login has ended.");
   const theme = usePrefs((p) => p.theme);
   const setTheme = usePrefs((p) => p.setTheme);
+  const enterSends = usePrefs((p) => p.enterSends);
+  const setEnterSends = usePrefs((p) => p.setEnterSends);
   return (
     <Page title="Settings">
       <div className="flex flex-col gap-4 p-4">
@@ -35,6 +37,21 @@ export default function SettingsPage() {
           <div className="flex flex-wrap items-end gap-4">
             <div className="w-48">
               <Field label="Theme">{(ids) => <Select {...ids} options={themes} value={theme} onChange={(e) => setTheme(e.target.value as Theme)} />}</Field>
+            </div>
+            <div className="w-72">
+              <Field label="Messages">
+                {(ids) => (
+                  <Select
+                    {...ids}
+                    options={[
+                      ["enter", "Enter sends, Shift+Enter breaks the line"],
+                      ["ctrl", "Ctrl+Enter sends, Enter breaks the line"],
+                    ]}
+                    value={enterSends ? "enter" : "ctrl"}
+                    onChange={(e) => setEnterSends(e.target.value === "enter")}
+                  />
+                )}
+              </Field>
             </div>
             <Confirm tone="bad" title="End every login?" text="Each browser that is logged in, this one too, needs a new link from cmux open." action="End every login" onConfirm={() => logout.mutate()}>
               Log out everywhere
