@@ -58,7 +58,7 @@ const happened = [
   { source: "tasks", kind: "move", body: { task: "t1", op: "move", to: "working", by: "cmux" } },
   { source: "mailbox", kind: "message", body: { from: "painter", to: "user", subject: "[QUESTION] Which color?" } },
   { source: "incidents", kind: "open", body: { incident: "i1", op: "open", title: "a program that an agent needs is missing" } },
-  { source: "audit", kind: "order", body: { by: "user", order: "agents reset", about: "painter" } },
+  { source: "audit", kind: "order", body: { by: "user", order: "workers reset", about: "painter" } },
   { source: "run:20260301-120000.000-abc123/api", kind: "end", body: { state: "done" } },
 ];
 

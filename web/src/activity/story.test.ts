@@ -44,15 +44,15 @@ describe("an event as a line of the story", () => {
     ["audit", "order", { by: "user", order: "POST /api/login/links", how: "api token" }, undefined],
     ["audit", "order", { by: "user", order: "POST /api/tasks/t1/cancel", how: "api session" }, undefined],
     ["audit", "call", { tool_name: "Bash" }, undefined],
-    ["run:r1/api", "status", { state: "setting up" }, "work: api started"],
+    ["run:r1/api", "status", { state: "setting up" }, "work: api started in release"],
     ["run:r1/api", "status", { state: "working" }, undefined],
     ["agent:api", "status", { state: "needs input", text: "Which?" }, "trouble: api needs you: Which?"],
-    ["run:r1/api", "question", { text: "Which way?" }, "trouble: api asks: Which way?"],
+    ["run:r1/api", "question", { text: "Which way?" }, "trouble: api asks in release: Which way?"],
     ["run:r1/api", "answer", { text: "left" }, "people: You answered api: left"],
     ["run:r1/api", "check", { command: "make test", failed: true }, "trouble: api failed the check make test"],
     ["run:r1/api", "check", { command: "make test", failed: false }, undefined],
-    ["run:r1/api", "end", { state: "done", text: "Went left" }, "work: api is done: Went left"],
-    ["run:r1/api", "end", { state: "failed (checks)", failed: true }, "work: api ended: failed (checks)"],
+    ["run:r1/api", "end", { state: "done", text: "Went left" }, "work: api is done in release: Went left"],
+    ["run:r1/api", "end", { state: "failed (checks)", failed: true }, "work: api ended: failed (checks) in release"],
     ["agent:api", "hand_back", { text: "New task t1. Only this task counts" }, undefined],
     ["agent:api", "hand_back", { text: '<message id="a" from="user">' }, undefined],
     ["agent:api", "hand_back", { text: "You ended your turn without reporting" }, "work: cmux sent back api: You ended your turn without reporting"],
@@ -85,7 +85,7 @@ describe("the story", () => {
   it("is in order of time, with the runs", () => {
     const run = { id: "r1", session: "release", state: "failed", done: 2, nodes: 6, failed: 1, started_at: after(1), ended_at: after(5) };
     const lines = story([told(7, 3, "run:r1/api", "end", { state: "done" }), ...tellRuns([run])]);
-    expect(lines.map(said)).toEqual(["trouble: Run release failed: 2 of 6 nodes done, 1 failed", "work: api is done", "work: Run release started: 6 nodes"]);
+    expect(lines.map(said)).toEqual(["trouble: Run release failed: 2 of 6 nodes done, 1 failed", "work: api is done in release", "work: Run release started: 6 nodes"]);
   });
 
   it("tells how attempts of nodes ended that are in no log", () => {

@@ -67,7 +67,10 @@ function byArea(area: string, rest: string, kind: string, b: Body, known: Known)
       return kind === "entry" ? { about: "people", who: person(b.text("by")), does: "wrote in the journal", more: b.text("title") || b.text("text") } : undefined;
     case "audit":
       return kind === "order" ? ofCommand(b, known) : undefined;
-    case "run":
+    case "run": {
+      const told = ofAgent(worker(area, rest), area, kind, b);
+      return told && { what: inRun(rest.slice(0, rest.indexOf("/")), known), ...told };
+    }
     case "agent":
       return ofAgent(worker(area, rest), area, kind, b);
     default:
@@ -334,7 +337,7 @@ export function tellNodes(run: { id: string; session: string }, nodes: readonly 
           }
           const bad = state === "failed" || state === "lost";
           const approved = n.role === "gate" && state === "done";
-          return [{ key: `node ${run.id} ${n.name} ${attempt}`, seq: 0, at: ended, about: bad ? "trouble" : approved ? "people" : "work", tone: bad ? "bad" : state === "done" ? "ok" : "warn", who: worker("run", `${run.id}/${n.name}`), does: approved ? "was approved" : state === "done" ? "is done" : `ended: ${label}`, what: { text: `in ${run.session}`, to: `/runs/${encodeURIComponent(run.id)}` }, more: "", times: 1 }];
+          return [{ key: `node ${run.id} ${n.name} ${attempt}`, seq: 0, at: ended, about: bad ? "trouble" : approved ? "people" : "work", tone: bad ? "bad" : state === "done" ? "ok" : "warn", who: worker("run", `${run.id}/${n.name}`), does: approved ? "was approved" : state === "done" ? "is done" : `ended: ${label}`, what: inRun(run.id, { run: () => run.session }), more: "", times: 1 }];
         }),
   );
 }
@@ -376,6 +379,11 @@ const cmux: Named = { text: "cmux" };
 /** Who a name stands for; of an agent with the way to it. */
 function person(name: string, object = false): Named {
   return name === "user" ? { text: object ? "you" : "You" } : name === "cmux" || name === "" ? cmux : { text: name, to: `/agents/${encodeURIComponent(name)}` };
+}
+
+/** The run that a node is of. */
+function inRun(id: string, known: Pick<Known, "run">): Named {
+  return { text: `in ${known.run(id) ?? id}`, to: `/runs/${encodeURIComponent(id)}` };
 }
 
 /** The agent or node of a source. */

@@ -8,13 +8,16 @@ import { useWaiting } from "@/needs/needs";
 import { Merge } from "@/review/Merge";
 import { asFirst, order, waits } from "@/review/order";
 import { StateLabel, useStates, WorkReview } from "@/review/WorkReview";
-import { Field, Select } from "@/ui/field";
+import { Field, Input, Select } from "@/ui/field";
 import { count } from "@/ui/figures";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 
 type Work = Api<"Delivery">;
+
+/** A longer list can be searched. */
+const searched = 12;
 
 /** Review and merge of a run: that of the address, else one whose work waits, else the newest. */
 export default function ReviewPage() {
@@ -103,6 +106,7 @@ function Works({ run, items }: { run: string; items: readonly Work[] }) {
   const wide = useWide();
   const stateOf = useStates(run);
   const [params, setParams] = useSearchParams();
+  const [typed, type] = useState("");
   const [first] = useState(() => order(items).map((w) => w.node));
   const list = asFirst(items, first);
   const at = Math.max(0, list.findIndex((w) => w.node === params.get("node")));
@@ -124,21 +128,30 @@ function Works({ run, items }: { run: string; items: readonly Work[] }) {
   return (
     <div className={`flex min-h-0 grow ${wide ? "" : "flex-col"}`}>
       {wide ? (
-        <ul aria-label="Work" className="w-64 shrink-0 overflow-y-auto border-r border-line">
-          {list.map((w) => (
-            <li key={w.node}>
-              <button
-                type="button"
-                aria-current={w === current}
-                onClick={() => go(w)}
-                className={clsx("flex w-full flex-wrap items-center gap-x-2 border-b border-line px-3 py-2 text-left outline-offset-[-2px]", w === current ? "bg-accent-soft" : "hover:bg-sunken")}
-              >
-                <span className="min-w-0 grow truncate font-medium">{w.node}</span>
-                <StateLabel state={stateOf(w)} />
-              </button>
-            </li>
-          ))}
-        </ul>
+        <div className="flex w-64 shrink-0 flex-col border-r border-line">
+          {list.length > searched && (
+            <div className="shrink-0 border-b border-line p-2">
+              <Field label="Find a node" hidden>
+                {(ids) => <Input {...ids} type="search" placeholder="Find a node" value={typed} onChange={(e) => type(e.target.value)} />}
+              </Field>
+            </div>
+          )}
+          <ul aria-label="Work" className="min-h-0 grow overflow-y-auto">
+            {list.filter((w) => `${w.node} ${stateOf(w)}`.toLowerCase().includes(typed.trim().toLowerCase())).map((w) => (
+              <li key={w.node}>
+                <button
+                  type="button"
+                  aria-current={w === current}
+                  onClick={() => go(w)}
+                  className={clsx("flex w-full flex-wrap items-center gap-x-2 border-b border-line px-3 py-2 text-left outline-offset-[-2px]", w === current ? "bg-accent-soft" : "hover:bg-sunken")}
+                >
+                  <span className="min-w-0 grow truncate font-medium">{w.node}</span>
+                  <StateLabel state={stateOf(w)} />
+                </button>
+              </li>
+            ))}
+          </ul>
+        </div>
       ) : (
         <div className="border-b border-line p-2">
           <Field label="Node" hidden>

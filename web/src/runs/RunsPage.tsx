@@ -6,6 +6,7 @@ import { counted, duration, took } from "@/runs/figures";
 import { Ways } from "@/onboarding/Welcome";
 import { StartButton } from "@/runs/StartDialog";
 import { Button } from "@/ui/button";
+import { Field, Input } from "@/ui/field";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { VirtualList } from "@/ui/list";
@@ -13,9 +14,14 @@ import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Ago, useNow } from "@/ui/time";
 
+/** A longer list can be searched. */
+const searched = 12;
+
 /** The runs of the project, the newest first. Two of them can be compared. */
 export default function RunsPage() {
   const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 1000 } } });
+  const [typed, type] = useState("");
+  const fits = (r: Api<"PastRun">) => typed.toLowerCase().split(/\s+/).every((w) => `${r.session} ${r.id} ${r.state} ${r.base}`.toLowerCase().includes(w));
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const navigate = useNavigate();
   const choose = (id: string) => setChosen((was) => (was.includes(id) ? was.filter((c) => c !== id) : [...was, id].slice(-2)));
@@ -26,6 +32,11 @@ export default function RunsPage() {
       about={runs.data && <span>{count(runs.data.items.length, "run")}</span>}
       actions={
         <>
+          {(runs.data?.items.length ?? 0) > searched && (
+            <Field label="Find a run" hidden>
+              {(ids) => <Input {...ids} type="search" placeholder="Name, id, state or base" value={typed} onChange={(e) => type(e.target.value)} />}
+            </Field>
+          )}
           <Button disabled={b === undefined} onClick={() => void navigate(`/compare?a=${a ?? ""}&b=${b ?? ""}`)}>
             Compare {chosen.length} of 2
           </Button>
@@ -44,7 +55,7 @@ export default function RunsPage() {
             </div>
           ) : (
             <div className="min-h-0 grow">
-              <VirtualList label="Runs" items={items} keyOf={(r) => r.id} estimate={56} row={(r) => <Line run={r} chosen={chosen.includes(r.id)} choose={() => choose(r.id)} />} />
+              <VirtualList label="Runs" items={items.filter(fits)} keyOf={(r) => r.id} estimate={56} row={(r) => <Line run={r} chosen={chosen.includes(r.id)} choose={() => choose(r.id)} />} />
             </div>
           )
         }

@@ -38,14 +38,14 @@ export default function SettingsPage() {
             <div className="w-48">
               <Field label="Theme">{(ids) => <Select {...ids} options={themes} value={theme} onChange={(e) => setTheme(e.target.value as Theme)} />}</Field>
             </div>
-            <div className="w-72">
+            <div className="w-48">
               <Field label="Messages">
                 {(ids) => (
                   <Select
                     {...ids}
                     options={[
-                      ["enter", "Enter sends, Shift+Enter breaks the line"],
-                      ["ctrl", "Ctrl+Enter sends, Enter breaks the line"],
+                      ["enter", "Enter sends"],
+                      ["ctrl", "Ctrl+Enter sends"],
                     ]}
                     value={enterSends ? "enter" : "ctrl"}
                     onChange={(e) => setEnterSends(e.target.value === "enter")}
