@@ -6,7 +6,8 @@ import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
 import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
 import { merged } from "@/runs/difference";
 import { each } from "@/runs/each";
-import { columns, cornered, edgeKey, edgesOf, layered, onChain, pathsOf, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
+import { crosses, routes } from "@/runs/graph/route";
+import { columns, cornered, edgeKey, edgesOf, layered, onChain, pathsOf, reuse, shapeKey, type Places, type Point, type ShapeNode } from "@/runs/graph/shape";
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { tokens } from "@/ui/figures";
 
@@ -184,11 +185,78 @@ test("an update is one graph of what stays, is new, changes and goes", () => {
 
 test("edges are one path for each way that they are drawn", () => {
   const nodes: ShapeNode[] = [{ name: "a", depends_on: [] }, { name: "b", depends_on: ["a"] }, { name: "c", depends_on: ["a", "gone"] }, { name: "end", depends_on: [], finally: true }];
-  const { plain, loose, chain } = pathsOf(nodes, { places: layered(nodes), lines: new Map([[edgeKey({ from: "a", to: "c" }), [{ x: 232, y: 42 }, { x: 304, y: 146 }]]]) }, ["a", "b"]);
+  const places = layered(nodes);
+  const { plain, loose, chain } = pathsOf(nodes, { places, lines: routes(nodes, places) }, ["a", "b"]);
   const moves = (path: string) => path.split("M").length - 1;
   expect([moves(plain), moves(loose), moves(chain)]).toEqual([1, 2, 1]);
-  expect(chain).toMatch(/^M232 42C[\d. ]+ 304 42$/);
-  expect(plain).toBe("M232 42L304 146");
+});
+
+/** Nodes in columns that start anywhere, as a layout puts them: each node keeps its column of `layered`. */
+const placed = fc.tuple(graph, fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 14, maxLength: 14 })).map(([nodes, shifts]) => {
+  const plain = layered(nodes);
+  const places = Object.fromEntries(Object.entries(plain).map(([name, { x, y }]) => [name, { x, y: y + (shifts[Math.round(x / 304) % 14] ?? 0) }]));
+  return { nodes, places };
+});
+
+/** Checks that no edge runs behind a node and that each joins its nodes. */
+function expectClear(nodes: readonly ShapeNode[], places: Places): void {
+  const lines = routes(nodes, places);
+  for (const e of edgesOf(nodes)) {
+    const line = lines.get(edgeKey(e)) ?? [];
+    const [a, b] = [places[e.from], places[e.to]];
+    expect(line.length).toBeGreaterThan(1);
+    expect(line[0]?.x).toBe((a?.x ?? 0) + 232);
+    expect(line.at(-1)?.x).toBe(b?.x);
+    for (const n of nodes) {
+      const at = places[n.name] ?? { x: 0, y: 0 };
+      // An edge touches its own two nodes only where it leaves and arrives.
+      const inner = n.name === e.from || n.name === e.to ? line.slice(n.name === e.from ? 1 : 0, n.name === e.to ? -1 : undefined) : line;
+      if (crosses(inner, at)) {
+        throw new Error(`${e.from} to ${e.to} crosses ${n.name}: ${JSON.stringify({ line, at })}`);
+      }
+    }
+  }
+}
+
+test("no edge runs behind a node, in plain columns and in those of any layout", () => {
+  fc.assert(fc.property(graph, (nodes) => expectClear(nodes, layered(nodes))), { numRuns: 500 });
+  fc.assert(fc.property(placed, ({ nodes, places }) => expectClear(nodes, places)), { numRuns: 500 });
+});
+
+test("two edges that share no node never lie on one another", () => {
+  const spans = (line: readonly Point[]) => line.slice(1).map((q, i) => ({ p: line[i] ?? q, q }));
+  const within = (a: number, b: number, c: number, d: number) => Math.min(Math.max(a, b), Math.max(c, d)) - Math.max(Math.min(a, b), Math.min(c, d)) > 0.01;
+  fc.assert(
+    fc.property(graph, (nodes) => {
+      const lines = routes(nodes, layered(nodes));
+      const edges = edgesOf(nodes);
+      edges.forEach((e, i) => {
+        for (const f of edges.slice(i + 1)) {
+          if (new Set([e.from, e.to, f.from, f.to]).size < 4) {
+            continue;
+          }
+          for (const a of spans(lines.get(edgeKey(e)) ?? [])) {
+            for (const b of spans(lines.get(edgeKey(f)) ?? [])) {
+              const flat = a.p.y === a.q.y && b.p.y === b.q.y && a.p.y === b.p.y && within(a.p.x, a.q.x, b.p.x, b.q.x);
+              const upright = a.p.x === a.q.x && b.p.x === b.q.x && a.p.x === b.p.x && within(a.p.y, a.q.y, b.p.y, b.q.y);
+              if (flat || upright) {
+                throw new Error(`${edgeKey(e)} lies on ${edgeKey(f)}: ${JSON.stringify({ a, b })}`);
+              }
+            }
+          }
+        }
+      });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a line crosses what it passes through and touches", () => {
+  const at = { x: 0, y: 0 };
+  expect(crosses([{ x: -10, y: 40 }, { x: 400, y: 40 }], at)).toBe(true);
+  expect(crosses([{ x: -10, y: 84 }, { x: 400, y: 84 }], at)).toBe(true);
+  expect(crosses([{ x: -10, y: 85 }, { x: 400, y: 85 }], at)).toBe(false);
+  expect(crosses([{ x: 233, y: -10 }, { x: 233, y: 100 }], at)).toBe(false);
 });
 
 test("an edge is straight between its corners, and round at them", () => {

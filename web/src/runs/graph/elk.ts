@@ -1,9 +1,10 @@
 import ELK, { type ElkNode } from "elkjs/lib/elk-api";
 import worker from "elkjs/lib/elk-worker.min.js?url";
 
-import { edgeKey, edgesOf, nodeHeight, nodeWidth, type Laid, type ShapeNode } from "@/runs/graph/shape";
+import { routes } from "@/runs/graph/route";
+import { edgesOf, nodeHeight, nodeWidth, type Laid, type Places, type ShapeNode } from "@/runs/graph/shape";
 
-/** Where elk puts the nodes and leads the edges, worked out in a worker that ends with it. */
+/** Where elk puts the nodes, and the edges between them, worked out in a worker that ends with it. */
 export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): Promise<Laid> {
   const edges = edgesOf(nodes);
   const elk = new ELK({ workerFactory: () => new Worker(worker) });
@@ -25,11 +26,8 @@ export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): 
       edges: edges.map((e, i) => ({ id: String(i), sources: [e.from], targets: [e.to] })),
     };
     const laid = await elk.layout(graph);
-    const lines = (laid.edges ?? []).map(({ id, sections: [s] = [] }) => [edgeKey(edges[Number(id)]), s ? [s.startPoint, ...(s.bendPoints ?? []), s.endPoint] : []] as const);
-    return {
-      places: Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: c.x ?? 0, y: c.y ?? 0 }])),
-      lines: new Map(lines),
-    };
+    const places: Places = Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: Math.round(c.x ?? 0), y: Math.round(c.y ?? 0) }]));
+    return { places, lines: routes(nodes, places) };
   } finally {
     signal.removeEventListener("abort", end);
     end();

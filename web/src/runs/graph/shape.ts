@@ -31,7 +31,7 @@ export type Places = Readonly<Record<string, Point>>;
 /** A graph that is laid out: where its nodes stand, and the corners of its edges. */
 export interface Laid {
   places: Places;
-  lines: ReadonlyMap<string, readonly Point[]>; // by edgeKey; an edge that has none is a curve
+  lines: ReadonlyMap<string, readonly Point[]>; // by edgeKey
 }
 
 export function edgeKey(e: { from: string; to: string } | undefined): string {
@@ -127,23 +127,13 @@ export function onChain(chain: readonly string[]): (from: string, to: string) =>
 }
 
 /** All edges as paths of an SVG, by how they are drawn. */
-export function pathsOf(nodes: readonly ShapeNode[], { places, lines }: Laid, critical: readonly string[]): { plain: string; loose: string; chain: string } {
+export function pathsOf(nodes: readonly ShapeNode[], { lines }: Laid, critical: readonly string[]): { plain: string; loose: string; chain: string } {
   const on = onChain(critical);
   const paths = { plain: "", loose: "", chain: "" };
   for (const e of edgesOf(nodes)) {
-    const [a, b] = [places[e.from], places[e.to]];
-    if (a && b) {
-      paths[on(e.from, e.to) ? "chain" : e.loose ? "loose" : "plain"] += cornered(lines.get(edgeKey(e)) ?? []) || curve(a, b);
-    }
+    paths[on(e.from, e.to) ? "chain" : e.loose ? "loose" : "plain"] += cornered(lines.get(edgeKey(e)) ?? []);
   }
   return paths;
-}
-
-/** From the right side of a node to the left side of another. */
-function curve(a: Point, b: Point): string {
-  const [x1, y1, x2, y2] = [a.x + nodeWidth, a.y + nodeHeight / 2, b.x, b.y + nodeHeight / 2];
-  const bend = Math.max(gapX / 2, Math.abs(x2 - x1) / 2);
-  return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
 }
 
 /** Straight from point to point, round at the corners. */
