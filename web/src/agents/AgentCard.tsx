@@ -1,13 +1,15 @@
 import { Link } from "react-router";
 
 import { AgentMenu } from "@/agents/AgentMenu";
-import { called, toneOfAgent, type Agent } from "@/agents/agents";
+import { called, nowOf, toneOfAgent, type Agent } from "@/agents/agents";
+import { visible } from "@/changes/visible";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Ago } from "@/ui/time";
 
 /** An agent in a few lines, and what can be ordered of it. */
 export function AgentCard({ agent: a }: { agent: Agent }) {
+  const line = nowOf(a);
   return (
     <li className="flex min-w-0 flex-col gap-1 rounded-lg border border-line bg-surface p-3">
       <div className="flex min-w-0 items-start gap-2">
@@ -24,14 +26,32 @@ export function AgentCard({ agent: a }: { agent: Agent }) {
       <p className="flex flex-wrap items-center gap-2">
         <Label tone={toneOfAgent(a)}>{a.state}</Label>
         {a.since !== null && <Ago at={a.since} className="text-muted" />}
-        {a.task !== undefined && a.task !== "" && (
-          <Link to={`/tasks/${encodeURIComponent(a.task)}`} className="text-accent underline">
-            {a.task}
-          </Link>
+        {a.task !== undefined && a.task !== "" ? (
+          <span className="text-muted">
+            on{" "}
+            <Link to={`/tasks/${encodeURIComponent(a.task)}`} className="text-accent underline">
+              {a.task}
+            </Link>
+            {a.task_since !== undefined && (
+              <>
+                {" for "}
+                <Ago at={a.task_since} />
+              </>
+            )}
+          </span>
+        ) : (
+          a.role === "worker" && <span className="text-muted">no task</span>
         )}
       </p>
-      {a.doing !== undefined && a.doing !== "" && <p className="line-clamp-2 wrap-anywhere">{a.doing}</p>}
-      {a.detail !== undefined && a.detail !== "" && <p className="line-clamp-2 text-muted wrap-anywhere">{a.detail}</p>}
+      {line !== "" && (
+        <p className="flex gap-2">
+          <span className="line-clamp-2 min-w-0 grow wrap-anywhere" title={line}>
+            {visible(line)}
+          </span>
+          {line === a.doing && a.doing_since !== undefined && <Ago at={a.doing_since} className="shrink-0 text-muted tabular-nums" />}
+        </p>
+      )}
+      {a.detail !== undefined && a.detail !== "" && a.detail !== line && <p className="line-clamp-2 text-muted wrap-anywhere">{a.detail}</p>}
       {a.warning !== undefined && a.warning !== "" && <p className="text-warn wrap-anywhere">{a.warning}</p>}
       <p className="mt-auto flex flex-wrap gap-x-3 text-muted">
         <span>{tokens(a.tokens)} tokens</span>

@@ -4,11 +4,14 @@ import { Link, useParams } from "react-router";
 import { Context } from "@/agents/AgentCard";
 import { AgentMenu } from "@/agents/AgentMenu";
 import { called, toneOfAgent, type Agent } from "@/agents/agents";
+import { give } from "@/agents/give";
 import { AgentLog } from "@/agents/AgentLog";
 import { hooks } from "@/api/client";
+import { visible } from "@/changes/visible";
 import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
 import { InboxView } from "@/chat/InboxView";
+import { AnswerForm } from "@/needs/AnswerForm";
 import { LazyTerminal } from "@/terminal/LazyTerminal";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -16,6 +19,7 @@ import { Page, Panel } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Ago, moment } from "@/ui/time";
+import { useOrder } from "@/ui/toasts";
 
 /** All that is known of a standing agent. */
 export default function AgentPage() {
@@ -30,7 +34,13 @@ export default function AgentPage() {
           <>
             <Label tone={toneOfAgent(a)}>{a.state}</Label>
             {a.since !== null && <Ago at={a.since} />}
-            {a.doing !== undefined && a.doing !== "" && <span className="wrap-anywhere">{a.doing}</span>}
+            {a.doing !== undefined && a.doing !== "" && <span className="wrap-anywhere">{visible(a.doing)}</span>}
+            {a.task !== undefined && a.task !== "" && (
+              <Link to={`/tasks/${encodeURIComponent(a.task)}`} className="text-accent underline">
+                {a.task}
+              </Link>
+            )}
+            {a.context !== undefined && <Context share={a.context.share} />}
           </>
         )
       }
@@ -41,7 +51,6 @@ export default function AgentPage() {
           <Tabs
             label={`What is known of ${name}`}
             tabs={[
-              { id: "about", label: "About", content: () => <About agent={found} /> },
               {
                 id: "conversation",
                 label: "Conversation",
@@ -50,6 +59,7 @@ export default function AgentPage() {
               { id: "inbox", label: "Inbox", badge: found.waiting?.length, content: () => <InboxView key={found.name} agent={found} /> },
               { id: "terminal", label: "Terminal", content: () => <LazyTerminal key={found.lives} source={{ kind: "agent", name }} name={name} /> },
               { id: "log", label: "Log", content: () => <AgentLog name={name} /> },
+              { id: "about", label: "About", content: () => <About agent={found} /> },
               { id: "tasks", label: "Tasks", content: () => <Tasks name={name} /> },
             ]}
           />
@@ -63,11 +73,48 @@ function Talk({ agent }: { agent: Agent }) {
   const [sent, send] = useState<number>();
   return (
     <div className="flex min-h-0 grow flex-col">
+      <AgentNow agent={agent} />
       <div className="min-h-60 grow">
         <ChatMessages name={agent.name} all {...(sent === undefined ? {} : { sent })} />
       </div>
       <ChatInput agent={agent} onSent={() => send((n = 0) => n + 1)} />
     </div>
+  );
+}
+
+/** What matters of the agent now: why it is down, and what it asks, where the reader answers it. */
+function AgentNow({ agent: a }: { agent: Agent }) {
+  const answer = useOrder(give.answer, `${a.name} is answered.`);
+  const [why, warning] = [a.detail ?? "", a.warning ?? ""];
+  if (why === "" && warning === "" && a.question === undefined) {
+    return null;
+  }
+  return (
+    <section aria-label="Now" className="flex max-h-[50%] shrink-0 flex-col gap-2 overflow-auto border-b border-line bg-surface px-4 py-3">
+      {why !== "" && <p className="whitespace-pre-wrap wrap-anywhere">{visible(why)}</p>}
+      {warning !== "" && <p className="text-warn wrap-anywhere">{visible(warning)}</p>}
+      {a.question !== undefined &&
+        (a.question.in_pane === true ? (
+          <>
+            {a.question.parts.map((p, i) => (
+              <pre key={i} tabIndex={0} role="group" aria-label={`The dialog of ${a.name}`} className="max-h-72 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+                {visible(p.text)}
+              </pre>
+            ))}
+            <p>
+              Only keys in{" "}
+              <Link to="?tab=terminal" state={{ take: true }} className="text-accent underline">
+                the terminal
+              </Link>{" "}
+              answer this dialog.
+            </p>
+          </>
+        ) : (
+          <div className="max-w-prose">
+            <AnswerForm of={a.name} question={a.question} busy={answer.isPending} send={(said) => answer.mutate({ name: a.name, ...said })} />
+          </div>
+        ))}
+    </section>
   );
 }
 

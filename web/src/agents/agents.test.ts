@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { called, grouped, matches, type Agent } from "@/agents/agents";
+import { called, grouped, matches, nowOf, type Agent } from "@/agents/agents";
 import { tree } from "@/agents/tree";
 
 function agent(name: string, fields: Partial<Agent> = {}): Agent {
@@ -55,4 +55,10 @@ it("an agent is called by the name a person gave it", () => {
 it("the tree has each agent once, below whom it reports to", () => {
   const all = [agent("b", { supervisor: "supervisor" }), agent("c", { supervisor: "b" }), agent("supervisor", { role: "supervisor" }), agent("sentry", { role: "sentry", supervisor: "gone" }), agent("x", { supervisor: "y" }), agent("y", { supervisor: "x" }), agent("z", { supervisor: "z" })];
   expect(tree(all).map(({ agent: a, depth }) => `${depth} ${a.name}`)).toEqual(["0 supervisor", "1 b", "2 c", "0 sentry", "0 z", "0 x", "1 y"]);
+});
+
+it("an agent's line is its question before what it does", () => {
+  expect(nowOf(agent("api", { doing: "runs the tests" }))).toBe("runs the tests");
+  expect(nowOf(agent("api", { doing: "runs the tests", question: { parts: [{ text: "\nWhich color?\nBlue or green" }] } }))).toBe("Which color?");
+  expect(nowOf(agent("api"))).toBe("");
 });

@@ -12,6 +12,12 @@ export function called(a: Agent): string {
   return a.display_name === undefined || a.display_name === "" ? a.name : a.display_name;
 }
 
+/** What an agent asks, or what it does, in one line; empty: nothing is known. */
+export function nowOf(a: Pick<Agent, "question" | "doing">): string {
+  const [asked] = a.question?.parts ?? [];
+  return asked === undefined ? (a.doing ?? "") : (asked.text.split("\n").find((l) => l.trim() !== "") ?? "");
+}
+
 const tones: Readonly<Record<Agent["state"], Tone>> = {
   starting: "info",
   idle: "muted",
