@@ -1,5 +1,5 @@
-import { healthy } from "./checks";
-import { expect, test } from "./organization";
+import { faultsOf, healthy, look } from "./checks";
+import { expect, test, type Page } from "./organization";
 
 /** Begins with `build` failing until the person repairs what it looks for; then a gate, and what waits for it. */
 const config = `session: shop
@@ -65,3 +65,96 @@ test("a run is edited, started, watched, retried and approved from the page alon
   await healthy(page, "runs");
   expect(faults).toEqual([]);
 });
+
+/** A node in each state that a person looks at, which stay as they are until somebody acts. */
+const stages = `session: shop
+main_pane: false
+defaults: {agent: scripted, role: review}
+agents:
+  - {name: build, role: build, agent: command, task: "echo one > api.txt; git add -A; git commit -qm 'The API'", verify: ["test -e api.txt"]}
+  - {name: lint, agent: command, task: "echo reading; echo 'api.txt:2 too long'; exit 3"}
+  - {name: unit, agent: command, task: "echo unit", verify: ["echo 'expected 3, got 4'; exit 1"], retries: 0}
+  - name: report
+    task: |
+      cmux done 'All **seven** pages are written.'
+      cat > /dev/null
+  - name: write
+    task: "cat > /dev/null"
+  - name: ask
+    task: |
+      echo '{"text": "Which color?", "options": ["blue", "green"]}' | cmux hook question
+      read -r said
+      cmux done "It is $said"
+      cat > /dev/null
+  - {name: approval, role: gate, depends_on: [build]}
+  - {name: publish, agent: command, task: "true", depends_on: [build, approval, lint]}
+`;
+
+test("a run says what it is and what waits, and each node opens on what matters now", async ({ org, page }) => {
+  const faults = faultsOf(page);
+  org.write({ ".cmux-agents.yml": stages });
+  org.run("git", "add", "-A");
+  org.run("git", "commit", "-qm", "graph");
+  org.start();
+  org.cmux("agents", "start", "--yes", "--detach");
+  await org.open(page, "/runs");
+  await page.getByRole("list", { name: "Runs" }).getByRole("link", { name: "shop" }).click();
+  const graph = page.getByRole("group", { name: "Graph of the run" });
+  for (const [name, label] of [["approval", "needs input"], ["ask", "needs input"], ["lint", "failed"], ["unit", "failed"], ["report", "done"], ["build", "done"]] as const) {
+    await expect(graph.getByRole("button", { name: new RegExp(`^${name}.* ${label}`) })).toBeVisible();
+  }
+
+  // Its header: which run, from what, by whom, and what is left.
+  await expect(page.getByText("2 of 8 nodes done")).toBeVisible();
+  await expect(page.getByText("2 wait for you", { exact: true })).toHaveAttribute("title", "ask, approval");
+  await expect(page.getByText("2 failed", { exact: true })).toHaveAttribute("title", "lint, unit");
+  await expect(page.getByText("from main")).toBeVisible();
+  await expect(graph.getByText("waits for your approval")).toBeVisible();
+  await expect(graph.getByText("cmux agents approve")).toHaveCount(0);
+
+  // The panel beside the graph: the reason, the last output, and what a person most often does.
+  await graph.getByRole("button", { name: /^lint/ }).click();
+  const panel = page.getByRole("complementary", { name: "Node lint" });
+  await expect(panel.getByRole("region", { name: "Why it failed" })).toContainText("exit");
+  await expect(panel.getByRole("region", { name: "Last output" })).toContainText("api.txt:2 too long");
+  await look(page, "run");
+  await graph.getByRole("button", { name: /^build/ }).click();
+  const done = page.getByRole("complementary", { name: "Node build" });
+  await expect(done.getByRole("region", { name: "Checks" })).toContainText("test -e api.txt");
+  const [retry, approve] = await Promise.all([done.getByRole("button", { name: "Retry", exact: true }).evaluate((e) => getComputedStyle(e).backgroundColor), panelColor(page)]);
+  expect(retry).not.toBe(approve); // it is no button that asks to be pressed
+
+  const open = async (name: string) => {
+    await page.goto(new URL(`/runs/${runOf(page)}/nodes/${name}`, page.url()).href);
+    await expect(page.getByRole("heading", { name, level: 1 })).toBeVisible();
+  };
+  const main = page.getByRole("main");
+  await open("unit");
+  await expect(main.getByRole("region", { name: "Why it failed" })).toContainText("expected 3, got 4");
+  await expect(main.getByRole("region", { name: "Last output" })).toContainText("unit");
+  await look(page, "node-failed");
+  await open("report");
+  await expect(main.getByRole("region", { name: "Summary" })).toContainText("All seven pages are written.");
+  await look(page, "node-done");
+  await open("write");
+  await expect(main.getByRole("region", { name: "Conversation" }).getByRole("status", { name: "What it does now" })).toContainText("Now it works");
+  await look(page, "node-working");
+  await open("approval");
+  await expect(main.getByRole("article", { name: "build" }).getByText("test -e api.txt")).toBeVisible();
+  await expect(main.getByRole("button", { name: "Approve" })).toBeVisible();
+  await look(page, "node-gate");
+  await open("publish");
+  await expect(main.getByRole("region", { name: "What it waits for" })).toContainText(/approval.*lint/);
+  await open("ask");
+  await look(page, "node-asks");
+  await main.getByRole("region", { name: "Question" }).getByRole("button", { name: "green" }).click();
+  await expect(main.getByRole("region", { name: "Summary" })).toContainText("It is green");
+  expect(faults).toEqual([]);
+});
+
+const runOf = (page: Page) => /\/runs\/([^/?]+)/.exec(page.url())?.[1] ?? "";
+
+/** The color of a button that asks to be pressed. */
+async function panelColor(page: Page): Promise<string> {
+  return page.getByRole("button", { name: "Retry failed" }).evaluate((e) => getComputedStyle(e).backgroundColor);
+}

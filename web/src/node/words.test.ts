@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { labelText, took, tookText } from "@/node/words";
+import { labelText, reasonOf, stageOf, took, tookText } from "@/node/words";
 
 describe("words of a node", () => {
   it.each([
@@ -21,5 +21,25 @@ describe("words of a node", () => {
     expect(labelText({ ...label, reason: "override", open: true })).toBe("done (override), still open");
     expect(labelText({ ...label, state: "blocked", by: "api", reason: "failed" })).toBe("blocked (api failed)");
     expect(took(59.96e9)).toBe("60.0 s");
+  });
+
+  it.each([
+    ["needs input", "asks"],
+    ["failed", "failed"],
+    ["lost", "failed"],
+    ["done", "done"],
+    ["skipped", "done"],
+    ["running", "works"],
+    ["checking", "works"],
+    ["blocked", "waits"],
+    ["waiting", "waits"],
+  ] as const)("put %s into the stage %s", (state, stage) => {
+    expect(stageOf(state)).toBe(stage);
+  });
+
+  it("say of a gate that it waits for the reader, and no command", () => {
+    expect(reasonOf({ role: "gate", reason: "cmux agents approve release" }, "needs input")).toBe("waits for your approval");
+    expect(reasonOf({ role: "gate", reason: "waits for api" }, "waiting")).toBe("waits for api");
+    expect(reasonOf({ role: "build" }, "done")).toBe("");
   });
 });

@@ -52,3 +52,29 @@ export function tookText(duration: string): string {
   }
   return took(sum);
 }
+
+/** What a person wants to know of a node first. */
+export type Stage = "asks" | "failed" | "works" | "done" | "waits";
+
+export function stageOf(state: Api<"DagNodeState">): Stage {
+  switch (state) {
+    case "needs input":
+      return "asks";
+    case "failed":
+    case "lost":
+      return "failed";
+    case "done":
+    case "skipped":
+      return "done";
+    default:
+      return live(state) ? "works" : "waits";
+  }
+}
+
+/** Why a node stands as it does, in words: cmux says the command of a gate, which is no reason for a reader of the page. */
+export function reasonOf(n: { role: string; reason?: string | undefined }, state: Api<"DagNodeState">): string {
+  if (n.role === "gate" && state === "needs input") {
+    return "waits for your approval";
+  }
+  return n.reason ?? "";
+}

@@ -1,4 +1,5 @@
 import type { Api } from "@/api/client";
+import { reasonOf } from "@/node/words";
 import type { Differing } from "@/runs/difference";
 import { counted } from "@/runs/figures";
 import { tokens } from "@/ui/figures";
@@ -24,7 +25,7 @@ export function nodeCard(n: Api<"GraphNode">) {
           {used > 0 && `${tokens(used)} tok`}
         </span>
       </span>
-      <span className="truncate text-[0.85em] text-muted">{n.reason}</span>
+      <span className="truncate text-[0.85em] text-muted">{reasonOf(n, n.status.state)}</span>
     </>
   );
 }

@@ -2,25 +2,25 @@ import { X } from "lucide-react";
 import { Link } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
-import { AnswerForm } from "@/needs/AnswerForm";
+import { Now, nodePath } from "@/node/Now";
+import { stageOf } from "@/node/words";
 import { counted } from "@/runs/figures";
 import { NodeOrders } from "@/runs/NodeOrders";
-import { useNodeOrders } from "@/runs/orders";
 import { IconButton } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Answer } from "@/ui/states";
 import { Ago } from "@/ui/time";
 
-/** The node that is chosen: how it stands, and what can be ordered. */
+/** The chosen node: what matters of it now, what can be done about it, and its attempts. */
 export function NodePanel({ run, node, past, onClose }: { run: string; node: Api<"GraphNode">; past: boolean; onClose: () => void }) {
   const inspected = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}", { params: { path: { id: run, node: node.name } } });
-  const give = useNodeOrders(run, node.name);
+  const stage = stageOf(node.status.state);
   return (
-    <aside aria-label={`Node ${node.name}`} className="flex max-h-[50%] w-full shrink-0 flex-col gap-3 overflow-auto border-t border-line bg-surface p-3 lg:max-h-none lg:w-80 lg:border-t-0 lg:border-l">
+    <aside aria-label={`Node ${node.name}`} className="flex max-h-[60%] w-full shrink-0 flex-col gap-3 overflow-auto border-t border-line bg-surface p-3 lg:max-h-none lg:w-96 lg:border-t-0 lg:border-l">
       <header className="flex items-start gap-2">
         <h2 className="min-w-0 grow text-base font-semibold wrap-anywhere">
-          <Link to={`/runs/${run}/nodes/${encodeURIComponent(node.name)}`} className="text-accent hover:underline">
+          <Link to={nodePath(run, node.name)} className="text-accent hover:underline">
             {node.name}
           </Link>
         </h2>
@@ -31,33 +31,41 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
       <p className="flex flex-wrap items-center gap-2">
         <Label>{node.label}</Label>
         {node.since !== null && <Ago at={node.since} className="text-muted" />}
-        {node.critical && <span className="text-muted">on the critical path</span>}
-      </p>
-      {node.reason !== "" && <p className="whitespace-pre-wrap wrap-anywhere">{node.reason}</p>}
-      <p className="text-muted">
-        {node.role}
-        {node.agent !== "" && `, ${node.agent}`}, {count(node.attempts, "attempt")}, {tokens(counted(node.used))} tokens
-        {node.depends_on.length > 0 && `, after ${node.depends_on.join(", ")}`}
+        <Link to={nodePath(run, node.name)} className="ml-auto text-accent underline">
+          Open node
+        </Link>
       </p>
       <Answer query={inspected}>
-        {(in_) => (
-          <>
-            {in_.question !== undefined && in_.orders.includes("answer") && (
-              <AnswerForm of={node.name} question={in_.question} busy={give.answer.isPending} send={give.answer.mutate} />
-            )}
-            {past ? <p className="text-muted">Its session has a newer run: nothing can be ordered here.</p> : <NodeOrders run={run} node={node.name} orders={in_.orders} />}
-            {in_.attempts.length > 0 && (
-              <ol aria-label="Attempts" className="flex flex-col gap-1">
-                {in_.attempts.map((t) => (
-                  <li key={t.n} className="wrap-anywhere">
-                    <span className="text-muted">{t.n}.</span> <Label>{t.how === "" ? "running" : t.how}</Label> {t.summary ?? t.detail}
-                  </li>
-                ))}
-              </ol>
-            )}
-          </>
-        )}
+        {(found) => {
+          const orders = past ? <p className="text-muted">The session has a newer run: this run takes no commands.</p> : <NodeOrders run={run} node={node.name} orders={found.orders} state={node.status.state} />;
+          return (
+            <>
+              {stage !== "done" && orders}
+              <Now run={run} node={found} brief />
+              {stage === "done" && orders}
+              {found.attempts.length > 0 && (
+                <section aria-label="Attempts" className="flex flex-col gap-1">
+                  <h3 className="font-semibold">{count(found.attempts.length, "attempt")}</h3>
+                  <ol aria-label="Attempts" className="flex flex-col gap-1">
+                    {found.attempts.map((t) => (
+                      <li key={t.n} className="wrap-anywhere">
+                        <span className="text-muted">{t.n}.</span> <Label>{t.how === "" ? "running" : t.how}</Label> {stage === "failed" || stage === "done" ? "" : (t.summary ?? t.detail)}
+                      </li>
+                    ))}
+                  </ol>
+                </section>
+              )}
+            </>
+          );
+        }}
       </Answer>
+      <p className="text-muted wrap-anywhere">
+        {node.role}
+        {node.agent !== "" && `, ${node.agent}`}
+        {counted(node.used) > 0 && `, ${tokens(counted(node.used))} tokens`}
+        {node.depends_on.length > 0 && `, after ${node.depends_on.join(", ")}`}
+        {node.critical && ", on the critical path"}
+      </p>
     </aside>
   );
 }

@@ -2,6 +2,7 @@ import { useMemo, useState } from "react";
 import { Link } from "react-router";
 
 import type { Api } from "@/api/client";
+import { reasonOf } from "@/node/words";
 import { counted } from "@/runs/figures";
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { Field, Input, Select } from "@/ui/field";
@@ -66,8 +67,8 @@ export function NodeTable({ run, nodes }: { run: string; nodes: readonly Api<"Gr
                 <span className="w-10 text-muted">{n.since !== null && <Ago at={n.since} />}</span>
                 <span className="w-24 text-muted">{count(n.attempts, "attempt")}</span>
                 <span className="w-28 text-muted">{counted(n.used) > 0 && `${tokens(counted(n.used))} tokens`}</span>
-                <span className="min-w-0 flex-1 truncate text-muted" title={n.reason}>
-                  {n.reason}
+                <span className="min-w-0 flex-1 truncate text-muted" title={reasonOf(n, n.status.state)}>
+                  {reasonOf(n, n.status.state)}
                 </span>
               </div>
             )}

@@ -2,9 +2,10 @@ import { useCallback, useMemo } from "react";
 import { useParams, useSearchParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
+import { stageOf } from "@/node/words";
 import { attemptBars } from "@/runs/bars";
 import { BarsView } from "@/runs/BarsView";
-import { counted, duration, took, works } from "@/runs/figures";
+import { counted, duration, tellingChain, took, works } from "@/runs/figures";
 import { Flow } from "@/runs/graph/Flow";
 import { nodeCard, sameNode } from "@/runs/NodeCard";
 import { NodePanel } from "@/runs/NodePanel";
@@ -15,7 +16,7 @@ import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
-import { useNow } from "@/ui/time";
+import { Ago, useNow } from "@/ui/time";
 
 /** A run: its graph, its attempts in time, its nodes, and what can be ordered. */
 export default function RunPage() {
@@ -28,29 +29,72 @@ export default function RunPage() {
       about={data && <About graph={data} />}
       actions={data && <RunActions graph={data} />}
     >
-      <Answer query={graph}>{(g) => <Body graph={g} />}</Answer>
+      <Answer query={graph}>
+        {(g) => (
+          <>
+            <Facts graph={g} />
+            <Body graph={g} />
+          </>
+        )}
+      </Answer>
     </Page>
   );
 }
 
-function About({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGraph"> }) {
-  const time = took(run, useNow());
-  const done = nodes.filter((n) => n.status.state === "done" || n.status.state === "skipped").length;
+const states = [
+  ["asks", "waits for you", "wait for you", "text-warn"],
+  ["failed", "failed", "failed", "text-bad"],
+  ["works", "runs", "run", "text-info"],
+  ["waits", "waits", "wait", ""],
+] as const;
+
+function About({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }) {
+  const stages = nodes.map((n) => stageOf(n.status.state));
   return (
     <>
       <Label>{run.state}</Label>
-      <span>
-        {done} of {count(nodes.length, "node")} done
+      <span className="text-text">
+        {stages.filter((s) => s === "done").length} of {count(nodes.length, "node")} done
       </span>
-      {time !== undefined && <span>{duration(time)}</span>}
-      {counted(run.used) > 0 && <span>{tokens(counted(run.used))} tokens</span>}
-      {critical.length > 1 && (
-        <span title={critical.join(" → ")}>
-          critical path: {count(critical.length, "node")}, {duration(seconds)}
+      {states.map(([stage, one, many, color]) => {
+        const names = nodes.filter((_, i) => stages[i] === stage).map((n) => n.name);
+        return (
+          names.length > 0 && (
+            <span key={stage} className={color} title={names.join(", ")}>
+              {names.length === 1 ? `${names[0] ?? ""} ${one}` : `${names.length} ${many}`}
+            </span>
+          )
+        );
+      })}
+    </>
+  );
+}
+
+/** Which run it is: what it started from, when, by whom, and what it cost. */
+function Facts({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGraph"> }) {
+  const time = took(run, useNow());
+  const chain = tellingChain(nodes.length, critical);
+  return (
+    <div className="flex shrink-0 flex-wrap gap-x-4 gap-y-0.5 border-b border-line px-4 py-1 text-muted">
+      <span>
+        from <span className="font-mono text-[0.93em]">{run.base_branch === "" ? run.base.slice(0, 10) : run.base_branch}</span>
+      </span>
+      {run.started_at !== null && (
+        <span>
+          started {run.by !== "" && `by ${run.by} `}
+          <Ago at={run.started_at} /> ago
         </span>
       )}
-      {run.config_changed && <span className="text-warn">the configuration has changed</span>}
-    </>
+      {time !== undefined && <span>{run.ended_at === null ? `runs for ${duration(time)}` : `took ${duration(time)}`}</span>}
+      {counted(run.used) > 0 && <span>{tokens(counted(run.used))} tokens</span>}
+      {chain.length > 0 && (
+        <span title={chain.join(" → ")}>
+          critical path: {count(chain.length, "node")}, {duration(seconds)}
+        </span>
+      )}
+      <span className="font-mono text-[0.93em] wrap-anywhere">{run.id}</span>
+      {run.config_changed && <span className="text-warn">The configuration file has changed since: Update applies it.</span>}
+    </div>
   );
 }
 
@@ -73,7 +117,10 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
       ),
     [setParams],
   );
-  const node = graph.nodes.find((n) => n.name === chosen);
+  // What is not on a chain that says something is drawn as any other node.
+  const chain = tellingChain(graph.nodes.length, graph.critical);
+  const nodes = useMemo(() => (chain.length > 0 ? graph.nodes : graph.nodes.map((n) => ({ ...n, critical: false }))), [chain.length, graph.nodes]);
+  const node = nodes.find((n) => n.name === chosen);
   if (graph.nodes.length === 0) {
     return <Empty title="The run has no node">Add one to its configuration, and update the run.</Empty>;
   }
@@ -89,8 +136,8 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
               content: () => (
                 <Flow
                   label="Graph of the run"
-                  nodes={graph.nodes}
-                  critical={graph.critical}
+                  nodes={nodes}
+                  critical={chain}
                   selected={chosen}
                   onSelect={choose}
                   working={() => graph.nodes.filter(works).map((n) => n.name)}

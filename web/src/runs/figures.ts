@@ -66,3 +66,8 @@ export function difference(a: number, b: number, say: (n: number) => string): st
   const d = b - a;
   return d === 0 ? "" : `${d > 0 ? "+" : "-"}${say(Math.abs(d))}`;
 }
+
+/** The critical path where it says something: a chain of some length, beside which other nodes run. */
+export function tellingChain(nodes: number, critical: readonly string[]): readonly string[] {
+  return critical.length >= 3 && critical.length < nodes ? critical : [];
+}

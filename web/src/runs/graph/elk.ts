@@ -16,6 +16,7 @@ export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): 
       layoutOptions: {
         "elk.algorithm": "layered",
         "elk.direction": "RIGHT",
+        "elk.separateConnectedComponents": "false", // all nodes stand in the same columns: edges run in the gaps between them
         "elk.spacing.nodeNode": "20",
         "elk.layered.spacing.nodeNodeBetweenLayers": "72",
         "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
