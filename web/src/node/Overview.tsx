@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { Api } from "@/api/client";
 import { CheckLine } from "@/needs/pieces";
 import { NodeLinks, Now } from "@/node/Now";
-import { stageOf, total } from "@/node/words";
+import { ordersFirst, stageOf, total } from "@/node/words";
 import { Verify } from "@/node/Verify";
 import { NodeOrders } from "@/runs/NodeOrders";
 import { tokens } from "@/ui/figures";
@@ -16,13 +16,14 @@ type Node = Api<"Inspection">;
 export function Overview({ run, node: n }: { run: string; node: Node }) {
   const last = n.attempts.at(-1);
   const stage = stageOf(n.label.state);
+  const first = ordersFirst(n.role, stage);
   const shown = stage === "done" || stage === "failed"; // the checks that Now shows
   const passed = stage === "failed" ? n.checks.filter((c) => c.exit === 0 && c.timed_out !== true) : shown ? [] : n.checks;
   return (
     <div className="flex flex-col gap-4 p-4 lg:flex-row">
       <div className="flex min-w-0 grow flex-col gap-4">
         <h2 className="sr-only">Now</h2>
-        {stage !== "done" && n.orders.length > 0 && <NodeOrders run={run} node={n.name} orders={n.orders} state={n.label.state} />}
+        {first && n.orders.length > 0 && <NodeOrders run={run} node={n.name} orders={n.orders} state={n.label.state} />}
         <Now run={run} node={n} />
       </div>
       <aside aria-label="About the node" className="flex w-full shrink-0 flex-col gap-3 lg:w-80">
@@ -42,7 +43,7 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
             {last?.diffstat !== undefined && last.diffstat !== "" && <Fact name="Changes">{last.diffstat}</Fact>}
             {n.used && <Fact name="Tokens">{usage(n.used, n.budget?.tokens)}</Fact>}
           </dl>
-          {stage === "done" && n.orders.length > 0 && (
+          {!first && n.orders.length > 0 && (
             <div className="mt-3">
               <NodeOrders run={run} node={n.name} orders={n.orders} state={n.label.state} />
             </div>

@@ -78,3 +78,8 @@ export function reasonOf(n: { role: string; reason?: string | undefined }, state
   }
   return n.reason ?? "";
 }
+
+/** Whether a button is what a person most often wants: not of what is done, and not where a question is answered. */
+export function ordersFirst(role: string, stage: Stage): boolean {
+  return stage !== "done" && (stage !== "asks" || role === "gate");
+}

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { Now, nodePath } from "@/node/Now";
-import { stageOf } from "@/node/words";
+import { ordersFirst, stageOf } from "@/node/words";
 import { counted } from "@/runs/figures";
 import { NodeOrders } from "@/runs/NodeOrders";
 import { IconButton } from "@/ui/button";
@@ -16,6 +16,7 @@ import { Ago } from "@/ui/time";
 export function NodePanel({ run, node, past, onClose }: { run: string; node: Api<"GraphNode">; past: boolean; onClose: () => void }) {
   const inspected = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}", { params: { path: { id: run, node: node.name } } });
   const stage = stageOf(node.status.state);
+  const first = ordersFirst(node.role, stage);
   return (
     <aside aria-label={`Node ${node.name}`} className="flex max-h-[60%] w-full shrink-0 flex-col gap-3 overflow-auto border-t border-line bg-surface p-3 lg:max-h-none lg:w-96 lg:border-t-0 lg:border-l">
       <header className="flex items-start gap-2">
@@ -40,9 +41,9 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
           const orders = past ? <p className="text-muted">The session has a newer run: this run takes no commands.</p> : <NodeOrders run={run} node={node.name} orders={found.orders} state={node.status.state} />;
           return (
             <>
-              {stage !== "done" && orders}
+              {first && orders}
               <Now run={run} node={found} brief />
-              {stage === "done" && orders}
+              {!first && orders}
               {found.attempts.length > 0 && (
                 <section aria-label="Attempts" className="flex flex-col gap-1">
                   <h3 className="font-semibold">{count(found.attempts.length, "attempt")}</h3>
