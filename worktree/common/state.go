@@ -235,15 +235,28 @@ func (d Dir) Stamp() string {
 	return b.String()
 }
 
-// SetUpstream makes branch follow the branch of the same name of a remote, as git push
-// --set-upstream does.
-func (d Dir) SetUpstream(ctx context.Context, branch, remote string) error {
+// Pushed notes that a commit was pushed to the branch of the same name of a remote, as git
+// push --set-upstream does: branch follows that one, and its remote-tracking branch is at
+// the commit.
+func (d Dir) Pushed(ctx context.Context, branch, remote, commit string) error {
+	out, err := git.Run(ctx, d.repo.Root, "config", "--get-all", "remote."+remote+".fetch")
+	if err != nil && git.ExitCode(err) != 1 {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		from, to, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "+"), ":")
+		if folder, ok := strings.CutSuffix(to, "/*"); ok && from == "refs/heads/*" {
+			if _, err := git.Run(ctx, d.repo.Root, "update-ref", "-m", "update by push", folder+"/"+branch, commit); err != nil {
+				return err
+			}
+		}
+	}
 	d.repo.RecordOwn(git.Own{Key: "branch." + branch + ".remote", New: remote})
 	d.repo.RecordOwn(git.Own{Key: "branch." + branch + ".merge", New: "refs/heads/" + branch})
 	if _, err := git.Run(ctx, d.repo.Root, "config", "branch."+branch+".remote", remote); err != nil {
 		return err
 	}
-	_, err := git.Run(ctx, d.repo.Root, "config", "branch."+branch+".merge", "refs/heads/"+branch)
+	_, err = git.Run(ctx, d.repo.Root, "config", "branch."+branch+".merge", "refs/heads/"+branch)
 	return err
 }
 

@@ -2,6 +2,7 @@ package separate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -22,14 +23,22 @@ import (
 // shared repository has another commit there, or the name means something else already.
 type Left struct {
 	Ref  string // such as refs/heads/main
-	Kept string // where the shared repository has it now
+	Kept string // where the shared repository has it now; empty: it lacks objects, and is not kept
+}
+
+// String says it to a person.
+func (l Left) String() string {
+	if l.Kept == "" {
+		return l.Ref + " lacks objects: it is not kept"
+	}
+	return fmt.Sprintf("%s was changed in its worktree, not in the repository: kept as %s", l.Ref, l.Kept)
 }
 
 // leftRefs is where refs are kept that cannot be taken over under their names.
 const leftRefs = "refs/cmux/left/"
 
-// maxRefs bounds the refs that are taken over.
-const maxRefs = 1000
+// maxRefs bounds the refs that are taken over under names of their own.
+const maxRefs = 100
 
 // End takes over what was done in the separate git directory, if there is one, and makes
 // the worktree one of the shared repository again: the worktree's branch, its HEAD, what is
@@ -37,7 +46,7 @@ const maxRefs = 1000
 // entries of the stash. Interrupted, it is called again. On an error the separate directory
 // stays, and with it the work.
 func (w Worktree) End(ctx context.Context) (left []Left, err error) {
-	err = w.locked(func() error {
+	err = w.locked(ctx, func() error {
 		left, err = w.end(ctx)
 		return err
 	})
@@ -60,7 +69,10 @@ func (w Worktree) end(ctx context.Context) ([]Left, error) {
 	if serr == nil && git.There(w.refsFile()) {
 		// Where .git leads elsewhere already, Begin or End was interrupted there: the
 		// state of the worktree is in its own directory.
-		if left, err = w.takeOver(ctx, gerr != nil || to != w.Private); err != nil {
+		if err = errors.Join(sanitize(w.objects()), w.takeLFS()); err == nil {
+			left, err = w.takeOver(ctx, gerr != nil || to != w.Private)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("the commits in %s: %w", w.Dir(), err)
 		}
 	}
@@ -85,6 +97,7 @@ type taking struct {
 	was    map[string]string // refs at the beginning
 	is     map[string]string // refs now
 	head   string            // ref: NAME, or an object
+	whole  map[string]bool   // commits and tags that lack nothing in the shared repository
 	left   []Left
 }
 
@@ -114,6 +127,25 @@ func (w Worktree) takeOver(ctx context.Context, atWork bool) ([]Left, error) {
 	return t.left, t.state(ctx, log)
 }
 
+func (w Worktree) objects() string { return filepath.Join(w.Dir(), "objects") }
+
+// sanitize leaves nothing but objects in a folder of them: a link leads elsewhere, git waits
+// for ever at a pipe, and believes what describes objects.
+func sanitize(objects string) error {
+	err := filepath.WalkDir(objects, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !d.IsDir() && !d.Type().IsRegular(), strings.HasPrefix(d.Name(), "multi-pack-index"):
+			return os.RemoveAll(name)
+		}
+		return nil
+	})
+	return errors.Join(err, remove(filepath.Join(objects, "info")))
+}
+
 // taking begins to take over.
 func (w Worktree) taking() (*taking, error) {
 	entries, err := read(w.refsFile())
@@ -123,7 +155,7 @@ func (w Worktree) taking() (*taking, error) {
 	t := &taking{Worktree: w, was: parsePacked(entries)}
 	t.in = git.Command{Dir: w.Common, Env: []string{
 		"GIT_DIR=" + w.Common, "GIT_INDEX_FILE=" + filepath.Join(w.Dir(), "index"),
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(w.Dir(), "objects")),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(w.objects()),
 	}}
 	t.is, err = readRefs(w.Dir())
 	return t, err
@@ -136,7 +168,9 @@ func (w Worktree) Publish(ctx context.Context) error {
 	if !w.Begun() {
 		return nil
 	}
-	return w.locked(func() error {
+	ctx, cancel := context.WithTimeout(ctx, patience) // what is at work there can hold git up
+	defer cancel()
+	return w.locked(ctx, func() error {
 		t, err := w.taking()
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it ended, or is not there yet
@@ -154,7 +188,10 @@ func (w Worktree) Publish(ctx context.Context) error {
 			return err
 		}
 		t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
-		if err := t.pack(ctx, []string{id}, false); err != nil {
+		if err := t.pack(ctx, []string{id}); err != nil {
+			return err
+		}
+		if err := t.connected(ctx, []string{id}); err != nil || !t.whole[id] {
 			return err
 		}
 		if err := t.update(ctx, own, id, t.was[own]); err != nil {
@@ -218,7 +255,103 @@ func (t *taking) objects(ctx context.Context) (log, stashed []byte, err error) {
 			}
 		}
 	}
-	return log, stashed, t.pack(ctx, sorted(there), true)
+	ids := sorted(there)
+	own, err := t.own(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if id := t.is[own]; there[id] != "" { // without this one nothing is taken over
+		if err := t.pack(ctx, []string{id}); err != nil {
+			return nil, nil, err
+		}
+	}
+	each(ids, func(ids []string) bool { return t.pack(ctx, ids) == nil })
+	if err := t.connected(ctx, ids); err != nil {
+		return nil, nil, err
+	}
+	if len(t.whole) < len(ids) {
+		log = nil
+	}
+	return log, stashed, t.packStaged(ctx)
+}
+
+// maxAsked bounds how often each asks: who damages that much loses more.
+const maxAsked = 200
+
+// each returns those of ids that ok accepts, alone or together with others.
+func each(ids []string, ok func([]string) bool) (all []string) {
+	asked := 0
+	var some func([]string)
+	some = func(ids []string) {
+		if len(ids) == 0 || asked == maxAsked {
+			return
+		}
+		asked++
+		switch half := len(ids) / 2; {
+		case ok(ids):
+			all = append(all, ids...)
+		case half > 0:
+			some(ids[:half])
+			some(ids[half:])
+		}
+	}
+	some(ids)
+	return all
+}
+
+// connected finds out which of the objects lack nothing in the shared repository alone: it
+// is what git fetch asks before it moves a ref.
+func (t *taking) connected(ctx context.Context, ids []string) error {
+	held, err := t.held(ctx)
+	if err != nil {
+		return err
+	}
+	c := t.alone()
+	c.Args = []string{"rev-list", "--objects", "--quiet", "--stdin"}
+	if t.partial(ctx) {
+		c.Args = append(c.Args, "--exclude-promisor-objects")
+	}
+	t.whole = map[string]bool{}
+	for _, id := range each(ids, func(ids []string) bool {
+		c.Stdin = []byte(strings.Join(slices.Concat(ids, held), "\n") + "\n")
+		_, err := c.Run(ctx)
+		return err == nil
+	}) {
+		t.whole[id] = true
+	}
+	return ctx.Err()
+}
+
+// alone is git in the shared repository, which does not see the separate objects.
+func (t *taking) alone() git.Command {
+	return git.Command{Dir: t.Common, Env: []string{"GIT_DIR=" + t.Common}}
+}
+
+// partial reports whether the repository is a partial clone, in which objects lack that a
+// remote has promised.
+func (t *taking) partial(ctx context.Context) bool {
+	c := t.alone()
+	c.Args = []string{"config", "--get-regexp", `^(extensions\.partialclone|remote\..*\.promisor)$`}
+	_, err := c.Run(ctx)
+	return err == nil
+}
+
+// held returns what the refs of the shared repository lead to, as arguments that exclude it.
+func (t *taking) held(ctx context.Context) ([]string, error) {
+	now, err := t.shared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]string{}
+	for _, id := range now {
+		ids[id] = ""
+	}
+	there, err := t.existing(ctx, sorted(ids)) // a ref of the person's may be broken
+	held := sorted(there)
+	for i, id := range held {
+		held[i] = "^" + id
+	}
+	return held, err
 }
 
 // existing returns the types of those of the objects that are there.
@@ -242,47 +375,64 @@ func (t *taking) existing(ctx context.Context, ids []string) (map[string]string,
 const unpackLimit = 100
 
 // pack copies objects and what they lead to, as far as the shared repository does not have
-// it; index: with what is staged. git names each object by its content again.
-func (t *taking) pack(ctx context.Context, ids []string, index bool) error {
+// it.
+func (t *taking) pack(ctx context.Context, ids []string) error {
+	held, err := t.held(ctx)
+	if err != nil {
+		return err
+	}
+	return t.copy(ctx, slices.Concat(ids, held), "--delta-base-offset")
+}
+
+// packStaged copies what is staged. Of what HEAD leads to it copies nothing.
+func (t *taking) packStaged(ctx context.Context) error {
+	index := filepath.Join(t.Dir(), "index")
+	if _, err := read(index); errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLarge) {
+		return nil
+	}
+	own, err := t.own(ctx)
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, id := range []string{t.is[own], t.was[own], t.head} {
+		if isObject(id) {
+			known = append(known, id)
+		}
+	}
+	there, err := t.existing(ctx, known)
+	if err != nil {
+		return err
+	}
+	known = sorted(there)
+	for i, id := range known {
+		known[i] = "^" + id
+	}
+	// Only so does pack-objects leave out the files of commits without descendants.
+	args := []string{"--thin", "--shallow", "--indexed-objects"}
+	if t.partial(ctx) {
+		args = append(args, "--missing=allow-any")
+	}
+	if err = t.copy(ctx, known, args...); err != nil && ctx.Err() == nil {
+		// The index may name what is not there: then what is staged is lost, and no more.
+		t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
+		return remove(index)
+	}
+	return err
+}
+
+// copy gives the shared repository the objects of a pack that git makes of revs. git names
+// each by its content again.
+func (t *taking) copy(ctx context.Context, revs []string, args ...string) error {
 	f, err := os.CreateTemp(t.Private, "cmux-pack-")
 	if err != nil {
 		return err
 	}
 	defer func() { f.Close(); os.Remove(f.Name()) }()
-	now, err := t.shared(ctx)
-	if err != nil {
-		return err
-	}
-	held := map[string]string{}
-	for _, id := range now {
-		held[id] = ""
-	}
-	there, err := t.existing(ctx, sorted(held)) // a ref of the person's may be broken
-	if err != nil {
-		return err
-	}
-	for _, id := range sorted(there) {
-		ids = append(ids, "^"+id)
-	}
 	c := t.in
-	c.Stdin, c.Stdout = []byte(strings.Join(ids, "\n")+"\n"), f
-	c.Args = []string{"pack-objects", "--revs", "--stdout", "--quiet", "--delta-base-offset"}
-	staged := c
-	staged.Args = append(staged.Args[:len(c.Args):len(c.Args)], "--indexed-objects")
-	if _, err := read(filepath.Join(t.Dir(), "index")); err != nil || !index {
-		staged = c
-	}
-	if _, err = staged.Run(ctx); err != nil && ctx.Err() == nil && index {
-		// The index may name what is not there: then what is staged is lost, and no more.
-		t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
-		if terr := errors.Join(f.Truncate(0), seekStart(f)); terr != nil {
-			return terr
-		}
-		if _, err = c.Run(ctx); err == nil { // else it was not the index
-			err = remove(filepath.Join(t.Dir(), "index"))
-		}
-	}
-	if err != nil {
+	c.Stdin, c.Stdout = []byte(strings.Join(revs, "\n")+"\n"), f
+	c.Args = append([]string{"pack-objects", "--revs", "--stdout", "--quiet"}, args...)
+	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
 	header := make([]byte, 12)
@@ -296,7 +446,8 @@ func (t *taking) pack(ctx context.Context, ids []string, index bool) error {
 	if err := seekStart(f); err != nil {
 		return err
 	}
-	in := git.Command{Dir: t.Common, Env: []string{"GIT_DIR=" + t.Common}, Input: f, Args: []string{"unpack-objects", "-q"}}
+	in := t.alone()
+	in.Input, in.Args = f, []string{"unpack-objects", "-q"}
 	if n >= unpackLimit {
 		in.Args = []string{"index-pack", "--stdin", "--fix-thin"}
 	}
@@ -332,9 +483,6 @@ func (t *taking) branches(ctx context.Context) error {
 	maps.DeleteFunc(changed, func(name, id string) bool {
 		return t.was[name] == id || now[name] == id || name == "refs/stash"
 	})
-	if len(changed) > maxRefs {
-		return fmt.Errorf("%d branches and tags changed there, more than %d", len(changed), maxRefs)
-	}
 	ids := map[string]string{}
 	for _, id := range changed {
 		ids[id] = ""
@@ -344,20 +492,38 @@ func (t *taking) branches(ctx context.Context) error {
 		return err
 	}
 	names := sorted(changed)
-	if k := slices.Index(names, own); k > 0 { // what it holds needs no other name
-		names = slices.Insert(slices.Delete(names, k, k+1), 0, own)
+	rank := func(name string) int {
+		switch {
+		case name == own: // what it holds needs no other name
+			return 0
+		case !strings.HasPrefix(name, "refs/"):
+			return 1
+		}
+		return 2
 	}
-	for _, name := range names {
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	for i, name := range names {
 		id := changed[name]
+		if i == maxRefs {
+			return t.leaveAll(ctx, names[i:], changed, types)
+		}
 		switch kind := types[id]; {
+		case kind != "" && !t.whole[id]:
+			t.left = append(t.left, Left{Ref: name})
+			continue
 		case kind == "" || kind != "commit" && !strings.HasPrefix(name, "refs/tags/"):
 			continue // git could not read it there either
+		case !strings.HasPrefix(name, "refs/"):
+			err = t.leave(ctx, name, id)
 		case name == own && t.atWork:
 			if theirs := now[name]; theirs != t.was[name] {
 				err = t.leave(ctx, name, theirs) // somebody moved it meanwhile
 			}
 			if err == nil {
 				err = t.update(ctx, name, id, now[name])
+			}
+			if err != nil && now[name] == "" { // it was deleted, and its name may be a folder now
+				err = t.leave(ctx, name, id)
 			}
 		case t.was[name] == "" && now[name] == "" && t.means(ctx, name) == nil:
 			if t.update(ctx, name, id, strings.Repeat("0", len(id))) != nil { // beside a folder of its name
@@ -415,11 +581,45 @@ func (t *taking) leave(ctx context.Context, name, id string) error {
 	if out, err := c.Run(ctx); err == nil && out == "" && !strings.HasPrefix(name, "refs/tags/") {
 		return nil
 	}
-	to := leftRefs + git.RefSafe(filepath.Base(t.Tree)) + "/" + id[:12] + "/" + git.RefSafe(strings.TrimPrefix(name, "refs/"))
+	// No name is a folder of another.
+	flat := strings.ReplaceAll(strings.TrimPrefix(name, "refs/"), "/", ".")
+	to := leftRefs + git.RefSafe(filepath.Base(t.Tree)) + "/" + id[:12] + "/" + git.RefSafe(flat)
 	t.left = append(t.left, Left{Ref: name, Kept: to})
 	c.Args = []string{"update-ref", "--no-deref", to, id} // it may be there from before
 	_, err := c.Run(ctx)
 	return err
+}
+
+// leaveAll keeps the objects of more refs than a repository should get, as parents of one
+// commit that names them.
+func (t *taking) leaveAll(ctx context.Context, names []string, ids, types map[string]string) error {
+	c := t.in
+	c.Args, c.Stdin = []string{"hash-object", "-t", "tree", "-w", "--stdin"}, []byte{}
+	tree, err := c.Run(ctx)
+	if err != nil {
+		return err
+	}
+	var parents, list strings.Builder
+	seen := map[string]bool{}
+	for _, name := range names {
+		id := ids[name]
+		if types[id] != "commit" || !t.whole[id] {
+			continue
+		}
+		if !seen[id] {
+			fmt.Fprintf(&parents, "parent %s\n", id)
+		}
+		seen[id] = true
+		fmt.Fprintf(&list, "%s %s\n", id, name)
+	}
+	const who = "cmux <cmux@localhost> 0 +0000"
+	c.Args = []string{"hash-object", "-t", "commit", "-w", "--stdin"}
+	c.Stdin = fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\n%s", git.Line(tree), parents.String(), who, who, list.String())
+	id, err := c.Run(ctx)
+	if err != nil || len(seen) == 0 {
+		return err
+	}
+	return t.leave(ctx, "refs/many", git.Line(id))
 }
 
 // stash adds the entries of the stash to those of the shared repository.
@@ -469,7 +669,16 @@ func (t *taking) state(ctx context.Context, log []byte) error {
 		return err
 	}
 	// It was lost: what is in the working tree and not in HEAD is not staged then.
-	_, err := git.Command{Dir: t.Private, Env: []string{"GIT_DIR=" + t.Private, "GIT_WORK_TREE=" + t.Tree}, Args: []string{"read-tree", "HEAD"}}.Run(ctx)
+	c := git.Command{Dir: t.Private, Env: []string{"GIT_DIR=" + t.Private, "GIT_WORK_TREE=" + t.Tree}, Args: []string{"read-tree", "HEAD"}}
+	if _, err := c.Run(ctx); err != nil {
+		return err
+	}
+	c.Args = []string{"config", "--type=bool", "--default=false", "core.sparseCheckout"}
+	if sparse, err := c.Run(ctx); err != nil || git.Line(sparse) != "true" {
+		return err
+	}
+	c.Args = []string{"sparse-checkout", "reapply"} // or what is not checked out were deleted
+	_, err := c.Run(ctx)
 	return err
 }
 

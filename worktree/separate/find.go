@@ -46,7 +46,7 @@ func Rejoin(ctx context.Context, common, path string) error {
 	}
 	left, err := w.End(ctx)
 	for _, l := range left {
-		git.Note(ctx, "%s was changed in %s, not in the repository: kept as %s", l.Ref, path, l.Kept)
+		git.Note(ctx, "%s: %s", path, l)
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cmux/worktree/git"
 )
 
 // parsePacked reads lines of object and name, as packed-refs has them.
@@ -23,8 +25,9 @@ func parsePacked(b []byte) map[string]string {
 // maxLoose is more than a file of a ref holds.
 const maxLoose = 1 << 12
 
-// readRefs reads the branches, tags, stash and cmux's own refs of a git directory without
-// asking git, which would read the settings there.
+// readRefs reads the refs of a git directory that are taken over without asking git, which
+// would read the settings there. The HEAD of a worktree that was added there counts as one,
+// where it is a commit: worktrees/NAME/HEAD.
 func readRefs(dir string) (map[string]string, error) {
 	packed, err := read(filepath.Join(dir, "packed-refs"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -59,6 +62,15 @@ func readRefs(dir string) (map[string]string, error) {
 		}
 		return nil
 	})
+	// A worktree that was added there: its branch is among the refs, a commit without one is
+	// nowhere else.
+	heads, gerr := filepath.Glob(filepath.Join(git.EscapeGlob(dir), "worktrees", "*", "HEAD"))
+	for _, path := range heads[:min(len(heads), maxRefs)] {
+		if b, err := read(path); err == nil && len(b) <= maxLoose && isObject(strings.TrimSpace(string(b))) {
+			refs["worktrees/"+filepath.Base(filepath.Dir(path))+"/HEAD"] = strings.TrimSpace(string(b))
+		}
+	}
+	err = errors.Join(err, gerr)
 	for name, to := range symbolic {
 		delete(refs, name)
 		if id := refs[to]; id != "" {
@@ -68,12 +80,17 @@ func readRefs(dir string) (map[string]string, error) {
 	return refs, err
 }
 
-// ours reports whether a ref is one that is taken over.
+// ours reports whether a ref is one that is taken over: what is of one worktree, and what a
+// remote has, is not, nor what cmux keeps of others.
 func ours(name string) bool {
-	for _, folder := range []string{"refs/heads/", "refs/tags/", "refs/cmux/snapshots/", "refs/cmux/kept/", "refs/cmux/undone/"} {
-		if strings.HasPrefix(name, folder) {
-			return true
+	if rest, ok := strings.CutPrefix(name, "refs/cmux/"); ok {
+		kind, _, _ := strings.Cut(rest, "/")
+		return kind == "snapshots" || kind == "kept" || kind == "undone"
+	}
+	for _, folder := range []string{"remotes", "bisect", "worktree", "rewritten", "prefetch"} {
+		if strings.HasPrefix(name, "refs/"+folder+"/") {
+			return false
 		}
 	}
-	return name == "refs/stash"
+	return strings.HasPrefix(name, "refs/")
 }

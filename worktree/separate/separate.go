@@ -5,16 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
+	"cmux/worktree/hint"
 )
 
 // Worktree is a linked worktree: its folder, its private git directory, and the git
@@ -50,7 +53,7 @@ var (
 // Begin gives the worktree a separate git directory, with its state and the refs of now,
 // and leads its .git there. One that an earlier process left is ended first.
 func (w Worktree) Begin(ctx context.Context) error {
-	return w.locked(func() error {
+	return w.locked(ctx, func() error {
 		if _, err := w.end(ctx); err != nil {
 			return err
 		}
@@ -99,7 +102,7 @@ func (w Worktree) build(ctx context.Context) error {
 		git.WriteFile(w.refsFile(), refs),
 		os.Symlink(w.Modules(), filepath.Join(dir, "modules")),
 	}
-	for _, name := range []string{"hooks", "lfs", "info/exclude", "info/attributes"} {
+	for _, name := range []string{"hooks", "info/exclude", "info/attributes"} {
 		errs = append(errs, os.Symlink(filepath.Join(w.Common, name), filepath.Join(dir, name)))
 	}
 	for name, to := range symbolic {
@@ -163,17 +166,32 @@ func (w Worktree) refs(ctx context.Context) (packed []byte, symbolic map[string]
 	return b.Bytes(), symbolic, err
 }
 
+// patience is how long a call waits for another process that begins or ends a separate
+// directory of the same worktree: what runs there can take the lock too, to hold it up.
+const patience = time.Minute
+
 // locked runs f while no other process begins or ends a separate directory of the worktree.
-func (w Worktree) locked(f func() error) error {
+func (w Worktree) locked(ctx context.Context, f func() error) error {
 	dir, err := os.Open(w.Private)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
-		return err
+	late := time.After(patience)
+	for {
+		if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			return f()
+		} else if err != unix.EWOULDBLOCK && err != unix.EINTR {
+			return fmt.Errorf("lock %s: %w", w.Private, err)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-late:
+			return hint.New(fmt.Errorf("another process has held the lock of %s for %s", w.Private, patience), "fuser "+w.Private)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return f()
 }
 
 // quoted returns a value as git's settings have it.
@@ -181,11 +199,11 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }
 
-// copyFile copies a regular file; one that is not there, or is something else, is taken
-// from the other place too.
+// copyFile copies a regular file; one that is not there, or is something else, or larger
+// than what git writes there, is taken from the other place too.
 func copyFile(from, to string) error {
 	b, err := read(from)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLarge) {
 		return remove(to)
 	}
 	if err != nil {
@@ -197,35 +215,65 @@ func copyFile(from, to string) error {
 	return git.WriteFile(to, b)
 }
 
-// copyFolder replaces a folder by a copy of the regular files and folders of another.
+// maxState bounds how many files of one kind are the state of a worktree, and maxFolder
+// their bytes.
+const (
+	maxState  = 10_000
+	maxFolder = 64 << 20
+)
+
+// copyFolder replaces a folder by a copy of the regular files and folders of another. One
+// that is too large to be git's is taken from the other place too.
 func copyFolder(from, to string) error {
-	if err := os.RemoveAll(to); err != nil {
+	if err := remove(to); err != nil {
 		return err
 	}
-	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+	var names []string
+	size := int64(0)
+	err := filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil
-		case err != nil:
+		}
+		if err != nil || !d.Type().IsRegular() {
 			return err
-		case d.Type().IsRegular():
-			return copyFile(name, filepath.Join(to, strings.TrimPrefix(name, from)))
+		}
+		if info, err := d.Info(); err == nil {
+			size += info.Size()
+		}
+		if names = append(names, name); len(names) > maxState || size > maxFolder {
+			return errLarge
 		}
 		return nil
 	})
+	if errors.Is(err, errLarge) {
+		return nil
+	}
+	for _, name := range names {
+		err = errors.Join(err, copyFile(name, filepath.Join(to, strings.TrimPrefix(name, from))))
+	}
+	return err
 }
+
+// maxMatching is more than git has of such files.
+const maxMatching = 16
 
 // copyMatching copies the files of a folder whose names match a pattern.
 func copyMatching(from, to, pattern string) error {
 	names, err := filepath.Glob(filepath.Join(git.EscapeGlob(from), pattern))
-	for _, name := range names {
+	for _, name := range names[:min(len(names), maxMatching)] {
 		err = errors.Join(err, copyFile(name, filepath.Join(to, filepath.Base(name))))
 	}
 	return err
 }
 
+// maxFile is more than git writes into a file of its own that is read here; an index of a
+// million files has a tenth of it.
+const maxFile = 1 << 30
+
+var errLarge = errors.New("larger than what git writes there")
+
 // read returns the content of a regular file. What is none is as if it were not there: a
-// link leads elsewhere, and a pipe never ends.
+// link leads elsewhere, and a pipe never ends. One of more than maxFile is an errLarge.
 func read(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENOTDIR) {
@@ -243,8 +291,13 @@ func read(name string) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	var b bytes.Buffer
-	b.Grow(int(info.Size()))
-	_, err = b.ReadFrom(f)
+	if info.Size() <= maxFile {
+		b.Grow(int(info.Size()))
+		_, err = b.ReadFrom(io.LimitReader(f, maxFile+1))
+	}
+	if info.Size() > maxFile || b.Len() > maxFile {
+		return nil, fmt.Errorf("%s: %w", name, errLarge)
+	}
 	return b.Bytes(), err
 }
 

@@ -1,11 +1,15 @@
 package separate
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/worktree/git"
@@ -276,6 +280,13 @@ func TestHostile(t *testing.T) {
 		"settings":          `printf '[core]\n\tfsmonitor = "touch %s/ran"\n\talternateRefsCommand = "touch %s/ran"\n[filter "e"]\n\tclean = "touch %s/ran; cat"\n' "$HOME" "$HOME" "$HOME" >> "$G/config"; echo '* filter=e' > .gitattributes`,
 		"hooks":             `rm "$G/hooks"; mkdir "$G/hooks"; printf '#!/bin/sh\ntouch %s/ran' "$HOME" > "$G/hooks/reference-transaction"; chmod +x "$G/hooks/reference-transaction"`,
 		"alternates":        `mkfifo "$G/objects/info/p"; echo "$G/objects/info/p" >> "$G/objects/info/alternates"; echo /nowhere >> "$G/objects/info/alternates"`,
+		"alternates pipe":   `rm "$G/objects/info/alternates"; mkfifo "$G/objects/info/alternates"`,
+		"object is a pipe":  `mkdir -p "$G/objects/12"; mkfifo "$G/objects/12/34567890123456789012345678901234567890"; mkfifo "$G/objects/pack/pack-1234567890123456789012345678901234567890.idx"`,
+		"files are huge":    `truncate -s 3T "$G/ORIG_HEAD"; truncate -s 3T "$G/MERGE_MSG"; truncate -s 3T "$G/logs/refs/stash"; mkdir "$G/rebase-merge"; truncate -s 3T "$G/rebase-merge/onto"`,
+		"commit-graph lies": `mkdir -p "$G/objects/info"; cp /dev/null "$G/objects/info/commit-graph"; head -c 2000 /dev/urandom > "$G/objects/pack/multi-pack-index"`,
+		"names collide":     `git branch -qD other; git branch other/deep $(git commit-tree -m apart HEAD^{tree})`,
+		"branch is damaged": `b=$(echo gone | git hash-object -w --stdin); t=$(printf '100644 blob %s\tgone\n' $b | git mktree); git branch damaged $(git commit-tree -m damaged $t); rm -f "$G/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-)"`,
+		"many branches":     `for i in $(seq 1200); do echo "commit refs/heads/many/$i"; echo "committer a <a> $i +0000"; echo "data 1"; echo x; done | git fast-import --quiet`,
 		".git is a folder":  `rm .git; mkdir .git`,
 		".git leads away":   `git init -q "$HOME/logs"; echo "gitdir: $HOME/logs/.git" > .git`,
 	} {
@@ -308,6 +319,121 @@ func TestHostile(t *testing.T) {
 			sound(t, w)
 		})
 	}
+}
+
+// What could not be taken over under its name is kept and said.
+func TestNothingIsLost(t *testing.T) {
+	w := lent(t)
+	shell(t, w.Tree, `git notes add -m mine`)
+	begin(t, w)
+	shell(t, w.Tree, `git notes append -m note; git notes --ref new add -m new; git worktree add -q --detach ../nested; git -C ../nested commit -q --allow-empty -m nested
+		git branch -qD other; git branch other/deep $(git commit-tree -m apart HEAD^{tree})
+		for i in $(seq 1100); do echo "commit refs/tags/many/$i"; echo "committer a <a> $i +0000"; echo "data 1"; echo x; done | git fast-import --quiet
+		b=$(echo gone | git hash-object -w --stdin); git branch damaged $(git commit-tree -m damaged $(printf '100644 blob %s\tgone\n' $b | git mktree))
+		rm -f "$(git rev-parse --git-path objects)/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-)"`)
+	apart := shell(t, w.Tree, `git rev-parse refs/notes/commits other/deep; git -C ../nested rev-parse HEAD; git rev-parse many/1100`)
+	kept := map[string]string{}
+	for _, l := range end(t, w) {
+		kept[l.Ref] = l.Kept
+	}
+	if to, said := kept["refs/heads/damaged"]; to != "" || !said {
+		t.Errorf("damaged: %q %v", to, said)
+	}
+	got := shell(t, w.Common, `git rev-parse '`+kept["refs/notes/commits"]+`' '`+kept["refs/heads/other/deep"]+`' '`+kept["worktrees/nested/HEAD"]+`'`)
+	if !strings.HasPrefix(apart, got+"\n") {
+		t.Errorf("got %s, not %s of %v", got, apart, kept)
+	}
+	if n := shell(t, w.Common, `git for-each-ref | wc -l`); len(n) > 4 {
+		t.Errorf("%s refs", n)
+	}
+	shell(t, w.Tree, `git notes --ref new show; test "$(git notes show)" = mine`)
+	last := apart[strings.LastIndex(apart, "\n")+1:]
+	shell(t, w.Common, `git merge-base --is-ancestor `+last+` '`+kept["refs/many"]+`' || git for-each-ref --contains `+last+` | grep .; git show '`+kept["refs/many"]+`' | grep -q refs/tags/`)
+	sound(t, w)
+}
+
+// What the shared repository has is not copied there again.
+func TestNothingTwice(t *testing.T) {
+	w := lent(t)
+	shell(t, w.Tree, `for i in $(seq 300); do echo $i > h$i; done; git add -A; git commit -qm many`)
+	for range 2 {
+		begin(t, w)
+		shell(t, w.Tree, `echo staged > f1; git add -A`)
+		end(t, w)
+		if got := shell(t, w.Common, `git rev-list --objects --all | wc -l; git count-objects -v | sed -n 's/^\(count\|in-pack\): //p'`); !strings.HasSuffix(got, "\n0") {
+			t.Errorf("objects, loose, in packs: %s", got)
+		}
+	}
+}
+
+// In a partial, sparse clone what is not there stays away.
+func TestPartial(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell(t, dir, `git init -q -b main up; cd up; git config uploadpack.allowFilter true; mkdir api web; for d in api web; do for i in 1 2 3; do echo $d $i > $d/f$i; done; done
+		git add -A; git commit -qm 1; cd ..; git clone -q --filter=blob:none --sparse file://$PWD/up c; cd c; git sparse-checkout set api
+		git worktree add -q ../w -b work/x; cd ../w; git sparse-checkout set api`)
+	w, err := Find(filepath.Join(dir, "c/.git"), filepath.Join(dir, "w"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, damage := range []string{"true", "true", `rm "$(git rev-parse --git-dir)/index"`} {
+		begin(t, w)
+		shell(t, w.Tree, `echo new >> api/f1; git commit -qam new; echo more >> api/f2; git add -A`)
+		before := shell(t, w.Tree, `git ls-files -t; git log --format=%H`)
+		if i == 0 {
+			if err := w.Publish(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shell(t, w.Tree, damage)
+		end(t, w)
+		if after := shell(t, w.Tree, `git ls-files -t; git log --format=%H`); after != before || !strings.Contains(after, "S web/f1") {
+			t.Errorf("before:\n%s\nafter:\n%s", before, after)
+		}
+		if s := shell(t, w.Tree, `git status --porcelain | grep -v '^.. api/f[12]$' || true; ls; git rev-list --objects --all --missing=print | grep -c '^?'`); s != "api\n3" {
+			t.Errorf("got %s", s)
+		}
+	}
+}
+
+// Large files are taken over by their content.
+func TestLFS(t *testing.T) {
+	w := lent(t)
+	begin(t, w)
+	shell(t, w.Tree, `cd "$(git rev-parse --git-dir)"; put() { mkdir -p lfs/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-4); cat > lfs/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-4)/$1; }
+		good=$(echo large | sha256sum | cut -d' ' -f1); bad=$(echo other | sha256sum | cut -d' ' -f1); link=$(echo link | sha256sum | cut -d' ' -f1)
+		echo large | put $good; echo forged | put $bad; echo link > ../link; : | put $link; ln -sf "$PWD/../link" lfs/objects/$(echo $link | cut -c1-2)/$(echo $link | cut -c3-4)/$link`)
+	end(t, w)
+	end(t, w)
+	if got := shell(t, w.Common, `find lfs -type f | xargs cat`); got != "large" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A program in the worktree that holds its lock holds up nobody for ever.
+func TestLockedForEver(t *testing.T) {
+	w := lent(t)
+	begin(t, w)
+	dir, err := os.Open(w.Private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.End(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end(t, w)
 }
 
 // The settings of the shared repository hold, and what a bare one or a submodule says of

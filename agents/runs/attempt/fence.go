@@ -68,7 +68,7 @@ func (f *fencing) begin(ctx context.Context) error {
 	if err := w.Begin(ctx); err != nil {
 		return err
 	}
-	f.places = append(f.places, w.Dir(), w.Modules(), filepath.Join(w.Common, "lfs"))
+	f.places = append(f.places, w.Dir(), w.Modules())
 	f.publish = func() {}
 	look, err := lookout.New()
 	if err == nil {
@@ -94,8 +94,7 @@ func (f *fencing) begin(ctx context.Context) error {
 }
 
 // rejoin makes the worktree one of the shared repository again, after everything that runs
-// there has ended. Then a push may note the branch of the remote. On an error the work is
-// where it was.
+// there has ended. On an error the work is where it was.
 func (f *fencing) rejoin(ctx context.Context, note func(string, ...any)) error {
 	if f.worktree == nil {
 		return nil
@@ -107,19 +106,12 @@ func (f *fencing) rejoin(ctx context.Context, note func(string, ...any)) error {
 	}
 	left, err := w.End(git.WithConfine(context.WithoutCancel(ctx), nil))
 	for _, l := range left {
-		note("%s was changed in its worktree, not in the repository: kept as %s", l.Ref, l.Kept)
+		note("%s", l)
 	}
 	if err != nil {
 		return fmt.Errorf("fence: %w", err)
 	}
 	f.worktree = nil
-	for _, name := range []string{"refs/remotes", "logs/refs/remotes"} {
-		dir := filepath.Join(w.Common, name)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return fmt.Errorf("fence: %w", err)
-		}
-		f.places = append(f.places, dir)
-	}
 	return nil
 }
 

@@ -169,19 +169,26 @@ func TestCommandInATree(t *testing.T) {
 }
 
 func TestPushIsRepeatable(t *testing.T) {
-	f := inTree(t, dag.Node{Task: "[ -e new ] || { echo x > new; }", OnComplete: []string{"push"}})
-	remote := filepath.Join(t.TempDir(), "remote.git")
-	git(t, f.root, "init", "-q", "--bare", remote)
-	git(t, f.root, "remote", "add", "origin", remote)
-	for range 2 {
-		end := f.run()
-		if end.Outcome != dag.Done {
-			t.Fatalf("end %+v\n%s", end, f.log())
-		}
-		if got := git(t, remote, "rev-parse", "shop/a"); got != end.Tip {
-			t.Errorf("remote has %s, want %s", got, end.Tip)
-		}
-		f.job.Spec.Attempt++
+	for _, mode := range []dag.FenceMode{dag.FenceOff, dag.FenceAuto} {
+		t.Run(string(mode), func(t *testing.T) {
+			f := inTree(t, dag.Node{Task: "[ -e new ] || { echo x > new; }", OnComplete: []string{"push"}, Fence: dag.Fence{Mode: mode}})
+			remote := filepath.Join(t.TempDir(), "remote.git")
+			git(t, f.root, "init", "-q", "--bare", remote)
+			git(t, f.root, "remote", "add", "origin", remote)
+			for range 2 {
+				end := f.run()
+				if end.Outcome != dag.Done {
+					t.Fatalf("end %+v\n%s", end, f.log())
+				}
+				if got := git(t, remote, "rev-parse", "shop/a"); got != end.Tip {
+					t.Errorf("remote has %s, want %s", got, end.Tip)
+				}
+				if got := git(t, f.root, "rev-parse", "shop/a@{upstream}", "origin/shop/a"); got != end.Tip+"\n"+end.Tip {
+					t.Errorf("its upstream is at %s, want %s", got, end.Tip)
+				}
+				f.job.Spec.Attempt++
+			}
+		})
 	}
 }
 

@@ -77,7 +77,7 @@ func (v *Verdict) push() error {
 	if err := recorded(); err != nil { // something changed it during the push
 		return err
 	}
-	return v.asked(func(ctx context.Context) error { return v.tree.Repo.Shared.SetUpstream(ctx, branch, remote) })
+	return v.asked(func(ctx context.Context) error { return v.tree.Repo.Shared.Pushed(ctx, branch, remote, commit) })
 }
 
 // asked runs f for an on_complete step, while messages are served.
