@@ -17,7 +17,6 @@ import (
 
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
-	"cmux/worktree/hint"
 )
 
 // Worktree is a linked worktree: its folder, its private git directory, and the git
@@ -187,7 +186,7 @@ func (w Worktree) locked(ctx context.Context, f func() error) error {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-late:
-			return hint.New(fmt.Errorf("another process has held the lock of %s for %s", w.Private, patience), "fuser "+w.Private)
+			return fmt.Errorf("another process has held the lock of %s for %s", w.Private, patience)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

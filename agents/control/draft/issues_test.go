@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cmux/agents/platform/say"
+	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/dag"
 )
 
@@ -61,6 +62,8 @@ END`)
 		t.Errorf("without gh: %v", err)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // FuzzIssue holds that an issue, whatever stands in it, becomes a node that can
 // be read, whose task has all of it.
