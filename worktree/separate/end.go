@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -69,7 +70,7 @@ func (w Worktree) end(ctx context.Context) ([]Left, error) {
 	if serr == nil && git.There(w.refsFile()) {
 		// Where .git leads elsewhere already, Begin or End was interrupted there: the
 		// state of the worktree is in its own directory.
-		if err = errors.Join(sanitize(w.objects()), w.takeLFS()); err == nil {
+		if err = errors.Join(w.sanitize(), w.takeLFS()); err == nil {
 			left, err = w.takeOver(ctx, gerr != nil || to != w.Private)
 		}
 		if err != nil {
@@ -129,10 +130,10 @@ func (w Worktree) takeOver(ctx context.Context, atWork bool) ([]Left, error) {
 
 func (w Worktree) objects() string { return filepath.Join(w.Dir(), "objects") }
 
-// sanitize leaves nothing but objects in a folder of them: a link leads elsewhere, git waits
-// for ever at a pipe, and believes what describes objects.
-func sanitize(objects string) error {
-	err := filepath.WalkDir(objects, func(name string, d fs.DirEntry, err error) error {
+// sanitize leaves nothing but objects in their folder: a link leads elsewhere, git waits for
+// ever at a pipe, and believes what describes objects.
+func (w Worktree) sanitize() error {
+	err := filepath.WalkDir(w.objects(), func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -143,7 +144,7 @@ func sanitize(objects string) error {
 		}
 		return nil
 	})
-	return errors.Join(err, remove(filepath.Join(objects, "info")))
+	return errors.Join(err, remove(filepath.Join(w.objects(), "info")), w.borrow())
 }
 
 // taking begins to take over.
@@ -265,7 +266,16 @@ func (t *taking) objects(ctx context.Context) (log, stashed []byte, err error) {
 			return nil, nil, err
 		}
 	}
-	each(ids, func(ids []string) bool { return t.pack(ctx, ids) == nil })
+	each(ids, func(ids []string) bool {
+		perr := t.pack(ctx, ids)
+		if !errors.Is(perr, errLacking) {
+			err = errors.Join(err, perr)
+		}
+		return perr == nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := t.connected(ctx, ids); err != nil {
 		return nil, nil, err
 	}
@@ -413,16 +423,19 @@ func (t *taking) packStaged(ctx context.Context) error {
 	if t.partial(ctx) {
 		args = append(args, "--missing=allow-any")
 	}
-	if err = t.copy(ctx, known, args...); err != nil && ctx.Err() == nil {
-		// The index may name what is not there: then what is staged is lost, and no more.
+	if err = t.copy(ctx, known, args...); errors.Is(err, errLacking) {
+		// The index names what is not there: then what is staged is lost, and no more.
 		t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
 		return remove(index)
 	}
 	return err
 }
 
+// errLacking means that git cannot make a pack, for what is to be in it is not there.
+var errLacking = errors.New("objects are not there")
+
 // copy gives the shared repository the objects of a pack that git makes of revs. git names
-// each by its content again.
+// each by its content again. What lacks objects is an errLacking, and no full disk is.
 func (t *taking) copy(ctx context.Context, revs []string, args ...string) error {
 	f, err := os.CreateTemp(t.Private, "cmux-pack-")
 	if err != nil {
@@ -433,6 +446,10 @@ func (t *taking) copy(ctx context.Context, revs []string, args ...string) error 
 	c.Stdin, c.Stdout = []byte(strings.Join(revs, "\n")+"\n"), f
 	c.Args = append([]string{"pack-objects", "--revs", "--stdout", "--quiet"}, args...)
 	if _, err := c.Run(ctx); err != nil {
+		c.Stdout = io.Discard
+		if _, again := c.Run(ctx); again != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", errLacking, err)
+		}
 		return err
 	}
 	header := make([]byte, 12)

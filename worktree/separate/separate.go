@@ -71,7 +71,7 @@ func (w Worktree) Lead() error {
 // build makes the separate directory.
 func (w Worktree) build(ctx context.Context) error {
 	dir := w.Dir()
-	for _, name := range []string{"objects/info", "objects/pack", "refs", "info", "logs/refs/heads"} {
+	for _, name := range []string{"objects/pack", "refs", "info", "logs/refs/heads"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (w Worktree) build(ctx context.Context) error {
 	errs := []error{err,
 		os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o666),
 		os.WriteFile(filepath.Join(dir, "config"), config, 0o666),
-		os.WriteFile(filepath.Join(dir, "objects/info/alternates"), []byte(quoted(filepath.Join(w.Common, "objects"))+"\n"), 0o666),
+		w.borrow(),
 		os.WriteFile(filepath.Join(dir, "packed-refs"), refs, 0o666),
 		git.WriteFile(w.refsFile(), refs),
 		os.Symlink(w.Modules(), filepath.Join(dir, "modules")),
@@ -122,6 +122,15 @@ func (w Worktree) build(ctx context.Context) error {
 		errs = append(errs, copyFolder(filepath.Join(w.Private, name), filepath.Join(dir, name)))
 	}
 	return errors.Join(append(errs, copyMatching(w.Private, dir, "sharedindex.*"))...)
+}
+
+// borrow makes the objects of the shared directory readable in the separate one.
+func (w Worktree) borrow() error {
+	info := filepath.Join(w.objects(), "info")
+	if err := os.MkdirAll(info, 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(info, "alternates"), []byte(quoted(filepath.Join(w.Common, "objects"))+"\n"), 0o666)
 }
 
 // config returns the separate directory's settings. They include those of the shared one,

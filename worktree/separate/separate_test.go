@@ -413,6 +413,28 @@ func TestLFS(t *testing.T) {
 	}
 }
 
+// On a full disk nothing is given up: the same call takes everything over later.
+func TestFullDisk(t *testing.T) {
+	w := lent(t)
+	shell(t, w.Common, `git gc -q`)
+	begin(t, w)
+	shell(t, w.Tree, `echo new > new; git add -A; git commit -qm new; git branch side $(git commit-tree -m side HEAD^{tree}); echo staged > f1; git add -A`)
+	before := look(t, w)
+	side := shell(t, w.Tree, `git rev-parse side`)
+	shell(t, w.Common, `for i in $(seq 0 255); do : > objects/$(printf %02x $i); done`)
+	if left, err := w.End(t.Context()); err == nil {
+		t.Fatalf("ended, left %v", left)
+	}
+	if got := shell(t, w.Tree, `git log --format=%s -1 2>/dev/null; git show :f1 2>/dev/null`); got != "new\nstaged" {
+		t.Errorf("got %s", got)
+	}
+	shell(t, w.Common, `find objects -maxdepth 1 -type f -delete`)
+	if left := end(t, w); len(left) > 0 || look(t, w) != before || shell(t, w.Common, `git rev-parse side`) != side {
+		t.Errorf("left %v, got %s", left, look(t, w))
+	}
+	sound(t, w)
+}
+
 // A program in the worktree that holds its lock holds up nobody for ever.
 func TestLockedForEver(t *testing.T) {
 	w := lent(t)
