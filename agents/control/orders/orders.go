@@ -62,10 +62,11 @@ func (p *Orders) Allow(ctx context.Context, o Order) error {
 		p.auditOrder(ctx, o, from, nil)
 		return nil
 	}
-	what := fmt.Errorf("this is %s, started by the run, and cmux %s is a person's to give: nothing was done, and it is recorded", from, o.Name)
-	if err := from.Refused(ctx, o.Command, o.Words); err != nil {
-		what = fmt.Errorf("%w (%v)", what, err)
+	recorded := "and it is recorded"
+	if err := from.Refused(ctx, o.Command, o.Words); err != nil { // as in a fence
+		recorded = fmt.Sprintf("but it could not be recorded: %v", err)
 	}
+	what := fmt.Errorf("this is %s, started by the run, and cmux %s is a person's to give: nothing was done, %s", from, o.Name, recorded)
 	p.auditOrder(ctx, o, from, what)
 	return hint.New(what, "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started")
 }
