@@ -246,7 +246,9 @@ func (d Dir) Pushed(ctx context.Context, branch, remote, commit string) error {
 	for line := range strings.Lines(out) {
 		from, to, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "+"), ":")
 		if folder, ok := strings.CutSuffix(to, "/*"); ok && from == "refs/heads/*" {
-			if _, err := git.Run(ctx, d.repo.Root, "update-ref", "-m", "update by push", folder+"/"+branch, commit); err != nil {
+			ref := folder + "/" + branch
+			d.repo.RecordOwn(git.Own{Ref: ref, New: commit})
+			if _, err := git.Run(ctx, d.repo.Root, "update-ref", "-m", "update by push", ref, commit); err != nil {
 				return err
 			}
 		}

@@ -263,7 +263,7 @@ func TestWhatCmuxDoesIsNoNews(t *testing.T) {
 	if err := repo.DropBranch(t.Context(), "other", git(t, f.root, "rev-parse", "other")); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.Shared.Pushed(t.Context(), "task/t1", "origin", "HEAD"); err != nil {
+	if err := repo.Shared.Pushed(t.Context(), "task/t1", "origin", git(t, f.root, "rev-parse", "task/t1")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "go"), "")
