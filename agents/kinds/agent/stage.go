@@ -16,7 +16,7 @@ import (
 	"cmux/dag"
 )
 
-// Stage is everything an agent's program starts with, and where its output goes.
+// Stage is everything an agent's program starts with, and where its output
 // goes. Whoever starts agents fills it in; a kind changes nothing in it.
 type Stage struct {
 	Name string   // of the agent, as a person calls it: in a run the node's

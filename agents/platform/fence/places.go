@@ -42,8 +42,10 @@ var made = []struct{ tool, dirs string }{
 // variables name folders that tools write to instead.
 var variables = strings.Fields("TMPDIR XDG_CACHE_HOME GOCACHE GOMODCACHE GOTMPDIR CARGO_TARGET_DIR " +
 	"NUGET_PACKAGES npm_config_cache NPM_CONFIG_CACHE YARN_CACHE_FOLDER DENO_DIR PIP_CACHE_DIR UV_CACHE_DIR " +
-	"POETRY_CACHE_DIR CONDA_PKGS_DIRS CCACHE_DIR SCCACHE_DIR PLAYWRIGHT_BROWSERS_PATH CYPRESS_CACHE_FOLDER PUPPETEER_CACHE_DIR " +
-	"CLAUDE_CONFIG_DIR CODEX_HOME KIMI_HOME QWEN_HOME GEMINI_CLI_HOME")
+	"POETRY_CACHE_DIR CONDA_PKGS_DIRS CCACHE_DIR SCCACHE_DIR PLAYWRIGHT_BROWSERS_PATH CYPRESS_CACHE_FOLDER PUPPETEER_CACHE_DIR")
+
+// stateVariables name folders of agent programs' state instead.
+var stateVariables = strings.Fields("CLAUDE_CONFIG_DIR CODEX_HOME KIMI_SHARE_DIR QWEN_HOME GEMINI_CLI_HOME")
 
 // never is what no place below the home folder opens: a person's own settings, keys,
 // programs, and what a shell, a session or a timer starts.
@@ -89,14 +91,14 @@ func Usual(env func(name string) string, kept, more []string) ([]string, error) 
 	if dir := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		kept = append(kept, dir)
 	}
-	for _, name := range variables {
+	for _, name := range slices.Concat(variables, stateVariables) {
 		dir := env(name)
 		// One that holds the home folder is no folder of a tool.
 		if !filepath.IsAbs(dir) || filepath.Clean(dir) == "/" || home != "" && within(home, real(dir)) {
 			continue
 		}
 		places = append(places, dir)
-		if strings.HasSuffix(name, "_HOME") || name == "CLAUDE_CONFIG_DIR" {
+		if slices.Contains(stateVariables, name) {
 			holders = append(holders, dir)
 		}
 	}
