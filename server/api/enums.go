@@ -60,7 +60,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[mailbox.Urgency](): words(mailbox.Patient, mailbox.Urgent, mailbox.Interrupt),
 		reflect.TypeFor[event.Kind](): words(event.Session, event.Prompt, event.Thought, event.Text, event.ToolUse, event.ToolResult, event.Denied,
 			event.Subagent, event.RequestFailed, event.Interrupted, event.Compacted, event.Status, event.Question, event.Answer, event.Report,
-			event.Check, event.HandBack, event.Limit, event.Usage, event.Note, event.End),
+			event.Check, event.HandBack, event.Limit, event.Usage, event.Fenced, event.Note, event.End),
 		reflect.TypeFor[upkeep.Kind](): words(upkeep.Workers, upkeep.Windows, upkeep.Worktrees, upkeep.Branches, upkeep.Archives),
 		reflect.TypeFor[worktree.How](): words(worktree.FileAdded, worktree.FileModified, worktree.FileDeleted, worktree.FileRenamed, worktree.FileRetyped,
 			worktree.FileUnmerged),

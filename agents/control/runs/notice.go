@@ -36,7 +36,7 @@ func Notices(v *run.View) (all []Notice) {
 	if names, why := crowded(v); names != nil {
 		long(fmt.Sprintf("%s: ready: %s", say.List(names, 5), why))
 	}
-	all = append(all, collisionNotices(v)...)
+	all = append(append(all, collisionNotices(v)...), fenceNotices(v)...)
 	incidents := v.Incidents
 	if n := len(incidents) - shownIncidents; n > 0 {
 		tell("%s before these: cmux agents status --json", say.Count(n, "incident"))

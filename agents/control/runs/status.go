@@ -116,6 +116,8 @@ type NodeReport struct {
 	Outputs map[string]string `json:"outputs,omitempty"`
 	// Review is what a person decided about its work.
 	Review *Decided `json:"review,omitempty"`
+	// Fenced is how many writes the fence has refused, see Fence.
+	Fenced int `json:"fenced,omitempty"`
 	// Question is what its agent waits for a person to answer.
 	Question *question.Question `json:"question,omitempty"`
 }
@@ -172,7 +174,7 @@ func NewReport(v *run.View) Report {
 			DependsOn: n.Spec.DependsOn, Finally: n.Spec.Finally, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
 			StartedAt: project.Moment(n.Fact.StartedAt), EndedAt: project.Moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
-			Used: Known(n.Used), Outputs: n.Fact.Outputs.Values(),
+			Used: Known(n.Used), Outputs: n.Fact.Outputs.Values(), Fenced: len(n.Fenced),
 		}
 		if n.Spec.Matrix != nil {
 			r.Matrix = n.Spec.Matrix.Name

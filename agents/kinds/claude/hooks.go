@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -142,7 +143,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 			l.asking = ""
 			return one(append(p.shellEnded(), news.WentOn{})...)
 		}
-		return one(append(p.shellEnded(), news.Worked{Carries: p.AgentID == ""})...)
+		return one(append(p.shellEnded(), news.Worked{Carries: p.AgentID == "", Printed: p.printed()})...)
 	case "SubagentStart":
 		l.subagents[p.AgentID] = true
 		l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Began, ID: p.AgentID, Text: p.AgentType})
@@ -169,6 +170,31 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		}
 	}
 	return nil, agent.HookReply{}, nil
+}
+
+// printed returns the texts in a tool's response, or why it failed.
+func (p *payload) printed() string {
+	var b strings.Builder
+	var take func(v any)
+	take = func(v any) {
+		switch v := v.(type) {
+		case string:
+			b.WriteString(v + "\n")
+		case []any:
+			for _, e := range v {
+				take(e)
+			}
+		case map[string]any:
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				take(v[k])
+			}
+		}
+	}
+	var response any
+	if json.Unmarshal(p.Response, &response) == nil {
+		take(response)
+	}
+	return b.String() + p.Error
 }
 
 // event is the hook's name, as it counts for the agent: a failed call of a sub-agent's

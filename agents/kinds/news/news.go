@@ -49,8 +49,12 @@ type (
 	// WentOn: it works again, without a prompt.
 	WentOn struct{}
 	// Worked: it got something done since its last limit or failed call. Carries:
-	// the answer to the hook that told of it can hold something for the model.
-	Worked struct{ Carries bool }
+	// the answer to the hook that told of it can hold something for the model. Printed:
+	// what the tool printed, as far as the hook told.
+	Worked struct {
+		Carries bool
+		Printed string
+	}
 	// Read: its conversation holds this, which it was given at a moment: a prompt, what
 	// went with the answer to a hook, or what its report was answered.
 	Read struct {

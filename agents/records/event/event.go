@@ -37,6 +37,7 @@ const (
 	HandBack Kind = "hand_back"
 	Limit    Kind = "limit"
 	Usage    Kind = "usage"
+	Fenced   Kind = "fenced"
 	Note     Kind = "note"
 	End      Kind = "end"
 )
@@ -100,6 +101,7 @@ var kinds = []struct {
 	{HandBack, "cmux sent the agent back to work: a failed check, a change out of scope, a missing report, the end of a limit", "`text`"},
 	{Limit, "the account reached a usage or rate limit", "`text`, `until`"},
 	{Usage, "the tokens that the attempt has used so far, from time to time", "`used` (`input`, `output`, `cache_read`, `cache_create`, in tokens)"},
+	{Fenced, "the fence kept a program of the node from writing a file", "`text` (the path)"},
 	{Note, "any other message of cmux", "`text`"},
 	{End, "the attempt ended", "`state` (`done`, `failed (checks)`, …), `exit` (of the program), `failed`, `text` (the summary, or why), `used`"},
 }

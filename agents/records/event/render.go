@@ -84,6 +84,8 @@ func (p *Printer) Lines(e Event) string {
 		return Indented("── reported "+e.State+": ", "   ", text)
 	case Note:
 		return Indented("── ", "   ", text)
+	case Fenced:
+		return Indented("── outside the fence: ", "   ", text)
 	}
 	return ""
 }
@@ -153,6 +155,8 @@ func Brief(e Event) string {
 		return "check passed: " + command
 	case Limit:
 		return with("! limit")
+	case Fenced:
+		return "! outside the fence: " + text
 	case End:
 		return with("── " + e.State)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/fence"
 	"cmux/agents/records/journal"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -31,6 +32,8 @@ type assignment struct {
 	base  *dag.Node // what a standing agent is between pieces of work
 	place run.Place // where it is then
 	ear   ear       // of a standing agent
+
+	fenceEar fence.Ear
 }
 
 // take switches to a task.

@@ -30,15 +30,26 @@ func (a *assignment) openEvents() (err error) {
 		return nil
 	}
 	a.stage.Events, err = event.Open(a.paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
-	if err == nil && a.spec.Terms.Stays {
-		a.ear.Text = a.spec.LastTold
-		audit := newAuditor(a.spec, a.stage)
-		a.stage.Events.Also(func(e event.Event) {
-			audit.hear(e)
-			a.ear.hear(e)
-		})
+	if err != nil {
+		return err
 	}
-	return err
+	heard := func(e event.Event) {
+		if e.Kind == event.ToolResult || e.Kind == event.Check {
+			a.fenceEar.Hear(e.Text)
+		}
+	}
+	if !a.spec.Terms.Stays {
+		a.stage.Events.Also(heard)
+		return nil
+	}
+	a.ear.Text = a.spec.LastTold
+	audit := newAuditor(a.spec, a.stage)
+	a.stage.Events.Also(func(e event.Event) {
+		audit.hear(e)
+		a.ear.hear(e)
+		heard(e)
+	})
+	return nil
 }
 
 // brief sets the prompt of the attempt, which is also stored in a file, and the permissions

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -33,11 +34,15 @@ type fencing struct {
 	tmp      string             // a temporary folder of its own
 	worktree *separate.Worktree // nil: without one
 	publish  func()             // ends what brings commits to the node's branch as they appear
+	usual    func(more ...string) ([]string, error)
+	home     string
+	told     bool // the agent knows what a refusal means
 }
 
 // up makes the kernel restrict the stage's programs, with setup, and returns ctx in which
-// it restricts cmux's own git as much. Without a fence it returns ctx.
-func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage *agent.Stage, note func(string, ...any)) (context.Context, error) {
+// it restricts cmux's own git as much. ear hears what these programs print. Without a fence
+// it returns ctx.
+func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage *agent.Stage, ear *fence.Ear, note func(string, ...any)) (context.Context, error) {
 	if !spec.Def.Fence.On() {
 		return ctx, nil
 	}
@@ -55,12 +60,48 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 	if err != nil {
 		return nil, verdict.Failed(dag.ReasonSetup, "fence: %v", err)
 	}
+	ear.Begin(&fence.Fence{Write: built.places}, stage.Dir)
+	if err := built.save(paths.Fence(spec.Node), spec.Attempt); err != nil {
+		note("fence: %v", err) // cmux agents fence shows less
+	}
 	*f, stage.Env, stage.Confine = *built, built.env, built.confine
+	if stage.Events == nil {
+		stage.Out = ear.Writer(stage.Out)
+	}
 	return git.WithConfine(ctx, built.confine), nil
 }
 
 // confine restricts a program to what the node may write.
 func (f *fencing) confine(cmd *exec.Cmd) error { return (&fence.Fence{Write: f.places}).Confine(cmd) }
+
+// save writes down what may be written, for whoever asks.
+func (f *fencing) save(file string, attempt int) error {
+	b, err := json.Marshal(run.Fence{Attempt: attempt, Write: f.places})
+	if err != nil {
+		return err
+	}
+	return signals.PutFile(file, b, 0o600)
+}
+
+// opens returns the place that a configuration must name for path to be written; empty: no
+// configuration opens it.
+func (f *fencing) opens(path string) string {
+	place := path
+	if st, err := os.Stat(path); err != nil || !st.IsDir() {
+		place = filepath.Dir(path)
+	}
+	if place == "/" || place == f.home {
+		place = path
+	}
+	all, err := f.usual(place)
+	if err != nil || (&fence.Fence{Write: all}).Refuses(path) {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(place, f.home+"/"); ok && f.home != "" {
+		place = "~/" + rest
+	}
+	return place
+}
 
 // begin gives the worktree its own git directory.
 func (f *fencing) begin(ctx context.Context) error {
@@ -168,7 +209,11 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string) (*fencing, error)
 		}
 		more = append(more, place)
 	}
-	usual, err := fence.Usual(get, kept, more)
+	f.home = get("HOME")
+	f.usual = func(also ...string) ([]string, error) {
+		return fence.Usual(get, slices.Clone(kept), slices.Concat(more, also))
+	}
+	usual, err := f.usual()
 	if err != nil {
 		return nil, err
 	}

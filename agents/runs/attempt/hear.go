@@ -226,6 +226,11 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		}
 	case news.ShellBegan, news.ShellEnded:
 		return nil
+	case news.Worked:
+		a.fenceEar.Hear(e.Printed)
+		if err := tellRefused(a); err != nil {
+			return err
+		}
 	case news.Read:
 		return a.reads(e)
 	case news.Compacts:

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/records/event"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
+	"cmux/agents/runs/run"
 	"cmux/signals/mailbox"
 )
 
@@ -79,14 +80,37 @@ func (a *attempt) looksKept() error {
 
 // slip adds a message to the answer of the current hook.
 func (a *attempt) slip(m conversation.Message) {
+	kind, text := a.words(m)
+	if beside(a, text) { // else sent again later, because nothing shows that it was read
+		a.stage.Show(event.Event{Kind: kind, Text: text})
+	}
+}
+
+// beside adds a text to the answer of the current hook, if that can hold one.
+func beside(a *attempt, text string) bool {
 	c, ok := a.agent.Agent.(agent.Carrier)
 	if !ok || a.reply == nil || a.hooking == "" {
-		return // sent again later, because nothing shows that it was read
+		return false
 	}
-	kind, text := a.words(m)
 	a.carried = append(a.carried, text)
 	a.reply.HookReply = c.Carry(a.hooking, strings.Join(a.carried, "\n\n"))
-	a.stage.Show(event.Event{Kind: kind, Text: text})
+	return true
+}
+
+// tellRefused records what the fence refused. The agent is told once how to go on, where the
+// answer of its program's current hook can carry that.
+func tellRefused(a *attempt) error {
+	for _, path := range a.fenceEar.Take() {
+		a.stage.Show(event.Event{Kind: event.Fenced, Text: path})
+		if err := a.record(run.Record{Type: run.Fenced, Value: path, Key: a.fencing.opens(path)}); err != nil {
+			return err
+		}
+		if text := prompt.Fenced(path, a.spec.Terms.Stays); !a.fencing.told && beside(a, text) {
+			a.fencing.told = true
+			a.stage.Show(event.Event{Kind: event.HandBack, Text: text})
+		}
+	}
+	return nil
 }
 
 // remind adds to the answer of the current hook what the agent must know now: its

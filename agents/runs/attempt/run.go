@@ -128,6 +128,9 @@ func (a *attempt) run() (run.End, error) {
 // work ended.
 func (a *attempt) conclude(err error) (run.End, error) {
 	a.endAgent(false)
+	if e := tellRefused(a); e != nil && err == nil {
+		err = e
+	}
 	down := a.fencing.down(a.ctx, a.job.Spawner, a.stage.Mark, a.limits.Grace, a.job.Socket != "", a.note)
 	if down == nil {
 		a.ctx = a.verdict.Rejoined(a.ctx)
@@ -192,7 +195,7 @@ func (a *attempt) carryOut() error {
 		}
 		return a.converse(conversation.Begin{})
 	}
-	ctx, err := a.fencing.up(a.ctx, a.spec, a.paths, a.stage, a.note)
+	ctx, err := a.fencing.up(a.ctx, a.spec, a.paths, a.stage, &a.fenceEar, a.note)
 	if err != nil {
 		return err
 	}

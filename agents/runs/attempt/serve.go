@@ -38,6 +38,8 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 			err = a.progress.checkIdle(a.ctx)
 		case <-alarm:
 			return nil
+		case <-a.fenceEar.Came():
+			err = tellRefused(a)
 		case <-a.meter.due():
 			err = a.meter.flush()
 		case <-a.clocks.C():

@@ -17,6 +17,16 @@ const again = "then report again with `done`."
 // NobodyAnswers answers a question to a person where there is none.
 const NobodyAnswers = "nobody can answer in this run. Decide from the task and the code, and name the decision in your summary. If you cannot, report `blocked` and say what you need"
 
+// Fenced tells an agent what it means that the system refused to write path. stays: it is a
+// standing agent.
+func Fenced(path string, stays bool) string {
+	text := "cmux: the system does not let you write " + path + ". You can write in your worktree, in temporary folders and in the caches of common tools. Do your task without it. "
+	if stays {
+		return text + "If you cannot, say which path you need and why in a message to whoever gave you the task."
+	}
+	return text + "If you cannot, report `blocked` and name the path."
+}
+
 // LimitOver sends an agent on after a usage or rate limit.
 const LimitOver = "The limit is over. Continue where you left off."
 

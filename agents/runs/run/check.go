@@ -40,6 +40,8 @@ func (r *Record) check() error {
 		return fmt.Errorf("record %q without two nodes", r.Type)
 	case r.Type == Reviewed && (r.Node == "" || r.How != string(VerdictApproved) && r.How != string(VerdictDropped)):
 		return fmt.Errorf("record %q of %q: there is no verdict %q", r.Type, r.Node, r.How)
+	case r.Type == Fenced && (r.Node == "" || r.Value == ""):
+		return fmt.Errorf("record %q of %q without a path", r.Type, r.Node)
 	case r.Node == "" && attempts[r.Type]:
 		return fmt.Errorf("record %q without a node", r.Type)
 	case r.Attempt < 0 || r.Attempt > maxAttempt || r.Type == Started && r.Attempt == 0:

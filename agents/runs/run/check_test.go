@@ -171,7 +171,7 @@ func TestAnyOrderOfRecords(t *testing.T) {
 // anyRecord is a record of the graph three, or nearly one.
 func anyRecord(t *rapid.T) Record {
 	types := []Type{RunnerUp, RunnerDown, Stopped, Resumed, RunEnded, Started, Started, Began, Active, Wants, Granted, AttemptEnd, AttemptEnd, Published, Vanished,
-		Overridden, Opened, Blocked, Unblocked, Skipped, Reset, Moved, Conversed, Used, Limited, Freed, Requested, Updated, Incident, Output, Noted, "later"}
+		Overridden, Opened, Blocked, Unblocked, Skipped, Reset, Moved, Conversed, Used, Limited, Freed, Requested, Updated, Incident, Output, Fenced, Noted, "later"}
 	moment := func(name string) time.Time {
 		return time.Unix(1_800_000_000+int64(rapid.IntRange(-100, 100).Draw(t, name)), 0)
 	}

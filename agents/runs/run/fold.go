@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	"cmux/agents/kinds/question"
@@ -248,6 +249,11 @@ func (h *History) note(i int, n *Node, r *Record) {
 			n.Published = true
 		} else if r.Marker != nil { // put back with a new identity
 			n.Marker, n.Published = r.Marker, true
+		}
+	case Fenced:
+		known := slices.ContainsFunc(n.Fenced, func(f Fencing) bool { return f.Path == r.Value && f.Attempt == r.Attempt })
+		if !known && len(n.Fenced) < MostFenced {
+			n.Fenced = append(slices.Clip(n.Fenced), Fencing{r.Attempt, r.Value, r.Key})
 		}
 	case Moved:
 		if n.Tip != "" {

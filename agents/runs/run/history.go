@@ -49,8 +49,19 @@ type Node struct {
 	Review    *Review   // of its work; nil: nobody has decided
 	Used      dag.Usage // by all attempts
 	Last      time.Time
+	Fenced    []Fencing // what the fence refused, without duplicates, at most MostFenced
 
 	own int // the looks at the History that have not seen Attempts, see History.look
+}
+
+// MostFenced bounds what is kept of a node's refused writes.
+const MostFenced = 100
+
+// Fencing is a write that the fence refused.
+type Fencing struct {
+	Attempt int
+	Path    string
+	Open    string // the place to allow in the configuration; empty: none opens it
 }
 
 // Left is what is known of an agent whose program ended without a report. It

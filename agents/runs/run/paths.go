@@ -25,6 +25,16 @@ func (p Paths) NodeDir(node string) string { return filepath.Join(p.Dir, node) }
 // Log is the output of a command node, newest attempt last.
 func (p Paths) Log(node string) string { return filepath.Join(p.Dir, node, "log") }
 
+// Fence is the file with the Fence around the node's newest attempt; it is not there where
+// there was none.
+func (p Paths) Fence(node string) string { return filepath.Join(p.Dir, node, "fence.json") }
+
+// Fence is a fence around the programs of an attempt.
+type Fence struct {
+	Attempt int      `json:"attempt"`
+	Write   []string `json:"write"` // what they may write: absolute paths of files and folders
+}
+
 // Events is what happened in an agent's node, newest attempt last: see package
 // event.
 func (p Paths) Events(node string) string { return filepath.Join(p.Dir, node, "events.jsonl") }

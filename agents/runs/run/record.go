@@ -53,6 +53,7 @@ const (
 	Confirmed  Type = "confirmed" // it has read the message Key
 	Replied    Type = "replied"   // a turn that began with the message Key said Detail; Terms.Replies alone
 	Posed      Type = "posed"     // it waits for the answer to the question that it put by message, Posed; nil: for none
+	Fenced     Type = "fenced"    // the fence kept the attempt's programs from writing Value; Key is the place to open it by, empty where no configuration does
 	Filled     Type = "context"   // so much of the agent's context window is in use: Context
 	Compacting Type = "compacts"  // a summary is about to replace its conversation: Key is the order, empty without one; Detail is why, Value where it is kept how it stood
 	Compacted  Type = "compacted" // its program has confirmed that, with the same Key and Value
@@ -239,8 +240,8 @@ type Record struct {
 	Request      string             `json:"request,omitempty"`      // Requested: its id
 	Coded        bool               `json:"coded,omitempty"`        // Overridden: a person has typed the code that their terminal showed
 	Words        []string           `json:"words,omitempty"`        // Incident, IncidentRefused: of the command line; none: it was too long
-	Key          string             `json:"key,omitempty"`          // Output; WorkEnded: id of the work; Confirmed: of the message
-	Value        string             `json:"value,omitempty"`        // Output
+	Key          string             `json:"key,omitempty"`          // Output; WorkEnded: id of the work; Confirmed: of the message; Fenced
+	Value        string             `json:"value,omitempty"`        // Output, Fenced
 	Place        *Place             `json:"place,omitempty"`
 	End          *End               `json:"end,omitempty"`
 	Collision    *Collision         `json:"collision,omitempty"`

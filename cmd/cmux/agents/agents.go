@@ -25,6 +25,6 @@ func NewCmd(d *cli.Deps, cmds ...*cobra.Command) *cobra.Command {
 func Cmds(d *cli.Deps) []*cobra.Command {
 	return []*cobra.Command{newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil),
 		newDiffCmd(d, nil), newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil), newRetryCmd(d, nil), newStopCmd(d, nil),
-		newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil),
+		newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newFenceCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil),
 		newListCmd(d, nil), newChangelogCmd(d, nil), newRunCmd(d)}
 }

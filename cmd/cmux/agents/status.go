@@ -48,7 +48,7 @@ With --json the shape is
    "collisions": [as of cmux agents collisions],
    "limits": [{"account", "until", "since", "met_by": {"project", "session", "run", "node"}, "said"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs", "dir"}],
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs", "dir", "fenced"}],
    "others": [the same of each further run that has not ended]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since the label's source was recorded, and used is
@@ -74,7 +74,8 @@ Verdict is approved, dropped or sent back; commit is the one that it was about,
 comment what it was sent back with.
 Finally is true for a node under finally, matrix is the name of the matrix that a
 node comes from, outputs are the values that it has published, by their names, dir is
-the folder of the configuration in which it works; each is left out elsewhere.
+the folder of the configuration in which it works, fenced is how many writes the fence
+has refused (cmux agents fence); each is left out elsewhere.
 A limit is that of an account, which a node of this run or of another of your runs
 met; until is null where no end is known, said is what the program said.
 Incidents, strays, collisions, limits and others are left out where there are none. An incident is what an

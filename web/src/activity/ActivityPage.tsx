@@ -20,7 +20,7 @@ import { Tabs } from "@/ui/tabs";
 
 const kinds = [
   "session", "prompt", "thought", "text", "tool_use", "tool_result", "denied", "subagent", "request_failed", "interrupted", "compacted",
-  "status", "question", "answer", "report", "check", "hand_back", "limit", "usage", "note", "end",
+  "status", "question", "answer", "report", "check", "hand_back", "limit", "usage", "fenced", "note", "end",
 ] as const satisfies readonly Api<"EventKind">[];
 
 const abouts = [

@@ -100,6 +100,7 @@ const tones: Readonly<Record<string, Tone>> = {
   denied: "bad",
   request_failed: "bad",
   limit: "warn",
+  fenced: "warn",
   interrupted: "warn",
   hand_back: "warn",
   tool_use: "info",

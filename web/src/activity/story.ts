@@ -42,7 +42,7 @@ export const kinds: readonly string[] = [
   ...["order", "entry", "message", "delivery"],
   ...["add", "move", "verdict", "override", "merge"],
   ...["open", "reopen", "close", "ack"],
-  ...["status", "question", "answer", "interrupted", "report", "check", "hand_back", "denied", "limit", "end"],
+  ...["status", "question", "answer", "interrupted", "report", "check", "hand_back", "denied", "fenced", "limit", "end"],
 ];
 
 type Told0 = Pick<Told, "about" | "who" | "does"> & Partial<Pick<Told, "tone" | "what" | "more">>;
@@ -183,6 +183,8 @@ function ofAgent(who: Named, area: string, kind: string, b: Body): Told0 | undef
       return /^(<message |New task |\[TASK-)/.test(text) ? undefined : { about: "work", tone: "warn", who: cmux, does: "sent back", what: who, more: text };
     case "denied":
       return { about: "trouble", tone: "bad", who: cmux, does: `refused ${b.text("tool") || "a call"} of`, what: who, more: text };
+    case "fenced":
+      return { about: "trouble", tone: "warn", who: cmux, does: "kept a write out of the fence of", what: who, more: text };
     case "limit":
       return { about: "trouble", tone: "warn", who, does: "reached a limit", more: text };
     case "end": {

@@ -2815,7 +2815,7 @@ export interface components {
             value?: unknown;
         };
         /** @enum {string} */
-        EventKind: "session" | "prompt" | "thought" | "text" | "tool_use" | "tool_result" | "denied" | "subagent" | "request_failed" | "interrupted" | "compacted" | "status" | "question" | "answer" | "report" | "check" | "hand_back" | "limit" | "usage" | "note" | "end";
+        EventKind: "session" | "prompt" | "thought" | "text" | "tool_use" | "tool_result" | "denied" | "subagent" | "request_failed" | "interrupted" | "compacted" | "status" | "question" | "answer" | "report" | "check" | "hand_back" | "limit" | "usage" | "fenced" | "note" | "end";
         EventList: {
             /** @description The newest event; send this position to /api/ws to receive later ones */
             head: components["schemas"]["StorePosition"];
@@ -2905,6 +2905,8 @@ export interface components {
             ended_at: string | null;
             /** Format: int64 */
             exit_code: number | null;
+            /** Format: int64 */
+            fenced?: number;
             finally?: boolean;
             if: string;
             label: string;
@@ -3518,6 +3520,8 @@ export interface components {
             ended_at: string | null;
             /** Format: int64 */
             exit_code: number | null;
+            /** Format: int64 */
+            fenced?: number;
             finally?: boolean;
             label: string;
             matrix?: string;

@@ -1,0 +1,89 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+
+	"cmux/agents/platform/fence"
+	"cmux/agents/platform/say"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Fence is the fence around the programs of a node, as programs read it.
+type Fence struct {
+	Node    string        `json:"node"`
+	Mode    dag.FenceMode `json:"fence"`             // as the run has it
+	System  string        `json:"system,omitempty"`  // what puts it up here
+	Missing string        `json:"missing,omitempty"` // why this system has none
+	Attempt int           `json:"attempt"`           // the newest that had one; 0: none yet
+	Write   []string      `json:"write"`             // what that attempt may write: absolute paths
+	Refused []Fenced     `json:"refused"`           // by all attempts, as far as their programs printed it
+}
+
+// Fenced is a write that the fence refused.
+type Fenced struct {
+	Attempt int    `json:"attempt"`
+	Path    string `json:"path"`
+	Allow   string `json:"allow,omitempty"` // the line of the configuration that allows it; none: nothing does
+}
+
+// mostFence bounds the file of a fence.
+const mostFence = 4 << 20
+
+// Fence is the fence of the named node.
+func (p *Runs) Fence(ctx context.Context, name string) (*Fence, error) {
+	v, i, err := p.Node(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	n := &v.Nodes[i]
+	f := &Fence{Node: n.Spec.Name, Mode: n.Spec.Fence.Mode, Write: []string{}, Refused: []Fenced{}}
+	if f.Mode == "" {
+		f.Mode = dag.FenceOff
+	}
+	if f.System, err = fence.Support(); err != nil {
+		f.Missing = err.Error()
+	}
+	for _, r := range n.Fenced {
+		f.Refused = append(f.Refused, Fenced{r.Attempt, r.Path, allowing(r.Open, n.Spec.Fence.Write)})
+	}
+	b, err := signals.ReadFile(v.Run.Fence(n.Spec.Name), mostFence)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var up run.Fence
+	if err := json.Unmarshal(b, &up); err != nil {
+		return nil, err
+	}
+	f.Attempt, f.Write = up.Attempt, append(f.Write, up.Write...)
+	return f, nil
+}
+
+// allowing returns the line of a configuration that opens a place beside the others.
+func allowing(place string, others []string) string {
+	if place == "" {
+		return ""
+	}
+	b, err := json.Marshal(append(append([]string{}, others...), place)) // is YAML too
+	if err != nil {
+		return ""
+	}
+	return "fence: {write: " + string(b) + "}"
+}
+
+// fenceNotices tells of what fences refused.
+func fenceNotices(v *run.View) (all []Notice) {
+	for i := range v.Nodes {
+		if n := &v.Nodes[i]; len(n.Fenced) > 0 {
+			all = append(all, Notice{Text: n.Spec.Name + ": the fence refused " + say.Count(len(n.Fenced), "write") + ": cmux agents fence " + n.Spec.Name})
+		}
+	}
+	return all
+}
