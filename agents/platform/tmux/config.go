@@ -100,12 +100,17 @@ set-hook -g client-detached[100] "%[4]s"
 # The sessions of control clients end with them.
 set-hook -g client-detached[101] "run-shell -C '#{S:#{?#{&&:#{m:%[3]s*,#{session_name}},#{==:#{session_attached},0}},kill-session -t #{session_id} ;,}}'"
 
+# If a pane dies just when a waiting command of a hook goes on, as the one above, tmux
+# runs no pane-died hook, and the processes that drive this server die as their
+# clients detach. So a little later the hook of dead panes that may be guarded is run.
+set-hook -g client-detached[102] "run-shell -b \"for s in 1 5; do sleep \$s; tmux -S '#{socket_path}' run-shell -C '##{S:##{W:##{P:##{?##{&&:##{pane_dead},##{%[10]s}},set-hook -R -t ##{pane_id} pane-died ;,}}}}'; done >/dev/null 2>&1; :\""
+
 %%if "#{XDG_CONFIG_HOME}"
 source-file -q "$XDG_CONFIG_HOME/cmux/tmux.conf"
 %%else
 source-file -q ~/.config/cmux/tmux.conf
 %%endif
-`, DefaultWidth, DefaultHeight, hiddenPrefix, look, borderFormat(), borderStyle("default"), borderStyle("fg=green")+"#,bold", bindings(), statusRight())
+`, DefaultWidth, DefaultHeight, hiddenPrefix, look, borderFormat(), borderStyle("default"), borderStyle("fg=green")+"#,bold", bindings(), statusRight(), MonitorOption)
 	return body + "set-option -s @cmux_config " + configMark(body) + "\n"
 }
 

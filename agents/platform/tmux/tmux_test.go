@@ -809,10 +809,8 @@ func TestClientKilledUnread(t *testing.T) {
 	}
 }
 
-// TestRevive: a pane whose end tmux missed is restarted under the guard's rules: not while
-// it lives, not once it is unguarded or given up. The server also answers for the command
-// that a condition runs: that is not taken for another command's answer.
-// for that of another command.
+// The server also answers for the command that a condition runs: that is not taken for
+// another command's answer.
 func TestAnswersOfConditions(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	p := session(t, c, Spec{Dir: t.TempDir(), Argv: []string{"/bin/sh", "-c", "exec cat"}})
@@ -843,6 +841,8 @@ func TestAnswersOfConditions(t *testing.T) {
 	}
 }
 
+// TestRevive: a pane whose end tmux missed is restarted under the guard's rules: not while
+// it lives, not once it is unguarded or given up.
 func TestRevive(t *testing.T) {
 	s := newServer(t)
 	c := connect(t, s, nil)
@@ -885,6 +885,51 @@ func TestRevive(t *testing.T) {
 	}
 	if label, err := c.Option(ctx, p.Pane, optLabel); err != nil || label != "given up" || !pane(t, c, p.Pane).Dead {
 		t.Errorf("label %q, %v, %+v", label, err, pane(t, c, p.Pane))
+	}
+}
+
+// TestReviveByServer: the server itself restarts a guarded monitor for which it ran no hook,
+// after the client of the process that died has detached. No other pane is touched.
+func TestReviveByServer(t *testing.T) {
+	s := newServer(t)
+	c := connect(t, s, nil)
+	ctx := t.Context()
+	spec := Spec{Dir: t.TempDir(), Argv: []string{"/bin/sh", "-c", "exec cat"}}
+	at := session(t, c, spec)
+	window, err := c.NewWindow(ctx, at.Session, "other", spec, Marks{})
+	must(t, err)
+	monitor, other := at.Pane, window.Pane
+	_, err = c.Run(ctx, "set-option", "-p", "-t", string(monitor), MonitorOption, "/p")
+	must(t, err)
+	for _, p := range []PaneID{monitor, other} {
+		must(t, c.Guard(ctx, p, "given up"))
+		hook, err := guardHook(p)
+		must(t, err)
+		pid := pane(t, c, p).PID
+		must(t, c.Unguard(ctx, p, pid)) // no hook runs
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+		eventually(t, func() error { // a pane is dead before tmux has read how it ended
+			how, err := c.Run(ctx, "display-message", "-p", "-t", string(p), "#{pane_dead_signal}")
+			if how == "" || err != nil {
+				return fmt.Errorf("%q, %v", how, err)
+			}
+			return nil
+		})
+		_, err = c.Run(ctx, hook...)
+		must(t, err)
+	}
+	connect(t, s, nil).Close()
+	eventually(t, func() error {
+		if pane(t, c, monitor).Dead {
+			return errors.New("the monitor is dead")
+		}
+		return nil
+	})
+	if !pane(t, c, other).Dead {
+		t.Error("a pane that is no monitor was started again")
+	}
+	if got, err := c.Option(ctx, monitor, death(2)); err != nil || got != "0" {
+		t.Errorf("one death was counted again: %q, %v", got, err)
 	}
 }
 
