@@ -96,10 +96,20 @@ const (
 	FenceOff     FenceMode = "off"
 )
 
+// IgnoredFiles says whether what git ignores may be written outside of a scope.
+type IgnoredFiles string
+
+// Values of IgnoredFiles.
+const (
+	IgnoredAllow IgnoredFiles = "allow"
+	IgnoredDeny  IgnoredFiles = "deny"
+)
+
 // Fence is the fence around a node's programs.
 type Fence struct {
-	Mode  FenceMode `json:"mode,omitempty"`  // empty: as the person's settings say; none in a plan: off
-	Write []string  `json:"write,omitempty"` // further places that may be written, absolute or below "~/"
+	Mode    FenceMode    `json:"mode,omitempty"`    // empty: as the person's settings say; none in a plan: off
+	Ignored IgnoredFiles `json:"ignored,omitempty"` // outside of a scope; empty: allow
+	Write   []string     `json:"write,omitempty"`   // further places that may be written, absolute or below "~/"
 }
 
 // Strictest returns the mode of a repository's f where a person wants least, off if that

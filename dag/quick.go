@@ -182,6 +182,8 @@ func (r *graphReader) node(n *Node, key []byte) {
 			switch string(key) {
 			case "mode":
 				n.Fence.Mode = FenceMode(r.Text())
+			case "ignored":
+				n.Fence.Ignored = IgnoredFiles(r.Text())
 			case "write":
 				n.Fence.Write = r.Texts()
 			default:

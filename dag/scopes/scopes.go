@@ -42,6 +42,21 @@ func covers(pattern, name string) bool {
 
 func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
+// Folders returns the folders that the patterns cover with everything below, and whether the
+// patterns cover nothing else. isDir reports whether a path is a folder, for a pattern
+// without a slash at its end.
+func Folders(patterns []string, isDir func(path string) bool) (dirs []string, all bool) {
+	for _, p := range patterns {
+		at, whole := strings.CutSuffix(p, "/**")
+		dir, ok := literal(path.Clean(at))
+		if !ok || dir == "." || !whole && !strings.HasSuffix(p, "/") && !isDir(dir) {
+			return nil, false
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, len(dirs) > 0
+}
+
 // Literal returns the patterns with every existing file or folder taken by its name: if a
 // folder app/[id] exists, the pattern app/[id]/ covers that folder and not app/i/. exists
 // reports whether a path exists, relative to the repository and with slashes. A pattern for

@@ -95,3 +95,19 @@ func TestLiteral(t *testing.T) {
 		}
 	}
 }
+
+func TestFolders(t *testing.T) {
+	isDir := func(p string) bool { return p == "lib" || p == "app/[id]" }
+	for pattern, want := range map[string]string{
+		"api/": "api", "api/**": "api", "./a/b/": "a/b", "lib": "lib", `app/\[id\]/`: "app/[id]",
+		"api": "", "api/*": "", "*.go": "", "a/**/b/": "", "./": "", "{a,b}/": "", "**": "",
+	} {
+		dirs, all := Folders([]string{"x/", pattern}, isDir)
+		if got := strings.TrimPrefix(strings.Join(dirs, " "), "x "); all != (want != "") || got != want {
+			t.Errorf("%s: %q, %v", pattern, dirs, all)
+		}
+	}
+	if _, all := Folders(nil, isDir); all {
+		t.Error("no scope is made of folders")
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"strings"
 
 	"cmux/agents/platform/fence"
 	"cmux/agents/platform/say"
@@ -21,7 +23,7 @@ type Fence struct {
 	Missing string        `json:"missing,omitempty"` // why this system has none
 	Attempt int           `json:"attempt"`           // the newest that had one; 0: none yet
 	Write   []string      `json:"write"`             // what that attempt may write: absolute paths
-	Refused []Fenced     `json:"refused"`           // by all attempts, as far as their programs printed it
+	Refused []Fenced      `json:"refused"`           // by all attempts, as far as their programs printed it
 }
 
 // Fenced is a write that the fence refused.
@@ -49,7 +51,7 @@ func (p *Runs) Fence(ctx context.Context, name string) (*Fence, error) {
 		f.Missing = err.Error()
 	}
 	for _, r := range n.Fenced {
-		f.Refused = append(f.Refused, Fenced{r.Attempt, r.Path, allowing(r.Open, n.Spec.Fence.Write)})
+		f.Refused = append(f.Refused, Fenced{r.Attempt, r.Path, allowing(r.Open, n.Spec)})
 	}
 	b, err := signals.ReadFile(v.Run.Fence(n.Spec.Name), mostFence)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,8 +68,12 @@ func (p *Runs) Fence(ctx context.Context, name string) (*Fence, error) {
 	return f, nil
 }
 
-// allowing returns the line of a configuration that opens a place beside the others.
-func allowing(place string, others []string) string {
+// allowing returns the line of a node's configuration that opens a place beside the others.
+func allowing(place string, n *dag.Node) string {
+	line, others := "fence: {write: %s}", n.Fence.Write
+	if inside, is := strings.CutPrefix(place, run.OpenScope); is {
+		line, others, place = "scope: %s", n.Scope, inside
+	}
 	if place == "" {
 		return ""
 	}
@@ -75,7 +81,7 @@ func allowing(place string, others []string) string {
 	if err != nil {
 		return ""
 	}
-	return "fence: {write: " + string(b) + "}"
+	return fmt.Sprintf(line, b)
 }
 
 // fenceNotices tells of what fences refused.

@@ -63,6 +63,7 @@ type Stage struct {
 	Lines   *event.Printer
 	Spawner *proc.Spawner
 	Confine func(*exec.Cmd) error // puts up the fence around what is started; nil: there is none
+	Steps   func(*exec.Cmd) error // the same for checks and on_complete, which may write outside of the scope
 	Mark    proc.Mark             // of its processes
 	Drain   time.Duration         // wait for output held open by an unproven process
 }

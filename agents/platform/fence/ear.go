@@ -20,11 +20,14 @@ type Ear struct {
 	fresh []string
 }
 
-// Begin makes e listen for f around programs that run in dir.
+// Begin makes e listen for f around programs that run in dir, from now on.
 func (e *Ear) Begin(f *Fence, dir string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.came, e.fence, e.dir, e.known = make(chan struct{}, 1), f, dir, map[string]bool{}
+	if e.known == nil {
+		e.came, e.known = make(chan struct{}, 1), map[string]bool{}
+	}
+	e.fence, e.dir = f, dir
 }
 
 // Hear looks for refusals in what a program printed.
@@ -34,7 +37,7 @@ func (e *Ear) Hear(text string) {
 	if e.fence == nil {
 		return
 	}
-	for _, path := range Named(text, e.dir) {
+	for _, path := range Mentioned(text, e.dir) {
 		if len(e.known) == MostRefused {
 			return
 		}

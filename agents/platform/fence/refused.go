@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// mostNamed bounds the paths that one text is searched for.
-	mostNamed = 64
+	// mostMentioned bounds the paths that one text is searched for.
+	mostMentioned = 64
 	// longestLine bounds the lines in which paths are looked for.
 	longestLine = 4 << 10
 )
@@ -23,17 +23,17 @@ var refusal = regexp.MustCompile(`(?i)permission ?denied|\bEACCES\b|operation no
 // inQuotes matches a text in the quotes that programs put around paths.
 var inQuotes = regexp.MustCompile("'([^']+)'|\"([^\"]+)\"|`([^`']+)['`]|‘([^’]+)’")
 
-// Named returns the paths that a program's output names in the lines that tell of a refused
+// Mentioned returns the paths that a program's output names in the lines that tell of a refused
 // write, absolute, without duplicates, at most 64. dir is where the program ran. It goes by
 // words and finds too much: Refuses tells which of them the fence refused.
-func Named(text, dir string) (paths []string) {
+func Mentioned(text, dir string) (paths []string) {
 	for line := range strings.Lines(text) {
 		if len(line) > longestLine || !refusal.MatchString(line) {
 			continue
 		}
 		for _, word := range words(line) {
 			if path, ok := asPath(word, dir); ok && !slices.Contains(paths, path) {
-				if paths = append(paths, path); len(paths) == mostNamed {
+				if paths = append(paths, path); len(paths) == mostMentioned {
 					return paths
 				}
 			}
@@ -48,7 +48,11 @@ func words(line string) (all []string) {
 	for _, m := range inQuotes.FindAllStringSubmatch(line, -1) {
 		all = append(all, strings.Join(m[1:], ""))
 	}
-	for _, part := range strings.Split(strings.TrimSpace(line), ": ") {
+	parts := strings.Split(strings.TrimSpace(line), ": ")
+	if len(parts) > 2 && !strings.Contains(parts[0], " ") {
+		parts = parts[1:] // the program that says it
+	}
+	for _, part := range parts {
 		all = append(all, part) // a path may have spaces
 		all = append(all, strings.Fields(part)...)
 	}

@@ -11,7 +11,7 @@ import (
 	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
-func TestNamed(t *testing.T) {
+func TestMentioned(t *testing.T) {
 	for _, line := range []string{
 		"bash: line 1: /o/x y: Permission denied",
 		"sh: 1: cannot create /o/x y: Permission denied",
@@ -26,8 +26,8 @@ func TestNamed(t *testing.T) {
 		`failed to create "/o/x y": Permission denied (os error 13)`,
 		"tee: /o/x y: Permission denied",
 	} {
-		got := Named("before /a/b\n"+line+"\nafter /c/d: fine\n", "/w")
-		plain := Named(strings.ReplaceAll(line, "x y", "xy"), "/w")
+		got := Mentioned("before /a/b\n"+line+"\nafter /c/d: fine\n", "/w")
+		plain := Mentioned(strings.ReplaceAll(line, "x y", "xy"), "/w")
 		if !slices.Contains(plain, "/o/xy") {
 			t.Errorf("%s: without a space: %q", line, plain)
 		}
@@ -38,10 +38,13 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%s: another line was read: %q", line, got)
 		}
 	}
-	if got := Named("rm: cannot remove '../other/f': Permission denied", "/w/a"); !slices.Contains(got, "/w/other/f") {
+	if got := Mentioned("rm: cannot remove '../other/f': Permission denied", "/w/a"); !slices.Contains(got, "/w/other/f") {
 		t.Errorf("relative: %q", got)
 	}
-	if got := Named("Permission denied (publickey). https://x.org/a", "/w"); len(got) != 0 {
+	if got := Mentioned("/bin/sh: 1: cannot create web/page: Permission denied", "/w"); slices.Contains(got, "/bin/sh") || !slices.Contains(got, "/w/web/page") {
+		t.Errorf("the program that says it: %q", got)
+	}
+	if got := Mentioned("Permission denied (publickey). https://x.org/a", "/w"); len(got) != 0 {
 		t.Errorf("no path: %q", got)
 	}
 }
@@ -98,21 +101,21 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// FuzzNamed: whatever a program prints, what is named is a clean absolute path.
-func FuzzNamed(f *testing.F) {
+// FuzzMentioned: whatever a program prints, what is named is a clean absolute path.
+func FuzzMentioned(f *testing.F) {
 	f.Add("touch: cannot touch '/o/x': Permission denied", "/w")
 	f.Add("a/b: permission denied\n'", "/")
 	f.Fuzz(func(t *testing.T, text, dir string) {
 		if !filepath.IsAbs(dir) {
 			dir = "/" + dir
 		}
-		got := Named(text, dir)
+		got := Mentioned(text, dir)
 		for _, path := range got {
 			if !filepath.IsAbs(path) || path != filepath.Clean(path) {
 				t.Errorf("%q", path)
 			}
 		}
-		if len(got) > mostNamed {
+		if len(got) > mostMentioned {
 			t.Error(len(got))
 		}
 	})

@@ -60,32 +60,55 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 	if err != nil {
 		return nil, verdict.Failed(dag.ReasonSetup, "fence: %v", err)
 	}
-	ear.Begin(&fence.Fence{Write: built.places}, stage.Dir)
-	if err := built.save(paths.Fence(spec.Node), spec.Attempt); err != nil {
+	ctx = git.WithConfine(ctx, built.confine)
+	begin := func() (*fence.Fence, error) {
+		around := built.around(ctx, spec)
+		ear.Begin(around, stage.Dir)
+		return around, save(paths.Fence(spec.Node), spec.Attempt, around)
+	}
+	if _, err := begin(); err != nil {
 		note("fence: %v", err) // cmux agents fence shows less
 	}
-	*f, stage.Env, stage.Confine = *built, built.env, built.confine
+	*f, stage.Env, stage.Steps = *built, built.env, built.confine
+	stage.Confine = func(cmd *exec.Cmd) error {
+		around, _ := begin() // setup may have made what git ignores
+		return around.Confine(cmd)
+	}
 	if stage.Events == nil {
 		stage.Out = ear.Writer(stage.Out)
 	}
-	return git.WithConfine(ctx, built.confine), nil
+	return ctx, nil
+}
+
+// around returns the fence around the node's program. Where the scope is made of folders, it
+// may write less than checks and cmux's own git.
+func (f *fencing) around(ctx context.Context, spec *run.Spec) *fence.Fence {
+	places := f.places
+	if within, is := scoped(ctx, spec); is {
+		places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return p == spec.Place.Tree })
+		places = append(places, within...)
+	}
+	return &fence.Fence{Write: places}
 }
 
 // confine restricts a program to what the node may write.
 func (f *fencing) confine(cmd *exec.Cmd) error { return (&fence.Fence{Write: f.places}).Confine(cmd) }
 
 // save writes down what may be written, for whoever asks.
-func (f *fencing) save(file string, attempt int) error {
-	b, err := json.Marshal(run.Fence{Attempt: attempt, Write: f.places})
+func save(file string, attempt int, f *fence.Fence) error {
+	b, err := json.Marshal(run.Fence{Attempt: attempt, Write: f.Write})
 	if err != nil {
 		return err
 	}
 	return signals.PutFile(file, b, 0o600)
 }
 
-// opens returns the place that a configuration must name for path to be written; empty: no
-// configuration opens it.
-func (f *fencing) opens(path string) string {
+// opens returns the place that a configuration must name for path to be written: in the
+// worktree, behind "scope:", one of the scope. empty: no configuration opens it.
+func (f *fencing) opens(path, tree string) string {
+	if rel, err := filepath.Rel(tree, path); tree != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
+		return run.OpenScope + filepath.ToSlash(rel)
+	}
 	place := path
 	if st, err := os.Stat(path); err != nil || !st.IsDir() {
 		place = filepath.Dir(path)

@@ -102,10 +102,10 @@ func beside(a *attempt, text string) bool {
 func tellRefused(a *attempt) error {
 	for _, path := range a.fenceEar.Take() {
 		a.stage.Show(event.Event{Kind: event.Fenced, Text: path})
-		if err := a.record(run.Record{Type: run.Fenced, Value: path, Key: a.fencing.opens(path)}); err != nil {
+		if err := a.record(run.Record{Type: run.Fenced, Value: path, Key: a.fencing.opens(path, a.spec.Place.Tree)}); err != nil {
 			return err
 		}
-		if text := prompt.Fenced(path, a.spec.Terms.Stays); !a.fencing.told && beside(a, text) {
+		if text := prompt.Fenced(path, a.inScope(path), a.spec.Terms.Stays); !a.fencing.told && beside(a, text) {
 			a.fencing.told = true
 			a.stage.Show(event.Event{Kind: event.HandBack, Text: text})
 		}

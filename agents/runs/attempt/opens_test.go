@@ -55,10 +55,14 @@ func TestOpens(t *testing.T) {
 		".ssh/config":     "", // is kept out
 		"root/.cmux/made": "",
 		"root/src/made":   "",
+		"root/tree/a/b":   "scope:a/b",
 	} {
-		got := f.opens(filepath.Join(home, path))
+		got := f.opens(filepath.Join(home, path), filepath.Join(home, "root/tree"))
 		if got != want {
 			t.Errorf("%s is opened by %q, not %q", path, got, want)
+		}
+		if strings.HasPrefix(got, run.OpenScope) {
+			continue
 		}
 		opened := &fence.Fence{Write: build(slices.DeleteFunc([]string{got}, func(s string) bool { return s == "" })...).places}
 		if opened.Refuses(filepath.Join(home, path)) != (want == "") {

@@ -45,7 +45,7 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 				return fmt.Errorf("fence: %w", err)
 			}
 			defer func() { _ = f.drop() }()
-			stage.Env, stage.Confine = f.env, f.confine
+			stage.Env, stage.Steps = f.env, f.confine
 		} else if wants.Mode == dag.FenceRequire {
 			return fmt.Errorf("fence: require: %w", err)
 		}

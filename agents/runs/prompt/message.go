@@ -17,10 +17,16 @@ const again = "then report again with `done`."
 // NobodyAnswers answers a question to a person where there is none.
 const NobodyAnswers = "nobody can answer in this run. Decide from the task and the code, and name the decision in your summary. If you cannot, report `blocked` and say what you need"
 
-// Fenced tells an agent what it means that the system refused to write path. stays: it is a
-// standing agent.
-func Fenced(path string, stays bool) string {
-	text := "cmux: the system does not let you write " + path + ". You can write in your worktree, in temporary folders and in the caches of common tools. Do your task without it. "
+// Fenced tells an agent what it means that the system refused to write path. scope is the
+// node's, if path lies in its worktree; stays: it is a standing agent.
+func Fenced(path string, scope []string, stays bool) string {
+	text := "cmux: the system does not let you write " + path + ". "
+	if len(scope) > 0 {
+		text += "It is outside of your scope: write only in " + strings.Join(scope, ", ") + ". "
+	} else {
+		text += "You can write in your worktree, in temporary folders and in the caches of common tools. "
+	}
+	text += "Do your task without it. "
 	if stays {
 		return text + "If you cannot, say which path you need and why in a message to whoever gave you the task."
 	}

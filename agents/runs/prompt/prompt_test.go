@@ -207,7 +207,7 @@ func TestMessages(t *testing.T) {
 		prompt.CheckFailed("go test ./...", "exit 1", 2, 3, "FAIL\n```\nx"), prompt.CheckFailed("true", "no end within 10m0s", 1, 3, " \n"),
 		prompt.OutOfScope("a.go, b.go", []string{"src/auth/", "docs/"}, nil, base, 1, 3),
 		prompt.OutOfScope("src/types/a.go", nil, []string{"src/types/"}, base, 2, 3),
-		prompt.WorkBegun("t2", base, ""), prompt.WorkBegun("t2", "", "be careful"), prompt.WrongBranch("a detached HEAD", "feature/auth"), prompt.Uncommitted("2 files (a.go, b.go, …)"), prompt.NoCommit("feature/auth"), prompt.SentBack("Rename it.\nAnd test."), prompt.Unread("use tabs"), prompt.TakenBack("another has it"), prompt.Spent("1000 of 900 tokens"), prompt.PassedOn("supervisor", "m7"), prompt.NobodyAnswers, prompt.Fenced("/x/y", false), prompt.Fenced("/x/y", true), prompt.Unkept, prompt.SharedChanged([]string{"git config user.name"}), prompt.BaseLost("feature/auth", base), handover.NewTask("t3", "TEXT"),
+		prompt.WorkBegun("t2", base, ""), prompt.WorkBegun("t2", "", "be careful"), prompt.WrongBranch("a detached HEAD", "feature/auth"), prompt.Uncommitted("2 files (a.go, b.go, …)"), prompt.NoCommit("feature/auth"), prompt.SentBack("Rename it.\nAnd test."), prompt.Unread("use tabs"), prompt.TakenBack("another has it"), prompt.Spent("1000 of 900 tokens"), prompt.PassedOn("supervisor", "m7"), prompt.NobodyAnswers, prompt.Fenced("/x/y", nil, false), prompt.Fenced("/x/y", nil, true), prompt.Fenced("/w/web/a.ts", []string{"api/", "docs/"}, false), prompt.Unkept, prompt.SharedChanged([]string{"git config user.name"}), prompt.BaseLost("feature/auth", base), handover.NewTask("t3", "TEXT"),
 		handover.Mention("/p q/prompt.md"), handover.ByFile("/p q/prompt.md"),
 	} {
 		b.WriteString(s + "\n=====\n")

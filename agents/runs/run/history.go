@@ -57,6 +57,9 @@ type Node struct {
 // MostFenced bounds what is kept of a node's refused writes.
 const MostFenced = 100
 
+// OpenScope begins a Fencing.Open that is a place in the worktree: for the scope.
+const OpenScope = "scope:"
+
 // Fencing is a write that the fence refused.
 type Fencing struct {
 	Attempt int

@@ -109,6 +109,7 @@ func (s step) carryOut(ctx context.Context, end *stepEnd, out io.Writer) error {
 	for _, text := range s.stdin {
 		cmd.Stdin = strings.NewReader(text)
 	}
+	s.stage.Confine = s.stage.Steps
 	p, err := s.stage.Piped(cmd, out)
 	if err != nil {
 		return err
