@@ -10,14 +10,38 @@ import (
 	"syscall"
 )
 
-// Fence is what a program may write: absolute paths, each a file or a folder with all
-// that is in it. Those that do not exist are passed over when the program starts.
+// Fence is what a program may write, and what it does not find: absolute paths, each a
+// file or a folder with all that is in it. Those that do not exist are passed over when the
+// program starts.
 type Fence struct {
 	Write []string
+
+	// Hide are places that the program finds empty: Hides says whether this system can do
+	// that. What it may write in them stays, and what Show names.
+	Hide, Show []string
+}
+
+// hides reports whether the program is to find anything empty.
+func (f *Fence) hides() bool { return len(f.Hide) > 0 }
+
+// shown returns what stays in the places of Hide.
+func (f *Fence) shown() []string {
+	var all []string
+	for _, path := range slices.Concat(f.Show, f.Write) {
+		path = filepath.Clean(path)
+		if !slices.Contains(f.Hide, path) && slices.ContainsFunc(f.Hide, func(h string) bool { return within(path, h) }) {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // ErrMissing means that this system cannot put up a fence; the text says why.
 var ErrMissing = errors.New("no fence on this system")
+
+// ErrShown means that this system cannot hide places; the text says why.
+var ErrShown = errors.New("nothing can be hidden on this system")
 
 // missing is an ErrMissing.
 func missing(format string, args ...any) error {

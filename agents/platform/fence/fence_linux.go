@@ -52,15 +52,36 @@ func Support() (string, error) {
 }
 
 // Confine puts the fence up around the calling thread, for good, and around what the
-// thread starts from then on. The caller must have locked it, and let it end.
-func (f *Fence) Confine(*exec.Cmd) error {
+// thread starts from then on. The caller must have locked it, and let it end. If something
+// is to be hidden, Confine changes cmd instead, so that the program starts by way of the
+// stage: a thread in a fence cannot mount.
+func (f *Fence) Confine(cmd *exec.Cmd) error {
 	if _, err := Support(); err != nil {
 		return err
 	}
+	fd, flags, err := f.ruleset()
+	if err != nil {
+		return err
+	}
+	if f.hides() {
+		file := os.NewFile(uintptr(fd), "ruleset") // closed with cmd
+		f.byStage(cmd, file)
+		return nil
+	}
+	defer unix.Close(fd)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return ll.LandlockRestrictSelf(fd, flags)
+}
+
+// ruleset returns Landlock's rules for what may be written.
+func (f *Fence) ruleset() (fd int, flags uint32, err error) {
 	abi, _ := version()
 	c := landlock.Config{HandledAccessFS: landlock.AccessFSSet(writes | makes)}
 	if abi >= signalsABI {
-		c.Scoped = landlock.ScopedSet(ll.ScopeSignal)
+		// Sockets without a file, such as some session buses, are scoped since the same version.
+		c.Scoped = landlock.ScopedSet(ll.ScopeSignal | ll.ScopeAbstractUnixSocket)
 	}
 	var rules []landlock.Rule
 	for _, path := range f.Write {
@@ -74,13 +95,5 @@ func (f *Fence) Confine(*exec.Cmd) error {
 		}
 		rules = append(rules, landlock.PathAccess(access, path).IgnoreIfMissing())
 	}
-	fd, flags, err := c.NewRulesetFD(rules...)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	return ll.LandlockRestrictSelf(fd, flags)
+	return c.NewRulesetFD(rules...)
 }

@@ -1,0 +1,368 @@
+package fence
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"cmux/agents/platform/fence/stage"
+	"cmux/agents/platform/proc"
+)
+
+// ordinary is a user of no machine.
+const ordinary = 54321
+
+// asOrdinary runs the test as an ordinary user too, in a process of its own.
+func asOrdinary(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	t.Run("ordinary user", func(t *testing.T) {
+		t.Parallel()
+		name, _, _ := strings.Cut(t.Name(), "/")
+		cmd := exec.Command(self, "-test.run=^"+name+"$", "-test.v")
+		cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nowhere"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %s", err, out)
+		} else if !bytes.Contains(out, []byte("--- PASS: "+name)) {
+			t.Skipf("%s", out)
+		}
+	})
+}
+
+// hideout is a folder with secrets and a fence that hides them.
+type hideout struct {
+	*testing.T
+	dir   string
+	fence *Fence
+	s     *proc.Spawner
+}
+
+const secret = "TOPSECRET"
+
+func newHideout(t *testing.T) *hideout {
+	t.Helper()
+	if _, err := Hides(); err != nil {
+		t.Skip(err)
+	}
+	s, err := proc.NewSpawner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	dir, err := os.MkdirTemp("/tmp", "h") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for _, d := range []string{"in", "secret/deep", "run/shown", "run/other", "new"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"secret/key", "secret/deep/key", "netrc", "run/shown/x", "run/other/key"} {
+		if err := os.WriteFile(filepath.Join(dir, f), []byte(secret+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"run/sock", "secret/sock", "own", "run/shown/sock"} {
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				c.Write([]byte(secret + "\n"))
+				c.Close()
+			}
+		}()
+	}
+	at := func(names ...string) (all []string) {
+		for _, n := range names {
+			all = append(all, filepath.Join(dir, n))
+		}
+		return all
+	}
+	return &hideout{t, dir, &Fence{Write: append(at("in"), "/dev/null"), Hide: at("secret", "netrc", "run", "own", "gone"), Show: at("run/shown")}, s}
+}
+
+// run runs a program in the fence, or without one.
+func (h *hideout) run(f *Fence, argv ...string) (string, int) {
+	h.Helper()
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		h.Skip(err)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = filepath.Join(h.dir, "in")
+	cmd.Env = append(os.Environ(), "MARK=1", "OUT="+h.dir, "GODEBUG=", "LD_X=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	r, w, err := os.Pipe()
+	if err != nil {
+		h.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	confine := f.Confine
+	if f == nil {
+		confine = nil
+	}
+	p, err := h.s.Start(cmd, "MARK=1", confine)
+	w.Close()
+	if err != nil {
+		h.Fatal(err)
+	}
+	var text bytes.Buffer
+	text.ReadFrom(r)
+	r.Close()
+	<-p.Exited()
+	return text.String(), p.Exit().Code
+}
+
+// connect is a program that prints what a socket says.
+const connect = "import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(99).decode())"
+
+// openTree is a program that opens the folder above as a mount of its own, without what
+// is mounted in it, and reads a file there.
+const openTree = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+fd = libc.syscall(428, -100, sys.argv[1].encode(), 1 | 0o2000000) # OPEN_TREE_CLONE
+if fd < 0: sys.exit("open_tree: " + os.strerror(ctypes.get_errno()))
+print(open(f"/proc/self/fd/{fd}/secret/key").read())`
+
+// byHandle is a program that opens a file by a handle, which its root's folder gives away.
+const byHandle = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+buf = ctypes.create_string_buffer(200); ctypes.memmove(buf, (128).to_bytes(4, "little"), 4)
+mid = ctypes.c_int()
+if libc.syscall(303, -100, sys.argv[1].encode(), buf, ctypes.byref(mid), 0): sys.exit("name_to_handle_at")
+at = os.open(sys.argv[1], os.O_RDONLY)
+fd = libc.syscall(304, at, buf, os.O_RDONLY)
+if fd < 0: sys.exit("open_by_handle_at: " + os.strerror(ctypes.get_errno()))
+os.fchdir(fd); print(open("secret/key").read())
+sys.exit("a handle leads to what is covered again")`
+
+// vmRead is a program that reads the memory of another process.
+const vmRead = "import sys; f=open(f'/proc/{sys.argv[1]}/mem','rb'); f.seek(0x400000); f.read(1); print('TOPSECRET')"
+
+// Whatever a program tries, it finds nothing where something is hidden.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	asOrdinary(t)
+	h := newHideout(t)
+	outside := strconv.Itoa(os.Getpid())
+	key := filepath.Join(h.dir, "secret/key")
+	for name, argv := range map[string][]string{
+		"cat":               {"cat", key},
+		"bash":              {"bash", "-c", "cat < ../secret/key"},
+		"deep":              {"cat", "../secret/deep/key"},
+		"python":            {"python3", "-c", "print(open('../secret/key').read())"},
+		"node":              {"node", "-e", "console.log(require('fs').readFileSync('../secret/key')+'')"},
+		"static binary":     {self, "-test.run=^TestReadHidden$", "-test.v"},
+		"child":             {"sh", "-c", "(setsid cat ../secret/key)"},
+		"beside what stays": {"cat", "../run/other/key"},
+		"link":              {"sh", "-c", "ln -s ../secret/key x && cat x"},
+		"hard link":         {"sh", "-c", "ln ../secret/key y && cat y"},
+		"socket":            {"python3", "-c", connect, "../run/sock"},
+		"socket in folder":  {"python3", "-c", connect, "../secret/sock"},
+		"socket alone":      {"python3", "-c", connect, "../own"},
+
+		"umount":              {"umount", filepath.Dir(key)},
+		"umount lazily":       {"sh", "-c", "umount -l ../secret && cat ../secret/key"},
+		"umount as root":      {"unshare", "-Ur", "sh", "-c", "umount -l ../secret && cat ../secret/key"},
+		"umount in a copy":    {"unshare", "-Urm", "sh", "-c", "umount -l ../secret && cat ../secret/key"},
+		"move the cover":      {"unshare", "-Urm", "sh", "-c", "mount --move ../secret . && cat ../secret/key"},
+		"bind":                {"unshare", "-Urm", "sh", "-c", "mount --bind .. ../new && cat ../new/secret/key"},
+		"own bind":            {"sh", "-c", "mount --bind .. ../new && cat ../new/secret/key"},
+		"open_tree":           {"python3", "-c", openTree, h.dir},
+		"open_tree as root":   {"unshare", "-Ur", "python3", "-c", openTree, h.dir},
+		"open_tree in a copy": {"unshare", "-Urm", "python3", "-c", openTree, h.dir},
+		"handle":              {"python3", "-c", byHandle, h.dir},
+		"handle in a copy":    {"unshare", "-Urm", "python3", "-c", byHandle, h.dir},
+		"remount":             {"mount", "-o", "remount,rw", filepath.Dir(key)},
+		"fill":                {"sh", "-c", "echo x > ../secret/key"},
+		"pivot":               {"unshare", "-Urm", "sh", "-c", "pivot_root .. ."},
+		"chroot":              {"unshare", "-Ur", "chroot", h.dir, "/in/cat", "/secret/key"},
+		"overlay":             {"unshare", "-Urm", "sh", "-c", "mount -t overlay -o lowerdir=.. x ../new && cat ../new/secret/key"},
+		"proc again":          {"unshare", "-Urmpf", "--mount-proc", "cat", "/proc/1/root" + key},
+
+		"nsenter":               {"nsenter", "-t", outside, "-m", "cat", key},
+		"nsenter user":          {"nsenter", "-t", outside, "-U", "-m", "cat", key},
+		"nsenter parent":        {"nsenter", "--mount=/proc/1/ns/mnt", "cat", key},
+		"root of a process":     {"cat", "/proc/" + outside + "/root" + key},
+		"folder of a process":   {"cat", "/proc/" + outside + "/cwd/../" + key},
+		"files of a process":    {"sh", "-c", "ls /proc/" + outside + "/fd/"},
+		"memory of a process":   {"python3", "-c", vmRead, outside},
+		"init":                  {"cat", "/proc/1/root" + key},
+		"own root":              {"cat", "/proc/self/root" + key},
+		"thread":                {"cat", "/proc/thread-self/root" + key},
+		"strace":                {"strace", "-p", outside},
+		"gdb":                   {"gdb", "-p", outside, "-batch"},
+		"disk":                  {"mknod", "disk", "b", "254", "0"},
+		"rights":                {"sh", "-c", "grep -E 'Cap(Prm|Eff|Bnd|Amb)' /proc/self/status | grep -E '[13579bdf][0-9a-f]{4}[2367abef][0-9a-f]{5}$|[2367abef][0-9a-f]{5}$'"}, // SYS_ADMIN
+		"a shell of the system": {"setpriv", "--bounding-set", "+sys_admin", "umount", "../secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := *h
+			h.T = t
+			text, code := h.run(h.fence, argv...)
+			if code == 0 || strings.Contains(text, secret) {
+				t.Errorf("exit %d: %s", code, text)
+			}
+		})
+	}
+	if text, code := h.run(nil, "cat", key, "../run/other/key"); code != 0 || strings.Count(text, secret) != 2 {
+		t.Errorf("outside: exit %d: %s", code, text)
+	}
+}
+
+// TestReadHidden is the static program of TestHidden.
+func TestReadHidden(t *testing.T) {
+	out := os.Getenv("OUT")
+	if out == "" {
+		t.Skip("TestHidden starts it")
+	}
+	if b, err := os.ReadFile(filepath.Join(out, "secret/key")); err != nil {
+		t.Fatal(err)
+	} else {
+		t.Log(string(b))
+	}
+}
+
+// What is not hidden stays, and so does how a program starts.
+func TestBesideHidden(t *testing.T) {
+	t.Parallel()
+	asOrdinary(t)
+	h := newHideout(t)
+	for name, argv := range map[string][]string{
+		"shown":        {"grep", secret, "../run/shown/x"},
+		"shown socket": {"python3", "-c", connect, "../run/shown/sock"},
+		"empty":        {"sh", "-c", `test -d ../secret && test -z "$(ls -A ../secret)" && test -f ../netrc && test ! -s ../netrc && test "$(ls ../run)" = shown`},
+		"devices":      {"sh", "-c", "echo x > /dev/null && test -c /dev/zero"},
+		"git":          {"sh", "-c", "git init -q g && cd g && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && cd .. && rm -rf g"},
+		"namespaces":   {"unshare", "-Ur", "true"},
+		"ssh":          {"ssh", "-G", "host.example"},
+		"signals":      {"sh", "-c", "sleep 100 & kill $!"},
+		"write":        {"sh", "-c", "echo a > a && mv a b && rm b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := *h
+			h.T = t
+			if text, code := h.run(h.fence, argv...); code != 0 {
+				t.Errorf("exit %d: %s", code, text)
+			}
+		})
+	}
+	for name, script := range map[string]string{
+		"environment":   "env | sort | grep -v ^_=",
+		"folder":        "pwd -P; readlink /proc/self/cwd",
+		"user":          "id -u; id -g; umask; ulimit -a",
+		"arguments":     "tr '\\0' ' ' < /proc/$$/cmdline",
+		"group":         "test $(cut -d' ' -f5 /proc/$$/stat) = $$ && test $(cut -d' ' -f6 /proc/$$/stat) = $$ && echo leads",
+		"files":         "ls /proc/$$/fd",
+		"signal masks":  "grep -E '^Sig(Blk|Ign|Cgt)' /proc/$$/status",
+		"stderr, stdin": "readlink /proc/$$/fd/0",
+	} {
+		want, _ := h.run(nil, "sh", "-c", script)
+		if got, code := h.run(h.fence, "sh", "-c", script); code != 0 || got != want || got == "" {
+			t.Errorf("%s: exit %d: in the fence %s\nwithout %s", name, code, got, want)
+		}
+	}
+	if text, code := h.run(h.fence, "sh", "-c", "kill -9 $$"); code != 128+9 {
+		t.Errorf("killed: exit %d: %s", code, text)
+	}
+}
+
+// A program that cannot be executed ends as in a shell, and one that works in a hidden
+// folder does not start.
+func TestStageFails(t *testing.T) {
+	t.Parallel()
+	h := newHideout(t)
+	script := filepath.Join(h.dir, "in/none")
+	if err := os.WriteFile(script, []byte("#!/no/such/program\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := h.run(h.fence, script); code != 127 || !strings.Contains(text, "cmux: fence: "+script) {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	f := *h.fence
+	f.Hide, f.Write = append(f.Hide, h.dir), nil
+	if text, code := h.run(&f, "true"); code != 126 || !strings.Contains(text, "hidden") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	// What may be written is not hidden.
+	f.Write = h.fence.Write
+	if text, code := h.run(&f, "sh", "-c", "echo x > x && cat ../run/shown/x && ls .."); code != 0 || !strings.Contains(text, "in\nrun\n") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+}
+
+func TestStageWords(t *testing.T) {
+	p := stage.Plan{Hide: []string{"/a", "/-"}, Show: []string{"/a/b"}, Own: []string{"/c"}, Env: []string{"LD_X=1"}, Ruleset: "3", Powers: true}
+	want := strings.Fields(stage.Name + " h/a h/- s/a/b o/c eLD_X=1 r3 p - /bin/x x - h")
+	if got := p.Words("/bin/x", []string{"x", "-", "h"}); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A place that is seen at several paths is hidden at all of them.
+func TestAliases(t *testing.T) {
+	mounts := parseMounts([]byte(`21 1 8:1 / / rw - ext4 /dev/sda1 rw
+22 21 8:2 / /home rw - ext4 /dev/sda2 rw
+23 21 8:2 /me/a\040b /srv/x rw - ext4 /dev/sda2 rw
+24 21 8:2 /other /srv/y rw - ext4 /dev/sda2 rw
+25 21 8:1 /var/lib /data rw - ext4 /dev/sda1 rw
+`))
+	for path, want := range map[string]string{
+		"/home/me/a b/key": "/srv/x/key", "/home/me/key": "", "/srv/x/key": "/home/me/a b/key", "/srv/x": "/home/me/a b",
+		"/var/lib/z": "/data/z", "/data": "/var/lib", "/etc": "",
+	} {
+		if got := strings.Join(aliases(mounts, path), ","); got != want {
+			t.Errorf("%s is also %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestNothingHides(t *testing.T) {
+	if _, err := Support(); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv(namespacesVar, "0")
+	if _, err := Hides(); !errors.Is(err, ErrShown) {
+		t.Errorf("got %v", err)
+	}
+	files := map[string]string{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n"}
+	read := func(name string) ([]byte, error) {
+		if s, ok := files[name]; ok {
+			return []byte(s), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	if got := wayOut(read); !strings.Contains(got, "AppArmor") {
+		t.Error(got)
+	}
+	files = map[string]string{"/proc/sys/user/max_user_namespaces": "0"}
+	if got := wayOut(read); !strings.Contains(got, "max_user_namespaces=10000") {
+		t.Error(got)
+	}
+	files = nil
+	if got := wayOut(read); !strings.Contains(got, "container") {
+		t.Error(got)
+	}
+}
