@@ -205,7 +205,19 @@ func BenchmarkStart(b *testing.B) {
 		places = append(places, b.TempDir())
 	}
 	f := &Fence{Write: append(places, os.DevNull)}
-	for name, confine := range map[string]func(*exec.Cmd) error{"without": nil, "fence": f.Confine} {
+	ways := map[string]func(*exec.Cmd) error{"fence=none": nil, "fence=writes": f.Confine}
+	if _, err := Hides(); err == nil {
+		hiding := &Fence{Write: f.Write}
+		for i := range 12 { // as many as a node has
+			dir := filepath.Join(b.TempDir(), fmt.Sprint(i))
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				b.Fatal(err)
+			}
+			hiding.Hide = append(hiding.Hide, dir)
+		}
+		ways["fence=hides"] = hiding.Confine
+	}
+	for name, confine := range ways {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				cmd := exec.Command("/bin/true")

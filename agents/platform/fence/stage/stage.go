@@ -33,7 +33,7 @@ func (p *Plan) Words(path string, argv []string) []string {
 		add("r", p.Ruleset)
 	}
 	if p.Powers {
-		add("p")
+		words = append(words, "p")
 	}
 	return append(append(words, "-", path), argv...)
 }
