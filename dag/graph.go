@@ -110,6 +110,7 @@ type Fence struct {
 	Mode    FenceMode    `json:"mode,omitempty"`    // empty: as the person's settings say; none in a plan: off
 	Ignored IgnoredFiles `json:"ignored,omitempty"` // outside of a scope; empty: allow
 	Write   []string     `json:"write,omitempty"`   // further places that may be written, absolute or below "~/"
+	Hide    []string     `json:"hide,omitempty"`    // places that are found empty, as Write
 }
 
 // Strictest returns the mode of a repository's f where a person wants least, off if that

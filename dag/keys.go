@@ -130,7 +130,9 @@ func agentFields(kinds []string) []keys.Field[Node] {
 					Doc: "Whether files that git ignores may be written outside of `scope`, as build outputs: `allow` holds for those that are there when the agent starts, and for `node_modules`, `dist`, `build`, `target`, `out`, `coverage` and the caches of test tools at the top of the worktree."},
 					func(f *Fence) *IgnoredFiles { return &f.Ignored }),
 				keys.List(keys.Key{Name: "write", Example: "write: [~/.terraform.d, /opt/sdk]", Doc: "Further files and folders that may be written: absolute, or below your home folder with `~/`."},
-					func(f *Fence) *[]string { return &f.Write }, placeOutside),
+					func(f *Fence) *[]string { return &f.Write }, PlaceOutside),
+				keys.List(keys.Key{Name: "hide", Example: "hide: [~/.ssh, ~/.aws]", Doc: "Files and folders that are found empty, as in `write`: where the system lets a mount namespace be made, else `mode: require` refuses to start. What may be written in them stays. Prefer folders: a file that you replace meanwhile is seen by programs that already run."},
+					func(f *Fence) *[]string { return &f.Hide }, PlaceOutside),
 			}, &keys.Short[Fence]{Type: "one of the values, or keys and values", Schema: dict{"enum": FenceModes()},
 				Read: func(r *keys.Reader, name string, n *yaml.Node) (Fence, bool) {
 					s, ok := r.Text(name, n)
@@ -188,8 +190,8 @@ func FenceModes() []string {
 	return []string{string(FenceAuto), string(FenceRequire), string(FenceOff)}
 }
 
-// placeOutside checks a path that need not be in the project.
-func placeOutside(p *keys.Reader, key string, at *yaml.Node, s string) bool {
+// PlaceOutside checks a path that need not be in the project.
+func PlaceOutside(p *keys.Reader, key string, at *yaml.Node, s string) bool {
 	ok := keys.OneLine(p, key, at, s)
 	if ok && !filepath.IsAbs(s) && !strings.HasPrefix(s, "~/") {
 		p.Fault(at, "begin it with / or ~/", "%s %q is relative", key, keys.Shorten(s))

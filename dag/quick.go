@@ -186,6 +186,8 @@ func (r *graphReader) node(n *Node, key []byte) {
 				n.Fence.Ignored = IgnoredFiles(r.Text())
 			case "write":
 				n.Fence.Write = r.Texts()
+			case "hide":
+				n.Fence.Hide = r.Texts()
 			default:
 				r.Fail()
 			}

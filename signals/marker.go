@@ -225,6 +225,18 @@ func (p *Pending) Publish() error {
 	return nil
 }
 
+// WriteNew creates the file at path with all of data, unless there is one: then the error
+// is fs.ErrExist.
+func WriteNew(path string, data []byte, perm fs.FileMode) error {
+	temp := path + ".new" + strconv.Itoa(unix.Getpid())
+	err := PutFile(temp, data, perm)
+	if err == nil {
+		err = linkNew(temp, path)
+	}
+	RemoveFile(temp)
+	return explain(err)
+}
+
 // linkNew gives a file a second name, unless that exists. Where there are no hard links it
 // is renamed.
 func linkNew(from, to string) error {

@@ -21,7 +21,7 @@ func fenced(g *dag.Graph) (note string, err error) {
 	}
 	_, err = fence.Support()
 	if err == nil {
-		return "", nil
+		return hidden(g)
 	}
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.Fence.Mode == dag.FenceRequire {
@@ -29,6 +29,20 @@ func fenced(g *dag.Graph) (note string, err error) {
 		}
 	}
 	return fmt.Sprintf("there can be %v. What agents write elsewhere is found out afterwards", err), nil
+}
+
+// hidden is fenced for what the fences hide.
+func hidden(g *dag.Graph) (note string, err error) {
+	_, err = fence.Hides()
+	if err == nil {
+		return "", nil
+	}
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Fence.Mode == dag.FenceRequire && len(n.Fence.Hide) > 0 {
+			return "", hint.Errorf("fence: {mode: auto, hide: [...]}, to run where nothing can be hidden", "%s has fence: require and hide, but %w", n.Name, err)
+		}
+	}
+	return fmt.Sprintf("%v. Agents in a fence can read cmux's key and reach tmux servers", err), nil
 }
 
 // Fence says which fence this system has, as a finding; it is wrong where g requires one
@@ -43,5 +57,10 @@ func Fence(g *dag.Graph) finding.Finding {
 	if err != nil {
 		return finding.Finding{What: "fence", OK: true, Detail: err.Error()}
 	}
-	return finding.Finding{What: "fence", OK: true, Detail: name + " can keep agents in their worktrees (cmux help configuration fence)"}
+	detail := name + " can keep agents in their worktrees (cmux help configuration fence)"
+	how, err := fence.Hides()
+	if err != nil {
+		return finding.Finding{What: "fence", OK: true, Detail: detail + ", but " + err.Error()}
+	}
+	return finding.Finding{What: "fence", OK: true, Detail: detail + ", and " + how + " hides your key and tmux servers from them"}
 }

@@ -149,15 +149,34 @@ func Token(root string) (string, error) {
 const tokenSize = 32
 
 // MakeToken returns the project's token and creates it if it is missing. It restricts the
-// file to its owner. The caller must hold the server's lock.
+// file to its owner, and leaves it in its place: a fence covers it there.
 func MakeToken(root string) (string, error) {
-	token, err := Token(root)
-	if errors.Is(err, ErrNoToken) {
-		token = NewSecret()
-	} else if err != nil {
+	if err := EnsureToken(root); err != nil {
 		return "", err
 	}
-	return token, signals.WriteFile(file(root, TokenFile), []byte(token+"\n"), 0o600)
+	token, err := Token(root)
+	if err != nil {
+		return "", err
+	}
+	f, err := signals.Open(file(root, TokenFile))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return token, f.Chmod(0o600)
+}
+
+// EnsureToken creates the project's token if it is missing.
+func EnsureToken(root string) error {
+	path := file(root, TokenFile)
+	if _, err := Token(root); !errors.Is(err, ErrNoToken) {
+		return nil // it is there, or MakeToken says what is wrong with it
+	}
+	err := signals.WriteNew(path, []byte(NewSecret()+"\n"), 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 // Logins returns the secret that signs the browsers' logins, and creates it if it is

@@ -1,9 +1,6 @@
 package fence
 
-import (
-	"os/exec"
-	"path/filepath"
-)
+import "os/exec"
 
 // seatbelt starts a program under a profile. It is part of macOS.
 const seatbelt = "/usr/bin/sandbox-exec"
@@ -21,14 +18,13 @@ func (f *Fence) Confine(cmd *exec.Cmd) error {
 	if _, err := Support(); err != nil {
 		return err
 	}
-	var real []string // Seatbelt compares the names that links lead to
-	for _, path := range f.Write {
-		if resolved, err := filepath.EvalSymlinks(path); err == nil {
-			path = resolved
+	led := func(paths []string) (all []string) { // Seatbelt compares the names that links lead to
+		for _, path := range paths {
+			all = append(all, real(path))
 		}
-		real = append(real, path)
+		return all
 	}
-	args := append([]string{seatbelt, "-p", profile(real), cmd.Path}, cmd.Args[1:]...)
+	args := append([]string{seatbelt, "-p", profile(led(f.Write), led(f.Hide), led(f.shown())), cmd.Path}, cmd.Args[1:]...)
 	cmd.Path, cmd.Args = seatbelt, args
 	return nil
 }

@@ -183,8 +183,16 @@ func TestSupport(t *testing.T) {
 }
 
 func TestProfile(t *testing.T) {
-	got := profile([]string{"/a b", `/c"\d`})
-	want := "(version 1)\n(allow default)\n(deny file-write*)\n(deny signal (target others))\n(allow file-write*\n\t(subpath \"/a b\")\n\t(subpath \"/c\\\"\\\\d\")\n)\n"
+	begin := "(version 1)\n(allow default)\n(deny file-write*)\n(deny signal (target others))\n"
+	got := profile([]string{"/a b", `/c"\d`}, nil, nil)
+	if want := begin + "(allow file-write*\n\t(subpath \"/a b\")\n\t(subpath \"/c\\\"\\\\d\")\n)\n"; got != want {
+		t.Errorf("got %s", got)
+	}
+	got = profile([]string{"/h/w", "/w"}, []string{"/h", "/s"}, []string{"/h/r", "/h/w"})
+	want := begin + "(allow file-write*\n\t(subpath \"/h/w\")\n\t(subpath \"/w\")\n)\n" +
+		"(deny file-read* file-write* network-outbound\n\t(subpath \"/h\")\n\t(subpath \"/s\")\n)\n" +
+		"(allow file-read* network-outbound\n\t(subpath \"/h/r\")\n\t(subpath \"/h/w\")\n)\n" +
+		"(allow file-write*\n\t(subpath \"/h/w\")\n)\n"
 	if got != want {
 		t.Errorf("got %s", got)
 	}

@@ -30,6 +30,8 @@ import (
 // git directory of its own meanwhile: it may write nothing of the one that all share.
 type fencing struct {
 	places   []string // what the node's programs may write
+	hide     []string // what they find empty
+	show     []string // what stays of it
 	env      []string
 	tmp      string             // a temporary folder of its own
 	worktree *separate.Worktree // nil: without one
@@ -53,7 +55,7 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 		note("%v: what its programs write elsewhere is found out afterwards", err)
 		return ctx, nil
 	}
-	built, err := newFencing(spec, paths, stage.Env)
+	built, err := newFencing(spec, paths, stage.Env, note)
 	if err == nil && built.worktree != nil {
 		err = built.begin(ctx)
 	}
@@ -88,11 +90,13 @@ func (f *fencing) around(ctx context.Context, spec *run.Spec) *fence.Fence {
 		places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return p == spec.Place.Tree })
 		places = append(places, within...)
 	}
-	return &fence.Fence{Write: places}
+	return &fence.Fence{Write: places, Hide: f.hide, Show: f.show}
 }
 
-// confine restricts a program to what the node may write.
-func (f *fencing) confine(cmd *exec.Cmd) error { return (&fence.Fence{Write: f.places}).Confine(cmd) }
+// confine restricts a program to what the node may write, and hides what it must not see.
+func (f *fencing) confine(cmd *exec.Cmd) error {
+	return (&fence.Fence{Write: f.places, Hide: f.hide, Show: f.show}).Confine(cmd)
+}
 
 // save writes down what may be written, for whoever asks.
 func save(file string, attempt int, f *fence.Fence) error {
@@ -203,9 +207,12 @@ func (f *fencing) down(ctx context.Context, s *proc.Spawner, mark proc.Mark, gra
 func (f *fencing) drop() error { return os.RemoveAll(f.tmp) }
 
 // newFencing builds the fence of a node. env is the environment of its programs.
-func newFencing(spec *run.Spec, paths run.Paths, env []string) (*fencing, error) {
+func newFencing(spec *run.Spec, paths run.Paths, env []string, note func(string, ...any)) (*fencing, error) {
 	f := &fencing{}
 	get := func(name string) string { return proc.Getenv(env, name) }
+	if err := f.conceal(spec, paths, get, note); err != nil {
+		return nil, err
+	}
 	var own []string
 	kept := []string{spec.Frame.Root, paths.Dir}
 	if common, err := commonOf(spec.Frame.Root); err == nil {
@@ -225,16 +232,9 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string) (*fencing, error)
 	} else if spec.Place.Tree != "" {
 		return nil, err
 	}
-	var more []string
-	for _, place := range spec.Def.Fence.Write {
-		if rest, ok := strings.CutPrefix(place, "~/"); ok {
-			place = filepath.Join(get("HOME"), rest)
-		}
-		more = append(more, place)
-	}
 	f.home = get("HOME")
 	f.usual = func(also ...string) ([]string, error) {
-		return fence.Usual(get, slices.Clone(kept), slices.Concat(more, also))
+		return fence.Usual(get, slices.Clone(kept), slices.Concat(placesOf(spec.Def.Fence.Write, get), also))
 	}
 	usual, err := f.usual()
 	if err != nil {

@@ -40,7 +40,7 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 	}
 	if wants := j.Spec.Def.Fence; wants.On() {
 		if _, err := fence.Support(); err == nil {
-			f, err := newFencing(j.Spec, j.Paths, stage.Env)
+			f, err := newFencing(j.Spec, j.Paths, stage.Env, func(format string, args ...any) { fmt.Fprintf(out, "cmux: "+format+"\n", args...) })
 			if err != nil {
 				return fmt.Errorf("fence: %w", err)
 			}

@@ -189,7 +189,7 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return g, append(warnings, fences(g, name, user.Fence)...), nil
+	return g, append(warnings, fences(g, name, user)...), nil
 }
 
 // read reads the configuration and finds the runs of its session. If the session
@@ -212,11 +212,14 @@ func (l *Launch) read(ctx context.Context) (err error) {
 
 // fences gives each node the fence that it and the person want. A repository's wish for
 // none does not count alone.
-func fences(g *dag.Graph, file string, least dag.FenceMode) (warnings []dag.Warning) {
+func fences(g *dag.Graph, file string, user settings.User) (warnings []dag.Warning) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		was := n.Fence.Mode
-		n.Fence.Mode = n.Fence.Strictest(least)
+		n.Fence.Mode = n.Fence.Strictest(user.Fence)
+		if n.Fence.On() {
+			n.Fence.Hide = append(slices.Clone(n.Fence.Hide), user.FenceHide...)
+		}
 		if was == dag.FenceOff && n.Fence.On() {
 			warnings = append(warnings, dag.Warning{File: cmp.Or(n.File, file), Line: n.Line, Column: 1, Hint: "write it in your own " + settings.Shown() + " too",
 				Message: fmt.Sprintf("fence: off of %s does not count", n.Name)})

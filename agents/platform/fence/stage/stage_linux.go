@@ -310,7 +310,9 @@ func (p *Plan) giveUp() error {
 		}
 	}
 	for _, c := range drop {
-		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prCapBSetDrop, c, 0); errno != 0 && errno != syscall.EINVAL { // EINVAL: this kernel has it not
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prCapBSetDrop, c, 0); errno == syscall.EINVAL {
+			break // this kernel has neither it nor those behind it
+		} else if errno != 0 {
 			return failed("giving up rights", errno)
 		}
 	}

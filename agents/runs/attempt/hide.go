@@ -1,0 +1,52 @@
+package attempt
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"cmux/agents/platform/endpoint"
+	"cmux/agents/platform/fence"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+)
+
+// conceal sets what the node's programs find empty: what lets its reader act as the person,
+// the folders of other agents, the sockets of servers that run what they are told, and what
+// the configuration names. If this system cannot hide anything, nothing is hidden, and note
+// gets to know, unless the node requires it: that is an error.
+func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) string, note func(string, ...any)) error {
+	named := placesOf(spec.Def.Fence.Hide, get)
+	if _, err := fence.Hides(); err != nil {
+		if spec.Def.Fence.Mode == dag.FenceRequire && len(named) > 0 {
+			return fmt.Errorf("require: %w", err)
+		}
+		note("fence: %v. cmux's key, tmux servers and what hide names can be reached", err)
+		return nil
+	}
+	root := spec.Frame.Root
+	if err := endpoint.EnsureToken(root); err != nil { // one that is made later would not be hidden
+		return err
+	}
+	f.hide, f.show = fence.Doors(get)
+	f.hide = append(f.hide, named...)
+	f.hide = append(f.hide, endpoint.Secrets(root)...)
+	f.hide = append(f.hide, run.OrganizationDir(root), filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux"))
+	if dir, err := run.KeyFolder(); err == nil {
+		f.hide = append(f.hide, dir)
+	}
+	if spec.Member != nil {
+		f.show = append(f.show, paths.NodeDir(spec.Node))
+	}
+	return nil
+}
+
+// placesOf returns paths of a configuration, in which "~/" is the home folder.
+func placesOf(written []string, get func(string) string) (all []string) {
+	for _, place := range written {
+		if len(place) > 1 && place[:2] == "~/" {
+			place = filepath.Join(get("HOME"), place[2:])
+		}
+		all = append(all, place)
+	}
+	return all
+}
