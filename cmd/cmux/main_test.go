@@ -75,6 +75,9 @@ func condition(name string) (bool, error) {
 	case "fence":
 		_, err := fence.Support()
 		return err == nil, nil
+	case "hides":
+		_, err := fence.Hides()
+		return err == nil, nil
 	}
 	return false, fmt.Errorf("there is no condition %q", name)
 }
