@@ -215,6 +215,9 @@ func (l *Launch) read(ctx context.Context) (err error) {
 func fences(g *dag.Graph, file string, user settings.User) (warnings []dag.Warning) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
+		if n.Fence.Mode == "" && len(n.Fence.Write)+len(n.Fence.Hide) > 0 {
+			n.Fence.Mode = dag.FenceAuto // as the reference says of mode
+		}
 		was := n.Fence.Mode
 		n.Fence.Mode = n.Fence.Strictest(user.Fence)
 		if n.Fence.On() {
