@@ -7,7 +7,7 @@
 // or a program that a node started.
 //
 // The code does not protect against a program that reads the secret, which every program of
-// the same user can do: see docs/permissions.md.
+// the same user can do that no fence hides it from: see docs/permissions.md.
 package seal
 
 import (

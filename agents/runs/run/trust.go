@@ -169,7 +169,7 @@ func projectOf(dir string) string {
 // trust checks the plan of r, read as b, and gets the key of the run.
 func (r *Run) trust(b []byte) error {
 	own, err := seal.Find()
-	if errors.Is(err, fs.ErrNotExist) && r.fenced() {
+	if errors.Is(err, fs.ErrNotExist) && fenced(r.Dir) {
 		own, err = seal.Blind(), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,13 +196,13 @@ func (r *Run) trust(b []byte) error {
 	return nil
 }
 
-// fenced reports whether this process belongs to an attempt of r, in a fence that hides the
-// key. It may read what it cannot check: nothing is carried out for it, and what it could
+// fenced reports whether this process, in which the key is hidden, belongs to an attempt of
+// the run in dir. It may read what it cannot check: nothing is carried out for it, and what it could
 // write there does not count.
-func (r *Run) fenced() bool {
-	mark := filepath.Base(r.Dir)
+func fenced(dir string) bool {
+	mark := filepath.Base(dir)
 	if mark == OrganizationID {
-		mark = MarkOf(projectOf(r.Dir))
+		mark = MarkOf(projectOf(dir))
 	}
 	return strings.HasPrefix(os.Getenv(proc.AttemptVar), mark+"/")
 }
