@@ -13,11 +13,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode/utf8"
 
 	"cmux/agents/control/project"
+	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/fence"
+	"cmux/agents/runs/run"
+	"cmux/dag"
 	"cmux/worktree"
 	"cmux/worktree/git"
 	"cmux/worktree/gitfile"
@@ -60,9 +64,10 @@ type Span struct {
 	By         project.Caller // whose git it is
 	Dir        string         // where git looks: the project, or the worktree
 	Start, Tip string
-	Fenced     bool   // its worktree is that of a node with a fence
-	objects    string // where git may write objects of the worktree
-	tree       bool   // it ends in the worktree Dir
+	Root       string    // the project's
+	Fence      dag.Fence // of the node whose worktree it is
+	objects    string    // where git may write objects of the worktree
+	tree       bool      // it ends in the worktree Dir
 }
 
 // Stands makes the span end in a worktree, and reports whether that is there.
@@ -85,16 +90,35 @@ func (w *Span) Stands(tree string) bool {
 // Look returns ctx in which git writes nothing but places, as far as the system has a fence.
 // A node with a fence of its own may lead git elsewhere in its worktree and name programs
 // for git to run: what looks into it from outside is not to do more than the node may.
-func Look(ctx context.Context, places ...string) context.Context {
+// The node has the fence f, in the project at root.
+func Look(ctx context.Context, root string, f dag.Fence, places ...string) context.Context {
 	if _, err := fence.Support(); err != nil {
 		return ctx
 	}
-	return git.WithConfine(ctx, (&fence.Fence{Write: append(places, os.DevNull)}).Confine)
+	return git.WithConfine(ctx, outside(append(endpoint.Secrets(root), fence.Named(f.Hide, os.Getenv)...), append(places, os.DevNull)))
 }
 
 // Foreign returns ctx in which git reads at most, where the settings of git are an agent's.
 func Foreign(ctx context.Context) context.Context {
-	return git.WithForeign(ctx, (&fence.Fence{Write: []string{os.DevNull}}).Confine)
+	return git.WithForeign(ctx, outside(nil, []string{os.DevNull}))
+}
+
+// outside returns what restricts git to writing places. It hides secrets, the person's key
+// and the servers that run what they are told, if this system can.
+func outside(secrets, places []string) func(*exec.Cmd) error {
+	restrict := sync.OnceValue(func() *fence.Fence {
+		f := &fence.Fence{Write: places}
+		if _, err := fence.Hides(); err != nil {
+			return f
+		}
+		f.Hide, f.Show = fence.Doors(os.Getenv)
+		f.Hide = append(f.Hide, secrets...)
+		if dir, err := run.KeyFolder(); err == nil {
+			f.Hide = append(f.Hide, dir)
+		}
+		return f
+	})
+	return func(cmd *exec.Cmd) error { return restrict().Confine(cmd) }
 }
 
 // Diff calls f to run a diff of the span, with further arguments and environment, in a
@@ -119,8 +143,8 @@ func (w *Span) diffTree(ctx context.Context, f func(ctx context.Context, env []s
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	if w.Fenced {
-		ctx = Look(ctx, tmp, w.objects)
+	if w.Fence.On() {
+		ctx = Look(ctx, w.Root, w.Fence, tmp, w.objects)
 	}
 	index, err := w.privateIndex(ctx, tmp)
 	if err != nil {

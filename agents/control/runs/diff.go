@@ -62,7 +62,7 @@ func (p *Runs) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (c
 	if repo, err := worktree.Open(ctx, root); err == nil {
 		ctx = git.WithConfig(ctx, p.Settings(ctx, v.Run, repo)...)
 	}
-	w := &files.Span{By: p.Caller, Dir: root, Fenced: n.Spec.Fence.On()}
+	w := &files.Span{By: p.Caller, Dir: root, Root: root, Fence: n.Spec.Fence}
 	tip, tipErr := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
 	w.Tip = strings.TrimSpace(tip)
 	if end == workPast {

@@ -94,6 +94,17 @@ func within(path, place string) bool {
 	return path == place || strings.HasPrefix(path, strings.TrimSuffix(place, "/")+"/")
 }
 
+// Named returns paths of a configuration, in which "~/" is the home folder of an environment.
+func Named(written []string, env func(name string) string) (all []string) {
+	for _, path := range written {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(env("HOME"), rest)
+		}
+		all = append(all, path)
+	}
+	return all
+}
+
 // List returns the names of what is in a folder except links. A folder that does not exist
 // has none.
 func List(dir string) ([]string, error) {

@@ -234,7 +234,7 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string, note func(string,
 	}
 	f.home = get("HOME")
 	f.usual = func(also ...string) ([]string, error) {
-		return fence.Usual(get, slices.Clone(kept), slices.Concat(placesOf(spec.Def.Fence.Write, get), also))
+		return fence.Usual(get, slices.Clone(kept), slices.Concat(fence.Named(spec.Def.Fence.Write, get), also))
 	}
 	usual, err := f.usual()
 	if err != nil {

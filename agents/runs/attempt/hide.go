@@ -15,7 +15,7 @@ import (
 // the configuration names. If this system cannot hide anything, nothing is hidden, and note
 // gets to know, unless the node requires it: that is an error.
 func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) string, note func(string, ...any)) error {
-	named := placesOf(spec.Def.Fence.Hide, get)
+	named := fence.Named(spec.Def.Fence.Hide, get)
 	if _, err := fence.Hides(); err != nil {
 		if spec.Def.Fence.Mode == dag.FenceRequire && len(named) > 0 {
 			return fmt.Errorf("require: %w", err)
@@ -38,15 +38,4 @@ func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) stri
 		f.show = append(f.show, paths.NodeDir(spec.Node))
 	}
 	return nil
-}
-
-// placesOf returns paths of a configuration, in which "~/" is the home folder.
-func placesOf(written []string, get func(string) string) (all []string) {
-	for _, place := range written {
-		if len(place) > 1 && place[:2] == "~/" {
-			place = filepath.Join(get("HOME"), place[2:])
-		}
-		all = append(all, place)
-	}
-	return all
 }
