@@ -62,5 +62,5 @@ func Fence(g *dag.Graph) finding.Finding {
 	if err != nil {
 		return finding.Finding{What: "fence", OK: true, Detail: detail + ", but " + err.Error()}
 	}
-	return finding.Finding{What: "fence", OK: true, Detail: detail + ", and " + how + " hides your key and tmux servers from them"}
+	return finding.Finding{What: "fence", OK: true, Detail: detail + ", and " + how + " hides your key and the sockets of tmux from them"}
 }

@@ -160,10 +160,9 @@ func (p *Serving) dialServer(ctx context.Context) (*endpoint.Client, error) {
 // LinkFile writes a page that leads a browser to a link, readable by its owner
 // alone: a link in a command line can be read by every user of the machine.
 func (p *Serving) LinkFile(link *endpoint.Link) (string, error) {
-	path := filepath.Join(run.Folder(p.Root), endpoint.PageFile)
 	text := "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\"><meta http-equiv=\"refresh\" content=\"0;url=" +
 		link.URL + "\"><title>cmux</title><a href=\"" + link.URL + "\">Open the dashboard</a>\n"
-	return path, signals.WriteFile(path, []byte(text), 0o600)
+	return endpoint.WritePage(p.Root, text)
 }
 
 // KeepServer keeps the server of the organization r up until stop is called,

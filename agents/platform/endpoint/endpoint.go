@@ -20,6 +20,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -151,8 +152,10 @@ const tokenSize = 32
 // MakeToken returns the project's token and creates it if it is missing. It restricts the
 // file to its owner, and leaves it in its place: a fence covers it there.
 func MakeToken(root string) (string, error) {
-	if err := EnsureToken(root); err != nil {
-		return "", err
+	if _, err := Token(root); errors.Is(err, ErrNoToken) {
+		if err := ensure(root, TokenFile, NewSecret()+"\n"); err != nil {
+			return "", err
+		}
 	}
 	token, err := Token(root)
 	if err != nil {
@@ -166,17 +169,38 @@ func MakeToken(root string) (string, error) {
 	return token, f.Chmod(0o600)
 }
 
-// EnsureToken creates the project's token if it is missing.
-func EnsureToken(root string) error {
-	path := file(root, TokenFile)
-	if _, err := Token(root); !errors.Is(err, ErrNoToken) {
-		return nil // it is there, or MakeToken says what is wrong with it
-	}
-	err := signals.WriteNew(path, []byte(NewSecret()+"\n"), 0o600)
+// EnsureSecrets creates those files of Secrets that are missing and would be worth reading
+// once they are there: a fence covers what exists. They stay in their places from then on.
+func EnsureSecrets(root string) error {
+	return errors.Join(ensure(root, TokenFile, NewSecret()+"\n"), ensure(root, LoginsFile, NewSecret()+"\n"), ensure(root, PageFile, ""))
+}
+
+// ensure creates a file in .cmux unless it exists.
+func ensure(root, name, text string) error {
+	err := signals.WriteNew(file(root, name), []byte(text), 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	return err
+}
+
+// WritePage writes PageFile, for its owner alone, and returns its path. The file stays in
+// its place.
+func WritePage(root, text string) (string, error) {
+	return file(root, PageFile), rewrite(root, PageFile, text)
+}
+
+// rewrite replaces the content of a file in .cmux in its place.
+func rewrite(root, name, text string) error {
+	if err := ensure(root, name, ""); err != nil {
+		return err
+	}
+	f, err := signals.OpenFile(file(root, name), os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Chmod(0o600), f.Close())
 }
 
 // Logins returns the secret that signs the browsers' logins, and creates it if it is
@@ -195,7 +219,7 @@ func Logins(root string) (string, error) {
 // EndLogins replaces that secret, which ends all logins.
 func EndLogins(root string) (string, error) {
 	text := NewSecret()
-	return text, signals.WriteFile(file(root, LoginsFile), []byte(text+"\n"), 0o600)
+	return text, rewrite(root, LoginsFile, text+"\n")
 }
 
 // NewSecret returns 32 random bytes as text.

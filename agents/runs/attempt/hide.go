@@ -8,6 +8,7 @@ import (
 	"cmux/agents/platform/fence"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // conceal sets what the node's programs find empty: what lets its reader act as the person,
@@ -24,7 +25,7 @@ func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) stri
 		return nil
 	}
 	root := spec.Frame.Root
-	if err := endpoint.EnsureToken(root); err != nil { // one that is made later would not be hidden
+	if err := endpoint.EnsureSecrets(root); err != nil { // what is made later is not hidden
 		return err
 	}
 	f.hide, f.show = fence.Doors(get)
@@ -33,6 +34,11 @@ func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) stri
 	f.hide = append(f.hide, run.OrganizationDir(root), filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux"))
 	if dir, err := run.KeyFolder(); err == nil {
 		f.hide = append(f.hide, dir)
+	}
+	// What the configuration names may hold all of the project.
+	f.show = append(f.show, filepath.Join(root, signals.Folder), filepath.Dir(paths.Binary()))
+	if common, err := commonOf(root); err == nil {
+		f.show = append(f.show, common)
 	}
 	if spec.Member != nil {
 		f.show = append(f.show, paths.NodeDir(spec.Node))
