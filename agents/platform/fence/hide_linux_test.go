@@ -9,13 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
-	"cmux/agents/platform/fence/stage"
 	"cmux/agents/platform/proc"
 )
 
@@ -286,6 +284,7 @@ func TestBesideHidden(t *testing.T) {
 		"devices":      {"sh", "-c", "echo x > /dev/null && test -c /dev/zero"},
 		"git":          {"sh", "-c", "git init -q g && cd g && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && cd .. && rm -rf g"},
 		"namespaces":   {"unshare", "-U", "true"},
+		"debugger":     {"strace", "-o", "/dev/null", "true"},
 		"signals":      {"sh", "-c", "sleep 100 & kill $!"},
 		"write":        {"sh", "-c", "echo a > a && mv a b && rm b"},
 	} {
@@ -359,14 +358,6 @@ func TestStageFails(t *testing.T) {
 	f.Write = h.fence.Write
 	if text, code := h.run(&f, "sh", "-c", "echo x > x && cat ../run/shown/x && ls .."); code != 0 || !strings.Contains(text, "in\nrun\n") {
 		t.Errorf("exit %d: %s", code, text)
-	}
-}
-
-func TestStageWords(t *testing.T) {
-	p := stage.Plan{Hide: []string{"/a", "/-"}, Show: []string{"/a/b"}, Own: []string{"/c"}, Env: []string{"LD_X=1"}, Ruleset: "3", Powers: true}
-	want := strings.Fields(stage.Name + " h/a h/- s/a/b o/c eLD_X=1 r3 p - /bin/x x - h")
-	if got := p.Words("/bin/x", []string{"x", "-", "h"}); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
 	}
 }
 
