@@ -21,9 +21,6 @@ type Fence struct {
 	Hide, Show []string
 }
 
-// hides reports whether the program is to find anything empty.
-func (f *Fence) hides() bool { return len(f.Hide) > 0 }
-
 // shown returns what stays in the places of Hide.
 func (f *Fence) shown() []string {
 	var all []string

@@ -63,7 +63,7 @@ func (f *Fence) Confine(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	if f.hides() {
+	if len(f.Hide) > 0 {
 		file := os.NewFile(uintptr(fd), "ruleset") // closed with cmd
 		f.byStage(cmd, file)
 		return nil

@@ -102,6 +102,13 @@ func (p *Plan) enter() error {
 		return failed("the working directory", err)
 	}
 	dir := string(buf[:n-1])
+	// By mistake, all of this would befall whoever started it. A parent that cannot be read is
+	// in another user namespace.
+	if theirs, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/ns/mnt"); err == nil {
+		if own, err := os.Readlink("/proc/self/ns/mnt"); err != nil || own == theirs {
+			return failed("the stage has no namespace of its own", syscall.EINVAL)
+		}
+	}
 	// What is mounted outside later appears here, and nothing from here outside.
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SLAVE, ""); err != nil {
 		return failed("mount", err)
