@@ -145,16 +145,29 @@ func Path() (string, error) {
 	return filepath.Join(dir, keyFile), err
 }
 
-// Find returns the key of this process's user. If there is none, the error is
-// fs.ErrNotExist: a new key could not open existing files, and would hide that the old key
-// is missing.
+// Find returns the key of this process's user; Blind if a fence hides it. If there is none,
+// the error is fs.ErrNotExist: a new key could not open existing files, and would hide that
+// the old key is missing.
 func Find() (*Key, error) {
 	path, err := Path()
 	if err != nil {
 		return nil, err
 	}
-	return read(path)
+	k, err := read(path)
+	if err != nil && hidden(path, err) {
+		return Blind(), nil
+	}
+	return k, err
 }
+
+// hidden reports whether err, of reading the key at path, comes from a fence around this
+// process, which an attempt started.
+func hidden(path string, err error) bool {
+	return os.Getenv(attemptVar) != "" && covered(path, err)
+}
+
+// attemptVar marks the processes of an attempt, as proc.AttemptVar does.
+const attemptVar = "CMUX_ATTEMPT"
 
 // Own is Find, but creates the key if it is missing: for the first file that is sealed.
 func Own() (*Key, error) {
@@ -164,6 +177,9 @@ func Own() (*Key, error) {
 	}
 	for {
 		k, err := read(path)
+		if err != nil && hidden(path, err) {
+			return nil, ErrBlind
+		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return k, err
 		}

@@ -232,3 +232,30 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	}
 }
+
+// A blind key reads what has a code, whoever made it, and signs nothing.
+func TestBlind(t *testing.T) {
+	sealed, err := newKey([]byte("a")).Seal("place", []byte(`{"a":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := Blind().Derive("run", "x")
+	if err := k.Open("elsewhere", sealed); err != nil {
+		t.Error(err)
+	}
+	if err := k.Open("place", []byte(`{"a":1}`)); !errors.Is(err, ErrForeign) {
+		t.Errorf("without a code: %v", err)
+	}
+	if _, err := k.Seal("place", []byte(`{"a":1}`)); !errors.Is(err, ErrBlind) {
+		t.Errorf("it signs: %v", err)
+	}
+}
+
+// A key that is missing is not hidden, in an attempt either.
+func TestMissingIsNotHidden(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(attemptVar, "run/node/1")
+	if _, err := Find(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

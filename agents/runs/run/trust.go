@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"cmux/agents/platform/proc"
 	"cmux/agents/platform/seal"
 	"cmux/signals"
 	"cmux/worktree/hint"
@@ -169,9 +168,6 @@ func projectOf(dir string) string {
 // trust checks the plan of r, read as b, and gets the key of the run.
 func (r *Run) trust(b []byte) error {
 	own, err := seal.Find()
-	if errors.Is(err, fs.ErrNotExist) && fenced(r.Dir) {
-		own, err = seal.Blind(), nil
-	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return keyless(r.Dir)
 	}
@@ -194,17 +190,6 @@ func (r *Run) trust(b []byte) error {
 	r.key = keyOf(own, &r.Plan)
 	r.Bin = r.Plan.Program.folder(r.Plan.Root)
 	return nil
-}
-
-// fenced reports whether this process, in which the key is hidden, belongs to an attempt of
-// the run in dir. It may read what it cannot check: nothing is carried out for it, and what it could
-// write there does not count.
-func fenced(dir string) bool {
-	mark := filepath.Base(dir)
-	if mark == OrganizationID {
-		mark = MarkOf(projectOf(dir))
-	}
-	return strings.HasPrefix(os.Getenv(proc.AttemptVar), mark+"/")
 }
 
 // LeaveUnsealed leaves a record for the runner of the run in dir to find, by
