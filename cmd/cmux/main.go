@@ -174,7 +174,7 @@ func Main(kinds agent.Kinds) int {
 
 // execute carries out one command line and returns its exit code.
 func execute(ctx context.Context, d *cli.Deps, args []string) int {
-	ctx = files.Foreign(ctx)
+	ctx = files.Foreign(ctx, os.Getenv)
 	defer d.GuardOutputs()()
 	root := rootFor(d, args)
 	root.SetArgs(args)

@@ -90,28 +90,28 @@ func (w *Span) Stands(tree string) bool {
 // Look returns ctx in which git writes nothing but places, as far as the system has a fence.
 // A node with a fence of its own may lead git elsewhere in its worktree and name programs
 // for git to run: what looks into it from outside is not to do more than the node may.
-// The node has the fence f, in the project at root.
-func Look(ctx context.Context, root string, f dag.Fence, places ...string) context.Context {
+// The node has the fence f, in the project at root. env looks up a variable of the person.
+func Look(ctx context.Context, env func(name string) string, root string, f dag.Fence, places ...string) context.Context {
 	if _, err := fence.Support(); err != nil {
 		return ctx
 	}
-	return git.WithConfine(ctx, outside(append(endpoint.Secrets(root), fence.Named(f.Hide, os.Getenv)...), append(places, os.DevNull)))
+	return git.WithConfine(ctx, outside(env, append(endpoint.Secrets(root), fence.Named(f.Hide, env)...), append(places, os.DevNull)))
 }
 
 // Foreign returns ctx in which git reads at most, where the settings of git are an agent's.
-func Foreign(ctx context.Context) context.Context {
-	return git.WithForeign(ctx, outside(nil, []string{os.DevNull}))
+func Foreign(ctx context.Context, env func(name string) string) context.Context {
+	return git.WithForeign(ctx, outside(env, nil, []string{os.DevNull}))
 }
 
 // outside returns what restricts git to writing places. It hides secrets, the person's key
 // and the servers that run what they are told, if this system can.
-func outside(secrets, places []string) func(*exec.Cmd) error {
+func outside(env func(name string) string, secrets, places []string) func(*exec.Cmd) error {
 	restrict := sync.OnceValue(func() *fence.Fence {
 		f := &fence.Fence{Write: places}
 		if _, err := fence.Hides(); err != nil {
 			return f
 		}
-		f.Hide, f.Show = fence.Doors(os.Getenv)
+		f.Hide, f.Show = fence.Doors(env)
 		f.Hide = append(f.Hide, secrets...)
 		if dir, err := run.KeyFolder(); err == nil {
 			f.Hide = append(f.Hide, dir)
@@ -144,7 +144,7 @@ func (w *Span) diffTree(ctx context.Context, f func(ctx context.Context, env []s
 	}
 	defer os.RemoveAll(tmp)
 	if w.Fence.On() {
-		ctx = Look(ctx, w.Root, w.Fence, tmp, w.objects)
+		ctx = Look(ctx, w.By.Getenv, w.Root, w.Fence, tmp, w.objects)
 	}
 	index, err := w.privateIndex(ctx, tmp)
 	if err != nil {

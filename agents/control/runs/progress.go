@@ -66,7 +66,7 @@ func (p *Runs) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 	if info, err := os.Stat(a.Place.Tree); a.Place.Tree != "" && err == nil && info.IsDir() {
 		dir, what = a.Place.Tree, []string{start}
 		if n.Spec.Fence.On() {
-			ctx = files.Look(ctx, root, n.Spec.Fence)
+			ctx = files.Look(ctx, p.Getenv, root, n.Spec.Fence)
 		}
 	}
 	out, err = p.Git(ctx, dir, append(append([]string{"--no-optional-locks", "diff", "--no-ext-diff", "--no-textconv", fmt.Sprintf("--stat=72,,%d", shownFiles)}, what...), "--")...)
