@@ -40,7 +40,7 @@ func TestOpens(t *testing.T) {
 	}
 	build := func(write ...string) *fencing {
 		spec := &run.Spec{Def: &dag.Node{Fence: dag.Fence{Mode: dag.FenceAuto, Write: write}}, Frame: &run.Frame{Root: filepath.Join(home, "root")}}
-		f, err := newFencing(spec, run.Paths{Dir: filepath.Join(home, "root/.cmux")}, []string{"HOME=" + home, "PATH="})
+		f, err := newFencing(spec, run.Paths{Dir: filepath.Join(home, "root/.cmux")}, []string{"HOME=" + home, "PATH="}, t.Logf)
 		if err != nil {
 			t.Fatal(err)
 		}
