@@ -228,7 +228,7 @@ func (p *Pending) Publish() error {
 // WriteNew creates the file at path with all of data, unless there is one: then the error
 // is fs.ErrExist.
 func WriteNew(path string, data []byte, perm fs.FileMode) error {
-	temp := path + ".new" + strconv.Itoa(unix.Getpid())
+	temp := filepath.Join(filepath.Dir(path), hidden(filepath.Base(path))) // others may create it at the same time
 	err := PutFile(temp, data, perm)
 	if err == nil {
 		err = linkNew(temp, path)

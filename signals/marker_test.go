@@ -349,3 +349,27 @@ func TestPublishAfterItsFolderWasMadeAnew(t *testing.T) {
 		t.Errorf("into a missing folder: %v", err)
 	}
 }
+
+// Of those who create a file at the same time, one does, and the others find all of it.
+func TestWriteNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	made := make(chan error)
+	for range 20 {
+		go func() { made <- WriteNew(path, []byte("whole"), 0o600) }()
+	}
+	wins := 0
+	for range 20 {
+		err := <-made
+		if b, _ := os.ReadFile(path); string(b) != "whole" {
+			t.Errorf("found %q", b)
+		}
+		if err == nil {
+			wins++
+		} else if !errors.Is(err, fs.ErrExist) {
+			t.Error(err)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); wins != 1 || len(left) != 1 {
+		t.Errorf("%d created it, and %v is left", wins, left)
+	}
+}
