@@ -48,7 +48,7 @@ func foreign(dir string) bool {
 // Start starts cmd, restricted as ctx says.
 func Start(ctx context.Context, cmd *exec.Cmd) error {
 	confine, _ := ctx.Value(confineKey{}).(func(*exec.Cmd) error)
-	if confine == nil && foreign(cmd.Dir) {
+	if confine == nil && pinnedAt(ctx, cmd.Dir) == "" && foreign(cmd.Dir) {
 		if confine, _ = ctx.Value(foreignKey{}).(func(*exec.Cmd) error); confine == nil {
 			return fmt.Errorf("an agent's own settings of git hold in %s: git does not run there", cmd.Dir)
 		}

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -116,6 +117,9 @@ func Exec(ctx context.Context, dir string, environ []string, args ...string) *ex
 	cmd := exec.CommandContext(ctx, "git", append(full, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(CleanEnv(environ), fixedEnv...)
+	if private := pinnedAt(ctx, dir); private != "" {
+		cmd.Env = append(cmd.Env, "GIT_DIR="+private, "GIT_WORK_TREE="+dir)
+	}
 	// TERM lets git remove its lock files and half-made worktrees.
 	cmd.Cancel = func() error {
 		time.AfterFunc(cancelGrace, func() { cmd.Process.Kill() })
@@ -129,6 +133,25 @@ func Exec(ctx context.Context, dir string, environ []string, args ...string) *ex
 
 // cancelGrace is how long a cancelled git has to take back what it began.
 const cancelGrace = 3 * time.Second
+
+type treeKey struct{}
+
+type pinned struct{ tree, private string }
+
+// WithTree returns a context in which cmux's own git in the folder tree works with the git
+// directory private, wherever the .git there leads: a program that works in the worktree
+// can have changed it. Empty: it follows .git, as everywhere else.
+func WithTree(ctx context.Context, tree, private string) context.Context {
+	return context.WithValue(ctx, treeKey{}, pinned{tree, private})
+}
+
+// pinnedAt returns the git directory that WithTree gives a folder; empty: none.
+func pinnedAt(ctx context.Context, dir string) string {
+	if p, ok := ctx.Value(treeKey{}).(pinned); ok && filepath.Clean(dir) == p.tree {
+		return p.private
+	}
+	return ""
+}
 
 type overrideKey struct{}
 

@@ -47,47 +47,88 @@ const maxRefs = 100
 // entries of the stash. Interrupted, it is called again. On an error the separate directory
 // stays, and with it the work.
 func (w Worktree) End(ctx context.Context) (left []Left, err error) {
-	err = w.locked(ctx, func() error {
-		left, err = w.end(ctx)
+	err = w.locked(ctx, func(ctx context.Context) error {
+		left, err = w.end(ctx, false)
 		return err
 	})
 	return left, err
 }
 
-func (w Worktree) end(ctx context.Context) ([]Left, error) {
-	old := w.Dir() + ".old"
-	err := os.RemoveAll(old)
+// Pause is End for a worktree in which programs still run: the folder of the separate
+// directory stays, empty, for the next Begin.
+func (w Worktree) Pause(ctx context.Context) (left []Left, err error) {
+	err = w.locked(ctx, func(ctx context.Context) error {
+		left, err = w.end(ctx, true)
+		return err
+	})
+	return left, err
+}
+
+// end takes over what is in the separate directory. It first moves it out of the reach of
+// what may still run in the worktree. keep: the folder of the directory stays.
+func (w Worktree) end(ctx context.Context, keep bool) ([]Left, error) {
+	taken := w.taken()
 	info, serr := os.Lstat(w.Dir())
-	if err == nil && serr == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a folder", w.Dir())
-	}
-	if err != nil {
-		return nil, err
+	if serr == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", w.Dir())
 	}
 	to, gerr := gitfile.Private(w.Tree)
+	elsewhere := gerr != nil || to != w.Private
 	var left []Left
-	// One without the file was never worked in.
-	if serr == nil && git.There(w.refsFile()) {
+	switch {
+	case !w.Works(): // it was never worked in
+		if err := os.RemoveAll(taken.dir); err != nil {
+			return nil, err
+		}
+	case serr == nil || git.There(taken.dir):
 		// Where .git leads elsewhere already, Begin or End was interrupted there: the
 		// state of the worktree is in its own directory.
-		if err = errors.Join(w.sanitize(), w.takeLFS()); err == nil {
-			left, err = w.takeOver(ctx, gerr != nil || to != w.Private)
+		err := w.moveOut(taken.dir)
+		if err == nil {
+			err = errors.Join(taken.sanitize(), taken.takeLFS())
 		}
-		if err != nil {
+		if err == nil {
+			left, err = taken.takeOver(ctx, elsewhere)
+		}
+		if err != nil { // it goes on as it was
+			err = errors.Join(err, moveAll(taken.dir, w.Dir()))
 			return nil, fmt.Errorf("the commits in %s: %w", w.Dir(), err)
 		}
 	}
-	if serr == nil && (gerr != nil || to != w.Private) || to == w.Dir() {
+	if (serr == nil || git.There(taken.dir)) && elsewhere || to == w.Dir() {
 		if err := git.WriteFile(filepath.Join(w.Tree, ".git"), []byte("gitdir: "+w.Private+"\n")); err != nil {
 			return nil, err
 		}
 	}
-	if serr == nil {
-		if err := os.Rename(w.Dir(), old); err != nil {
-			return nil, err
+	if err := errors.Join(os.RemoveAll(w.refsFile()), os.RemoveAll(taken.dir)); err != nil {
+		return nil, err
+	}
+	if keep {
+		return left, empty(w.Dir())
+	}
+	return left, os.RemoveAll(w.Dir())
+}
+
+// moveOut moves what is in the separate directory to dir. What is there already, an
+// interrupted call moved.
+func (w Worktree) moveOut(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(w.Dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		to := filepath.Join(dir, e.Name())
+		if git.There(to) {
+			continue
+		}
+		if merr := os.Rename(filepath.Join(w.Dir(), e.Name()), to); !errors.Is(merr, fs.ErrNotExist) {
+			err = errors.Join(err, merr)
 		}
 	}
-	return left, errors.Join(os.RemoveAll(w.refsFile()), os.RemoveAll(old))
+	return err
 }
 
 // taking is one taking over.
@@ -171,7 +212,7 @@ func (w Worktree) Publish(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience) // what is at work there can hold git up
 	defer cancel()
-	return w.locked(ctx, func() error {
+	return w.locked(ctx, func(ctx context.Context) error {
 		t, err := w.taking()
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it ended, or is not there yet

@@ -23,22 +23,42 @@ import (
 // directory that it shares, each an absolute path without links.
 type Worktree struct {
 	Tree, Private, Common string
+
+	dir string // where what is in the separate directory is now; empty: in it
 }
 
 // Dir is the separate git directory, which need not be there.
-func (w Worktree) Dir() string { return filepath.Join(w.Private, gitfile.Separate) }
+func (w Worktree) Dir() string {
+	if w.dir != "" {
+		return w.dir
+	}
+	return filepath.Join(w.Private, gitfile.Separate)
+}
 
-// refsFile keeps the refs that a separate directory began with, out of its reach.
-func (w Worktree) refsFile() string { return w.Dir() + ".refs" }
+// beside is a file or folder of cmux's beside the separate directory, out of its reach.
+func (w Worktree) beside(ending string) string {
+	return filepath.Join(w.Private, gitfile.Separate+ending)
+}
+
+// refsFile keeps the refs that a separate directory began with.
+func (w Worktree) refsFile() string { return w.beside(".refs") }
+
+// taken is w with what was in its separate directory, where nothing that works in the
+// worktree can write any more.
+func (w Worktree) taken() Worktree {
+	w.dir = w.beside(".taken")
+	return w
+}
 
 // Modules holds the git directories of the worktree's submodules. They stay there.
 func (w Worktree) Modules() string { return filepath.Join(w.Private, "modules") }
 
 // Begun reports whether the worktree has a separate git directory.
-func (w Worktree) Begun() bool {
-	_, err := os.Lstat(w.Dir())
-	return err == nil
-}
+func (w Worktree) Begun() bool { return git.There(w.Dir()) || git.There(w.taken().dir) }
+
+// Works reports whether the worktree works in a separate git directory now, or an End of it
+// was interrupted.
+func (w Worktree) Works() bool { return git.There(w.refsFile()) }
 
 // files and folders are the state of a worktree in its git directory: what is staged, and
 // what it is in the middle of. HEAD is read and written by git.
@@ -49,18 +69,75 @@ var (
 	folders = strings.Fields("rebase-merge rebase-apply sequencer refs/bisect refs/worktree refs/rewritten")
 )
 
-// Begin gives the worktree a separate git directory, with its state and the refs of now,
-// and leads its .git there. One that an earlier process left is ended first.
-func (w Worktree) Begin(ctx context.Context) error {
-	return w.locked(ctx, func() error {
-		if _, err := w.end(ctx); err != nil {
+// Reserve makes the folder of the separate git directory, empty, and ends what an earlier
+// process left there: a fence is built around a folder that is there. The folder stays the
+// same one, whatever begins and pauses in it, until End.
+func (w Worktree) Reserve(ctx context.Context) (left []Left, err error) {
+	err = w.locked(ctx, func(ctx context.Context) error {
+		if left, err = w.end(ctx, true); err != nil {
 			return err
 		}
-		if err := w.build(ctx); err != nil {
-			return errors.Join(err, os.RemoveAll(w.Dir()))
-		}
-		return w.Lead()
+		return errors.Join(os.MkdirAll(w.Dir(), 0o777), os.MkdirAll(w.Modules(), 0o777))
 	})
+	return left, err
+}
+
+// Begin gives the worktree a separate git directory, with its state and the refs of now,
+// and leads its .git there. One that an earlier process left is ended first.
+//
+// What works in the worktree may write in the folder meanwhile: the directory is made
+// beside it and moved in, so that no link there leads cmux elsewhere.
+func (w Worktree) Begin(ctx context.Context) error {
+	return w.locked(ctx, func(ctx context.Context) error {
+		if _, err := w.end(ctx, true); err != nil {
+			return err
+		}
+		made := w
+		made.dir = w.beside(".new")
+		err := os.RemoveAll(made.dir)
+		if err == nil {
+			err = made.build(ctx)
+		}
+		if err == nil {
+			err = moveAll(made.dir, w.Dir())
+		}
+		if err != nil {
+			return errors.Join(err, os.RemoveAll(made.dir), os.RemoveAll(w.refsFile()), empty(w.Dir()))
+		}
+		return errors.Join(os.RemoveAll(made.dir), w.Lead())
+	})
+}
+
+// moveAll moves what is in one folder into another, which it makes, in the place of what is
+// there.
+func moveAll(from, to string) error {
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	for _, e := range entries {
+		name, target := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		merr := os.Rename(name, target)
+		if merr != nil && !errors.Is(merr, fs.ErrNotExist) {
+			merr = errors.Join(os.RemoveAll(target), os.Rename(name, target))
+		}
+		if !errors.Is(merr, fs.ErrNotExist) {
+			err = errors.Join(err, merr)
+		}
+	}
+	return err
+}
+
+// empty removes what is in a folder. What is made there meanwhile may stay.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+	}
+	return err
 }
 
 // Lead leads the worktree's .git to its separate directory, which must be there.
@@ -179,7 +256,9 @@ func (w Worktree) refs(ctx context.Context) (packed []byte, symbolic map[string]
 const patience = time.Minute
 
 // locked runs f while no other process begins or ends a separate directory of the worktree.
-func (w Worktree) locked(ctx context.Context, f func() error) error {
+//
+// In its context git reads what cmux registered, wherever the .git of the worktree leads.
+func (w Worktree) locked(ctx context.Context, f func(context.Context) error) error {
 	dir, err := os.Open(w.Private)
 	if err != nil {
 		return err
@@ -188,7 +267,7 @@ func (w Worktree) locked(ctx context.Context, f func() error) error {
 	late := time.After(patience)
 	for {
 		if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			return f()
+			return f(git.WithTree(ctx, w.Tree, w.Private))
 		} else if err != unix.EWOULDBLOCK && err != unix.EINTR {
 			return fmt.Errorf("lock %s: %w", w.Private, err)
 		}

@@ -435,6 +435,45 @@ func TestFullDisk(t *testing.T) {
 	sound(t, w)
 }
 
+// A worktree pauses and begins while programs work in it: the folder stays the same one,
+// links there lead cmux nowhere, and wherever .git leads, git works with what is registered.
+func TestPause(t *testing.T) {
+	w, home := lent(t), t.TempDir()
+	if left, err := w.Reserve(t.Context()); err != nil || len(left) > 0 {
+		t.Fatal(left, err)
+	}
+	was, err := os.Stat(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell(t, home, `echo kept > kept; mkdir -p info objects/info; echo kept > info/kept; git init -q evil; git -C evil config core.bare true`)
+	kept := shell(t, home, `find . -path ./evil -prune -o -type f -print | sort | xargs cat`)
+	for i, hostile := range []string{"", `rm -rf objects config HEAD; ln -s "$H" objects; ln -s "$H/kept" config; mkdir HEAD; touch HEAD/x`, `echo "gitdir: $H/evil/.git" > "$W/.git"`} {
+		shell(t, w.Tree, `cd '`+w.Dir()+`'; H='`+home+`'; W='`+w.Tree+`'; `+hostile)
+		begin(t, w)
+		if now, err := os.Stat(w.Dir()); err != nil || !os.SameFile(was, now) {
+			t.Errorf("another folder: %v", err)
+		}
+		shell(t, w.Tree, `echo new >> new; git add -A; git commit -qm new; echo staged > f1; git add -A`)
+		before := look(t, w)
+		shell(t, w.Tree, `cd '`+w.Dir()+`'; mkdir -p info; rm -rf info/x; ln -s "`+home+`/kept" info/x; ln -s "`+home+`/kept" objects/x`)
+		if left, err := w.Pause(t.Context()); err != nil || len(left) > 0 {
+			t.Fatal(i, left, err)
+		}
+		if after := look(t, w); after != before {
+			t.Errorf("before:\n%s\nafter:\n%s", before, after)
+		}
+		if dir, err := gitfile.Private(w.Tree); err != nil || dir != w.Private {
+			t.Errorf(".git leads to %s (%v)", dir, err)
+		}
+		if got := shell(t, home, `find . -path ./evil -prune -o -type f -print | sort | xargs cat`); got != kept {
+			t.Errorf("written elsewhere: %s", got)
+		}
+		sound(t, w)
+	}
+	end(t, w)
+}
+
 // A program in the worktree that holds its lock holds up nobody for ever.
 func TestLockedForEver(t *testing.T) {
 	w := lent(t)
