@@ -121,23 +121,9 @@ func agentFields(kinds []string) []keys.Field[Node] {
 		keys.Flag(keys.Key{Name: "auto_accept", Def: "false", Example: "auto_accept: true",
 			Doc: "Lets the agent act without asking for permission. docs/permissions.md says what it may do without asking in any case."},
 			func(n *Node) *bool { return &n.AutoAccept }),
-		keys.Group(keys.Key{Name: "fence", Def: "as your own settings say, or `off`", Example: "fence: require",
+		FenceField(keys.Key{Name: "fence", Def: "as your own settings say, or `off`", Example: "fence: require",
 			Doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`, which does not count where your own settings want more. The node gets a git repository of its own that borrows the objects of yours, and its commits appear on its branch. It may also write temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project; a node whose `scope` is made of folders writes only there. docs/permissions.md says what the fence does not keep out."},
-			func(n *Node) *Fence { return &n.Fence }, []keys.Field[Fence]{
-				keys.Choice(keys.Key{Name: "mode", Def: "auto", Example: "mode: require", Allowed: FenceModes(), Doc: "As the value alone."},
-					func(f *Fence) *FenceMode { return &f.Mode }),
-				keys.Choice(keys.Key{Name: "ignored", Def: "allow", Example: "ignored: deny", Allowed: []string{string(IgnoredAllow), string(IgnoredDeny)},
-					Doc: "Whether files that git ignores may be written outside of `scope`, as build outputs: `allow` holds for those that are there when the agent starts, and for `node_modules`, `dist`, `build`, `target`, `out`, `coverage` and the caches of test tools at the top of the worktree."},
-					func(f *Fence) *IgnoredFiles { return &f.Ignored }),
-				keys.List(keys.Key{Name: "write", Example: "write: [~/.terraform.d, /opt/sdk]", Doc: "Further files and folders that may be written: absolute, or below your home folder with `~/`."},
-					func(f *Fence) *[]string { return &f.Write }, PlaceOutside),
-				keys.List(keys.Key{Name: "hide", Example: "hide: [~/.ssh, ~/.aws]", Doc: "Files and folders that are found empty, as in `write`: where the system lets a mount namespace be made, else `mode: require` refuses to start. What may be written in them stays. Prefer folders: a file that you replace meanwhile is seen by programs that already run."},
-					func(f *Fence) *[]string { return &f.Hide }, PlaceOutside),
-			}, &keys.Short[Fence]{Type: "one of the values, or keys and values", Schema: dict{"enum": FenceModes()},
-				Read: func(r *keys.Reader, name string, n *yaml.Node) (Fence, bool) {
-					s, ok := r.Text(name, n)
-					return Fence{Mode: FenceMode(s)}, ok && keys.OneOf(FenceModes())(r, name, n, s)
-				}}),
+			func(n *Node) *Fence { return &n.Fence }),
 		keys.Text(keys.Key{Name: "account", Def: "the kind and its configuration folder", Example: "account: work",
 			Doc: "The account that a usage limit pauses. Agents with the same account and kind wait together."},
 			func(n *Node) *string { return &n.Account }, keys.OneLine),
@@ -183,6 +169,25 @@ func matrixSchema() dict {
 	return dict{"type": "object", "propertyNames": dict{"pattern": axisPattern}, "minProperties": 1,
 		"properties":           dict{matrixExclude: dict{"type": []string{"array", "null"}, "items": dict{"type": "object", "additionalProperties": value, "minProperties": 1}}},
 		"additionalProperties": keys.ListOf(value)}
+}
+
+// FenceField returns a key that is a Fence, for nodes and for an organization.
+func FenceField[T any](key keys.Key, ptr func(*T) *Fence) keys.Field[T] {
+	return keys.Group(key, ptr, []keys.Field[Fence]{
+		keys.Choice(keys.Key{Name: "mode", Def: "auto", Example: "mode: require", Allowed: FenceModes(), Doc: "As the value alone."},
+			func(f *Fence) *FenceMode { return &f.Mode }),
+		keys.Choice(keys.Key{Name: "ignored", Def: "allow", Example: "ignored: deny", Allowed: []string{string(IgnoredAllow), string(IgnoredDeny)},
+			Doc: "Whether files that git ignores may be written outside of a node's `scope`, as build outputs: `allow` holds for those that are there when the agent starts, and for `node_modules`, `dist`, `build`, `target`, `out`, `coverage` and the caches of test tools at the top of the worktree."},
+			func(f *Fence) *IgnoredFiles { return &f.Ignored }),
+		keys.List(keys.Key{Name: "write", Example: "write: [~/.terraform.d, /opt/sdk]", Doc: "Further files and folders that may be written: absolute, or below your home folder with `~/`."},
+			func(f *Fence) *[]string { return &f.Write }, PlaceOutside),
+		keys.List(keys.Key{Name: "hide", Example: "hide: [~/.ssh, ~/.aws]", Doc: "Files and folders that are found empty, as in `write`: where the system lets a mount namespace be made, else `mode: require` refuses to start. What may be written in them stays. Prefer folders: a file that you replace meanwhile is seen by programs that already run."},
+			func(f *Fence) *[]string { return &f.Hide }, PlaceOutside),
+	}, &keys.Short[Fence]{Type: "one of the values, or keys and values", Schema: dict{"enum": FenceModes()},
+		Read: func(r *keys.Reader, name string, n *yaml.Node) (Fence, bool) {
+			s, ok := r.Text(name, n)
+			return Fence{Mode: FenceMode(s)}, ok && keys.OneOf(FenceModes())(r, name, n, s)
+		}})
 }
 
 // FenceModes returns the values of Fence.Mode.

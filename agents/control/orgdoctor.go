@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/control/finding"
 	"cmux/agents/control/overview"
+	"cmux/agents/control/preflight"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/notice"
 	"cmux/agents/platform/say"
@@ -45,6 +46,9 @@ func (p *Project) examineOrg(ctx context.Context) []finding.Finding {
 	}
 	all = append(all, p.examineFiles(report.State == overview.OrgRunning)...)
 	if org, err := p.Org(); err == nil {
+		if _, err := preflight.Standing(org.Fence()); err != nil {
+			all = append(all, wrong(err, ""))
+		}
 		for _, f := range notice.Failures(org.Run.Dir) {
 			all = append(all, wrong(errors.New(say.Line(f.String())), "correct notify."+f.Way+" in .cmux/config.yml, then cmux config apply"))
 		}

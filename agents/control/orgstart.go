@@ -138,6 +138,15 @@ func (s *StartingOrg) preflight(ctx context.Context) error {
 		s.Remarks = append(s.Remarks, fmt.Sprintf("%s has no way of its own to decide what is safe: with permissions: auto it asks", s.Kind))
 	}
 	var errs []error
+	want := standing.Org{Settings: standing.Settings{Fence: s.config.Fence}}
+	if s.org != nil {
+		want.Settings = s.org.Settings
+	}
+	if note, err := preflight.Standing(want.Fence()); err != nil {
+		errs = append(errs, err)
+	} else if note != "" {
+		s.Remarks = append(s.Remarks, note)
+	}
 	for _, problem := range preflight.Kind(ctx, s.Kind, setup).Problems {
 		text := fmt.Sprintf("%s: %s (%s)", s.Kind, problem.What, problem.Try)
 		if problem.Fatal {

@@ -176,6 +176,15 @@ func Main(kinds agent.Kinds) int {
 func execute(ctx context.Context, d *cli.Deps, args []string) int {
 	ctx = files.Foreign(ctx, os.Getenv)
 	defer d.GuardOutputs()()
+	if cli.GivenOutside(args) {
+		if code, ok, err := d.Outside(ctx, args); ok || err != nil {
+			d.Report(err)
+			if err != nil {
+				code = exitCode(err)
+			}
+			return code
+		}
+	}
 	root := rootFor(d, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -20,6 +20,21 @@ func Is(common, gitDir string) bool {
 	return filepath.Base(gitDir) == gitfile.Separate && filepath.Dir(filepath.Dir(gitDir)) == filepath.Join(common, "worktrees")
 }
 
+// AtRest returns ctx for git in the worktree at path, of the repository of root, while an
+// agent lives there and works on nothing: the agent can have changed where .git leads. It is
+// ctx itself where no folder is reserved, or a separate git directory is in use.
+func AtRest(ctx context.Context, root, path string) context.Context {
+	common := filepath.Join(root, ".git")
+	if private, err := gitfile.Private(root); err == nil {
+		common = gitfile.Common(private)
+	}
+	w, err := Find(common, path)
+	if err != nil || !w.Begun() || w.Works() {
+		return ctx
+	}
+	return git.WithTree(ctx, path, w.Private)
+}
+
 // Publish publishes the commits of the worktree at path, if it has a separate git directory.
 func Publish(ctx context.Context, common, path string) error {
 	private, err := gitfile.Private(path)

@@ -21,6 +21,7 @@ import (
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
+	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree/hint"
 )
@@ -94,6 +95,9 @@ func (p *Crew) Spawn(ctx context.Context, o Spawn) (*Spawned, error) {
 		s.Dir = p.Abs(o.Dir)
 		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
 			return nil, project.Usage("", "--dir %s is not a folder", s.Dir)
+		}
+		if org.Fence().Mode == dag.FenceRequire {
+			return nil, project.Usage("leave out the folder: it gets a worktree; or fence: auto in .cmux/config.yml, then cmux config apply", "fence: require holds for the organization, and a worker that shares a folder can have no fence")
 		}
 	}
 	if err := standing.CheckName(s.Name, s.Role); err != nil {

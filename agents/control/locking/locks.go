@@ -46,7 +46,8 @@ type LockHolder struct {
 type TakeLock struct {
 	Name, Note string
 	Wait       time.Duration // how long to wait at the most; below 0: as long as it takes
-	Process    bool          // it ends with this process
+	Process    bool          // it ends with this process, or with PID
+	PID        int           // of a process that this one takes it for; 0: none
 }
 
 // lockBook is the book of the project's locks.
@@ -116,7 +117,11 @@ const lockCheck = 2 * time.Second
 
 // Take takes a lock, and waits for it where that was asked for.
 func (p *Locks) Take(ctx context.Context, o TakeLock) error {
-	h, by, err := p.lockHolder(o.Process)
+	h, by, err := p.lockHolder(o.Process || o.PID != 0)
+	if err == nil && o.PID != 0 {
+		h.PID = o.PID
+		h.Start, err = proc.StartTime(o.PID)
+	}
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"cmux/agents/records/journal"
 	"cmux/signals/mailbox"
 	"cmux/worktree/git"
+	"cmux/worktree/separate"
 )
 
 // Kinds of what an Autonomy names.
@@ -226,7 +227,7 @@ func (w *waiting) uncommitted(ctx context.Context) error {
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			g, err := git.GlanceAt(ctx, w.org.Agents[name].Member.Tree)
+			g, err := git.GlanceAt(separate.AtRest(ctx, w.org.Root(), w.org.Agents[name].Member.Tree), w.org.Agents[name].Member.Tree)
 			if err == nil { // else it has no worktree now
 				changed[i] = append(g.Staged, g.Changed...)
 			}

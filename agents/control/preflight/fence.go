@@ -45,6 +45,22 @@ func hidden(g *dag.Graph) (note string, err error) {
 	return fmt.Sprintf("%v. Agents in a fence can read cmux's key and reach tmux servers", err), nil
 }
 
+// Standing looks whether the fence f around standing agents can be put up: a note where it
+// cannot and need not be, an error where it must.
+func Standing(f dag.Fence) (note string, err error) {
+	if !f.On() {
+		return "", nil
+	}
+	_, err = fence.Support()
+	switch {
+	case err == nil:
+		return "", nil
+	case f.Mode == dag.FenceRequire:
+		return "", hint.Errorf("fence: auto in .cmux/config.yml, then cmux config apply, to run without a fence where there is none", "fence: require holds for the organization, but there can be %w", err)
+	}
+	return fmt.Sprintf("there can be %v. What agents write elsewhere is found out afterwards", err), nil
+}
+
 // Fence says which fence this system has, as a finding; it is wrong where g requires one
 // and there is none. g may be nil.
 func Fence(g *dag.Graph) finding.Finding {

@@ -43,7 +43,7 @@ func (p *Tasks) taskWork(ctx context.Context, id string, committed bool) (*files
 	if err != nil {
 		return nil, err
 	}
-	w := &files.Span{By: p.Caller, Dir: p.Root, Tip: view.Tip()}
+	w := &files.Span{By: p.Caller, Dir: p.Root, Root: p.Root, Tip: view.Tip(), Fence: org.Fence()}
 	nothing := hint.New(fmt.Errorf("task %s has no changes to show (%s)", id, view.Label), "cmux tasks show "+id)
 	var first time.Time
 	for _, at := range view.Attempts {

@@ -90,7 +90,7 @@ func (m *taskMerger) check(ctx context.Context, dir string, all []taskCheck) err
 	if err != nil { // it is not started any more; the person's own serves
 		env = m.p.Env
 	}
-	node := &dag.Node{Name: mergeName, Role: dag.RoleBuild, VerifyTimeout: dag.Duration(MergeTimeout)}
+	node := &dag.Node{Name: mergeName, Role: dag.RoleBuild, VerifyTimeout: dag.Duration(MergeTimeout), Fence: m.org.Fence()} // it runs what agents wrote
 	for _, c := range all {
 		node.Verify = append(node.Verify, c.command)
 	}

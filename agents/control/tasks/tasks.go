@@ -19,6 +19,7 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/git"
 	"cmux/worktree/hint"
+	"cmux/worktree/separate"
 )
 
 // Tasks are the tasks of a project.
@@ -281,7 +282,7 @@ func (p *Tasks) takeBack(ctx context.Context, id string, decide func(*task.List,
 		return v, nil // the change counts all the same
 	}
 	if a := p.crew().Agents[worker]; a != nil && a.Member.Tree != "" {
-		if dirt, err := repo.Uncommitted(ctx, a.Member.Tree); err == nil && !dirt.Clean() {
+		if dirt, err := repo.Uncommitted(separate.AtRest(ctx, p.Root, a.Member.Tree), a.Member.Tree); err == nil && !dirt.Clean() {
 			v.Dirty = fmt.Sprintf("%s has changes that are not committed (%s: %s)", worker, dirt, say.List(dirt.Paths, 5))
 		}
 	}

@@ -77,6 +77,35 @@ func Shows(words []string) bool {
 	return asksHelp(words) || slices.Contains(shows(), name)
 }
 
+// Belongs reports whether an order of these words is one of an agent that reads or writes
+// what belongs to cmux, and does not go through its wrapper anyway, as reports and messages
+// do: a fence hides some of that, and keeps all of it from being written. Of `locks with`
+// only the lock is written, which it sees to itself.
+func Belongs(words []string) bool {
+	name, group := Named(words)
+	through := []string{"help", "version", "output", "locks with", "mailbox send", "mailbox status", "mailbox done", "mailbox blocked", "mailbox tail"}
+	if group || asksHelp(words) || slices.Contains(through, name) {
+		return false
+	}
+	_, granted := Granted()[name]
+	return granted || slices.Contains(leaders(), name)
+}
+
+// Carries reports whether cmux carries an order out for an agent in a fence: one that it may
+// give without a question, or a supervisor's. No other one leaves the fence.
+func (h Holder) Carries(words []string) bool {
+	if !Belongs(words) {
+		return false
+	}
+	if command, ok := Grants(h, words); ok {
+		return command == nil
+	}
+	name, _ := Named(words)
+	return h.Leads && IsLeaders(name, func(option string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return w == "--"+option || strings.HasPrefix(w, "--"+option+"=") })
+	})
+}
+
 // Holder says of an agent which orders it may give.
 type Holder struct {
 	Stays    bool // it is an agent of the organization

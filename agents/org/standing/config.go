@@ -42,6 +42,7 @@ type Config struct {
 	Maintenance  []string        // kinds of things that cmux may remove by itself
 	Voice        bool            // alerts are spoken
 	Zones        run.Zones       // by how much is at stake
+	Fence        dag.Fence       // around the agents
 	Overflow     string          // what becomes of a task for a permanent worker that is busy; empty: it waits
 	Verify       []string        // checks after each merge of a task's work
 	Health       Health
@@ -65,7 +66,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Teams: c.Teams, Health: c.Health, Port: c.Port, Watch: c.Watch,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Fence: c.Fence, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Teams: c.Teams, Health: c.Health, Port: c.Port, Watch: c.Watch,
 		Budgets: Budgets{c.Supervisor.Budget, worker.Budget, c.Budget},
 	}
 }
@@ -105,6 +106,9 @@ func configFields() []keys.Field[Config] {
 		keys.Section(keys.Key{Name: "notify", Example: "notify: {desktop: true}", Doc: "How you are told that a message is for you, or that an agent needs you."}, notifyFields()),
 		keys.Section(keys.Key{Name: "zones", Example: "zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]",
 			Doc: "Files by how much is at stake, as patterns like those of a scope, from the project's root."}, zoneFields()),
+		dag.FenceField(keys.Key{Name: "fence", Def: "as your own settings say, or `off`", Example: "fence: require",
+			Doc: "Whether the kernel keeps the agents, their checks and all that they start from writing outside their worktrees: `auto`, where the system can; `require`, or an agent does not start; `off`, which does not count where your own settings want more. A worker has a git repository of its own while it works on a task, and its commits appear on the branch. A supervisor may write its notes, and nothing else of the project. A worker that shares a folder has no fence: with `require` it does not start. It counts when an agent starts. See [a fence by the kernel](permissions.md#standing-agents-in-the-fence)."},
+			func(c *Config) *dag.Fence { return &c.Fence }),
 		keys.Choice(keys.Key{Name: "overflow", Allowed: []string{OverflowQueue, OverflowSpawn}, Def: OverflowQueue, Example: "overflow: spawn",
 			Doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it."},
 			func(c *Config) *string { return &c.Overflow }),

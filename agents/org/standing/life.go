@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/kinds/rights"
 	"cmux/agents/platform/proc"
+	"cmux/agents/platform/settings"
 	"cmux/agents/records/event"
 	"cmux/agents/records/journal"
 	"cmux/agents/runs/attempt"
@@ -175,6 +176,12 @@ func (k *Keeper) launch(ctx context.Context, a *Agent, spec *run.Spec) error {
 	if _, err := k.org.Run.ProveBin(); err != nil {
 		return err
 	}
+	if _, err := settings.Read(); err != nil {
+		return err // it says which fence the person wants
+	}
+	if err := attempt.NoFence(spec); err != nil && spec.Def.Fence.Mode == dag.FenceRequire {
+		return fmt.Errorf("fence: require: %w", err)
+	}
 	_, err := k.host.Start(ctx, spec)
 	return err
 }
@@ -200,6 +207,18 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
 		Terms: o.terms(&m), Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Lost: a.lost(), Midway: a.Midway, Answers: a.answers, LastTold: last, Posed: a.posed, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
 	}
+}
+
+// Fence is the fence around the agents: as the organization's configuration has it, and at
+// least what the person's own settings want.
+func (o *Org) Fence() dag.Fence {
+	f := o.Settings.Fence
+	own, err := settings.Read()
+	if err != nil {
+		own.Fence = dag.FenceRequire // it cannot be told: nothing starts
+	}
+	f.Mode = f.Strictest(own.Fence)
+	return f
 }
 
 // terms are those of a standing agent. A supervisor, and a sentry that acts for one,
@@ -247,7 +266,7 @@ func (o *Org) def(m *run.Member) *dag.Node {
 	}
 	return &dag.Node{
 		Name: m.Name, Task: role, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: o.Settings.Permissions == PermitAll,
-		Account: m.Account, OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
+		Account: m.Account, Fence: o.Fence(), OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
 		Env: map[string]string{
 			"CMUX_AGENT": "true", "CMUX_AGENT_ID": m.ID, "CMUX_AGENT_NAME": m.Name, "CMUX_SESSION": o.Run.Plan.Session,
 			"CMUX_HOME": o.Root(), "CMUX_SUPERVISOR": m.Supervisor, "CMUX_PROJECT_ID": m.Project,

@@ -57,6 +57,7 @@ type Settings struct {
 	Model        string `json:"model,omitempty"`
 
 	Zones   run.Zones `json:"zones,omitzero"`
+	Fence   dag.Fence `json:"fence,omitzero"` // around the agents, where a person's own settings do not want more
 	Budgets Budgets   `json:"budgets,omitzero"`
 
 	Notify      dag.Notify      `json:"notify,omitzero"`

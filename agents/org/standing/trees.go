@@ -9,6 +9,7 @@ import (
 	"cmux/worktree"
 	"cmux/worktree/git"
 	"cmux/worktree/merge"
+	"cmux/worktree/separate"
 )
 
 // GitTrees gives agents worktrees of a repository.
@@ -81,7 +82,7 @@ func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string
 	if err != nil {
 		return "", "", err
 	}
-	saved, err := g.Repo.Switch(ctx, worktree.SwitchSpec{Path: path, Branch: branch, Start: base.Commit, Reason: reason})
+	saved, err := g.Repo.Switch(separate.AtRest(ctx, g.Repo.Root, path), worktree.SwitchSpec{Path: path, Branch: branch, Start: base.Commit, Reason: reason})
 	if saved != nil {
 		restore = saved.RestoreCommand()
 	}
@@ -97,7 +98,7 @@ func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string
 
 // Head is what is checked out in a folder that agents share.
 func (g GitTrees) Head(ctx context.Context, dir string) (branch, commit string, err error) {
-	f, err := worktree.OpenFolder(ctx, dir)
+	f, err := worktree.OpenFolder(separate.AtRest(ctx, g.Repo.Root, dir), dir)
 	if err != nil || f == nil {
 		return "", "", err
 	}
@@ -110,7 +111,7 @@ func (g GitTrees) Restore(ctx context.Context, path, branch, snapshot string) er
 	if err != nil {
 		return err
 	}
-	_, err = g.Repo.Restore(ctx, s, worktree.RestoreSpec{Path: path, Branch: branch})
+	_, err = g.Repo.Restore(separate.AtRest(ctx, g.Repo.Root, path), s, worktree.RestoreSpec{Path: path, Branch: branch})
 	return err
 }
 

@@ -26,7 +26,7 @@ func userFields() []keys.Field[User] {
 			Doc: "How many AI agents may work at the same time, in all your runs of all projects together. Commands, gates and merges do not count. An agent that needs input or waits for a usage limit does not count either; it takes a place again to continue."},
 			func(u *User) *int { return &u.MaxAgents }),
 		keys.Choice(keys.Key{Name: "fence", Def: "off", Example: "fence: require", Allowed: dag.FenceModes(),
-			Doc: "The fence around the agents of all your runs, see `fence` of a run: a repository's configuration can only make it stricter. `off` leaves it to the repository."},
+			Doc: "The fence around the agents of all your runs and organizations, see `fence` of a run: a repository's configuration can only make it stricter. `off` leaves it to the repository."},
 			func(u *User) *dag.FenceMode { return &u.Fence }),
 		keys.List(keys.Key{Name: "fence_hide", Example: "fence_hide: [~/.ssh, ~/.aws, ~/.config/gh]",
 			Doc: "Files and folders that every fence hides, beside `fence.hide` of a run. They begin with `/` or `~/`."},

@@ -40,7 +40,7 @@ type assignment struct {
 func (a *assignment) take(w *run.Work) {
 	def, spec := *w.Def, *a.spec
 	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
-	def.AutoAccept, def.OnLimit = a.base.AutoAccept, a.base.OnLimit
+	def.AutoAccept, def.OnLimit, def.Fence = a.base.AutoAccept, a.base.OnLimit, a.base.Fence
 	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past, spec.Checks = &def, w.Place, w.Used, w, w.Past, w.Checks
 	a.node, a.spec, a.task = &def, &spec, w
 }

@@ -38,7 +38,8 @@ type fencing struct {
 	publish  func()             // ends what brings commits to the node's branch as they appear
 	usual    func(more ...string) ([]string, error)
 	home     string
-	told     bool // the agent knows what a refusal means
+	told     bool     // the agent knows what a refusal means
+	outside  []string // of a standing agent: the environment outside of the fence
 }
 
 // up makes the kernel restrict the stage's programs, with setup, and returns ctx in which
@@ -137,13 +138,20 @@ func (f *fencing) begin(ctx context.Context) error {
 		return err
 	}
 	f.places = append(f.places, w.Dir(), w.Modules())
+	f.watch(ctx)
+	return nil
+}
+
+// watch brings the commits of the worktree to its branch as they appear.
+func (f *fencing) watch(ctx context.Context) {
 	f.publish = func() {}
+	w := *f.worktree
 	look, err := lookout.New()
 	if err == nil {
 		err = look.Watch(w.Tree)
 	}
 	if err != nil {
-		return nil // no file events: then its commits appear when it ends
+		return // no file events: then its commits appear when it ends
 	}
 	ctx, cancel := context.WithCancel(git.WithConfine(ctx, nil))
 	done := make(chan struct{})
@@ -158,7 +166,6 @@ func (f *fencing) begin(ctx context.Context) error {
 		look.Close()
 		<-done
 	}
-	return nil
 }
 
 // rejoin makes the worktree one of the shared repository again, after everything that runs
@@ -169,8 +176,10 @@ func (f *fencing) rejoin(ctx context.Context, note func(string, ...any)) error {
 	}
 	f.publish()
 	w := f.worktree
-	if err := w.Lead(); err != nil { // git worktree repair leads it to the other
-		note("fence: %v", err)
+	if w.Works() {
+		if err := w.Lead(); err != nil { // git worktree repair leads it to the other
+			note("fence: %v", err)
+		}
 	}
 	left, err := w.End(git.WithConfine(context.WithoutCancel(ctx), nil))
 	for _, l := range left {

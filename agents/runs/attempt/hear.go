@@ -32,7 +32,7 @@ func (a *attempt) handle(m Message) error {
 		} else {
 			a.foreign = time.Now()
 		}
-	case OpDone, OpBlocked, OpAsk, OpOutput, OpSend, OpHook:
+	case OpDone, OpBlocked, OpAsk, OpOutput, OpSend, OpHook, OpOrder:
 		if m.Token == "" || m.Token != a.spec.Token {
 			what := "report"
 			if m.Op == OpHook {
@@ -43,6 +43,10 @@ func (a *attempt) handle(m Message) error {
 		}
 		if a.progress.left == nil {
 			a.progress.sign()
+		}
+		if m.Op == OpOrder {
+			a.outside.carryOut(&m, &reply)
+			return nil
 		}
 		return a.fromAgent(&m, &reply)
 	case OpGive:

@@ -22,6 +22,7 @@ const (
 	OpAsk        Op = "ask"         // the agent asks a person; Text is the question
 	OpOutput     Op = "output"      // the agent publishes Text under Key
 	OpSend       Op = "send"        // the agent writes Mail to the project's mailbox
+	OpOrder      Op = "order"       // the agent, in a fence, gives the command of cmux in Words, with Text as its input
 	OpCancel     Op = "cancel"      // stop NAME: end it, marker 130
 	OpStop       Op = "stop"        // stop: end it, no marker
 	OpBreak      Op = "break"       // its runner was told to end it too: end it, no marker
@@ -60,7 +61,7 @@ func (op Op) From() From {
 	switch op {
 	case OpPing, OpRanCommand, OpStand:
 		return ByAnyone
-	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput, OpSend:
+	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput, OpSend, OpOrder:
 		return ByAgent
 	}
 	return ByCmux
@@ -78,6 +79,7 @@ type Message struct {
 	Wait    bool             `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
 	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count; tell: from, of one to the agent alone, and re
 	Files   []mail.Enclosure `json:"files,omitempty"`   // send: they go along
+	Words   []string         `json:"words,omitempty"`   // order: without cmux
 	Kept    bool             `json:"kept,omitempty"`    // withdraw: the work is given again, and goes on as it was left
 	Trial   bool             `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
 	At      time.Time        `json:"at,omitzero"`       // ran-command
@@ -100,6 +102,10 @@ type Reply struct {
 	Fate            string `json:"fate,omitempty"`  // answer: a conversation.Fate; for a waiting answer, Text says why
 
 	Standing *Standing `json:"standing,omitempty"` // stand
+
+	// Inside: the agent carries the order out itself, in its fence. Else Stdout and Text are
+	// what the command said, and Exit is its exit code.
+	Inside bool `json:"inside,omitempty"`
 }
 
 // Outcome encodes the fate of an answer as one value for a record; "": unknown.

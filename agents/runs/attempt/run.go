@@ -44,6 +44,7 @@ type attempt struct {
 	end    run.End
 
 	fencing fencing
+	outside outside
 }
 
 // Run carries out the attempt. The error is ErrInterrupted or ErrStopped if ctx ended or a
@@ -52,11 +53,14 @@ type attempt struct {
 func Run(ctx context.Context, job Job) (run.End, error) {
 	a := &attempt{loop: loop{ctx: ctx, calls: make(chan func() error)}, job: &job, limits: job.Limits.withDefaults()}
 	a.assignment = assignment{kind: job.Kinds[job.Spec.Def.Agent], paths: job.Paths, spec: job.Spec, node: job.Spec.Def}
+	a.outside = outside{rights: job.Spec.Terms.Rights, binary: job.Paths.Binary(), root: job.Spec.Frame.Root}
+	a.outside.ctx, a.outside.end = context.WithCancel(ctx)
 	a.open()
 	defer a.clocks.stop()
 	end, err := a.run()
 	a.persisting.Wait()
 	a.callers.refuse(job.Inbox)
+	a.outside.close()
 	return end, err
 }
 
@@ -187,6 +191,11 @@ func (a *attempt) carryOut() error {
 		return err
 	}
 	if a.spec.Terms.Stays {
+		ctx, err := a.fencing.lifelong(a.ctx, a.spec, a.paths, a.stage, &a.fenceEar, a.note)
+		if err != nil {
+			return err
+		}
+		a.ctx, a.outside.env = ctx, a.fencing.outside
 		if err := recallReply(a); err != nil {
 			return err
 		}

@@ -138,7 +138,7 @@ func (a *attempt) settleIn() error {
 		if !errors.As(err, &f) || f.Outcome == dag.Cancelled {
 			return err
 		}
-		err := a.record(run.Record{Type: run.WorkEnded, Key: w.ID, End: &f.End})
+		err := errors.Join(layDown(a), a.record(run.Record{Type: run.WorkEnded, Key: w.ID, End: &f.End}))
 		delete(a.offers, w.ID)
 		a.putDown()
 		return err
@@ -172,6 +172,11 @@ func (a *attempt) begin(w *run.Work) error {
 	a.before = a.meter.used
 	a.end = run.End{Conversation: a.end.Conversation}
 	a.beginVerdict()
+	ctx, err := a.fencing.workBegins(a.ctx)
+	if err != nil {
+		return verdict.Failed(dag.ReasonSetup, "%v", err)
+	}
+	a.ctx = ctx
 	if err := a.prepare(); err != nil {
 		return err
 	}
@@ -255,6 +260,9 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 			end.Exit = 1
 		}
 	}
+	if err := layDown(a); err != nil {
+		end.Outcome, end.Reason, end.Detail = dag.Failed, dag.ReasonSetup, prompt.Cut(err.Error(), maxDetail)
+	}
 	if a.task != nil && a.task.ID == e.ID {
 		a.verdict.Survey(a.ctx, &a.end)
 		if d := a.Drop; e.End == conversation.Cancelled && d != nil && !d.Kept {
@@ -314,8 +322,26 @@ func revival(lost string, l conversation.Launch) string {
 	return ""
 }
 
+// layDown makes the worktree of a standing agent one of the shared repository again, if it
+// is not.
+func layDown(a *attempt) error {
+	if f := &a.fencing; f.worktree == nil || !f.worktree.Works() {
+		return nil
+	}
+	if err := a.fencing.workEnds(a.ctx, a.note); err != nil {
+		return err
+	}
+	a.ctx = a.fencing.atRest(a.verdict.Rejoined(a.ctx))
+	return nil
+}
+
 // standing is how the agent stands, for whoever hands it work and messages.
 func (a *attempt) standing() *Standing {
+	if a.task == nil && a.Work == "" {
+		if err := layDown(a); err != nil { // it could not be at the end of the task, as on a full disk
+			a.note("%v", err)
+		}
+	}
 	s := &Standing{Activity: a.progress.activity, Detail: a.progress.detail, Work: a.Work, Taken: a.Taken, Waiting: a.State.Waiting(), Waits: a.State.Waits(), Hinders: a.State.Hindrance()}
 	if a.progress.activity == dag.AtLimit {
 		s.Until = a.progress.until

@@ -16,6 +16,7 @@ import (
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree/gitfile"
 )
 
 // Verify runs the checks of j's node as its attempt does, in the same place with the same
@@ -45,6 +46,11 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 				return fmt.Errorf("fence: %w", err)
 			}
 			defer func() { _ = f.drop() }()
+			if p := j.Spec.Place; p.Tree == "" && p.Dir != j.Spec.Frame.Root {
+				if _, err := gitfile.Private(p.Dir); err == nil {
+					f.places = append(f.places, p.Dir) // the worktree of a merge
+				}
+			}
 			stage.Env, stage.Steps = f.env, f.confine
 		} else if wants.Mode == dag.FenceRequire {
 			return fmt.Errorf("fence: require: %w", err)

@@ -222,6 +222,12 @@ func Post(ctx context.Context, env func(string) string, m mailbox.Message, files
 	return r.Text, err
 }
 
+// Order gives a command of cmux, by its words, through the attempt whose environment env is:
+// its program is in a fence, and cannot write what belongs to cmux. stdin is its input.
+func Order(ctx context.Context, env func(string) string, words []string, stdin string) (attempt.Reply, error) {
+	return call(ctx, env, attempt.Message{Op: attempt.OpOrder, Words: words, Text: stdin, Wait: true})
+}
+
 // leave leaves an output where a command without a wrapper does.
 func leave(file, key, value string) error {
 	if err := run.CheckOutput(key, value); err != nil {

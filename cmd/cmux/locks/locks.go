@@ -5,6 +5,8 @@ package locks
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/locking"
 	"cmux/agents/kinds/agent"
+	"cmux/agents/runs/attempt"
 	"cmux/cmd/cmux/cli"
 )
 
@@ -42,6 +45,9 @@ type lockOptions struct {
 	locking.TakeLock
 	Argv []string
 	JSON bool
+
+	// Outside gives an order through the wrapper of an agent in a fence; nil: there is none.
+	Outside func(ctx context.Context, words []string) (code int, ok bool, err error)
 }
 
 // waitFlags are those of a wish for a lock.
@@ -64,6 +70,11 @@ func newLockTakeCmd(d *cli.Deps, runF func(context.Context, *lockOptions) error)
 		},
 	}
 	o.waitFlags(cmd)
+	process := strings.TrimPrefix(attempt.LockOption, "--")
+	cmd.Flags().IntVar(&o.PID, process, 0, "the lock ends with this process")
+	if err := cmd.Flags().MarkHidden(process); err != nil {
+		panic(err)
+	}
 	return cmd
 }
 
@@ -72,7 +83,7 @@ func runLockTake(ctx context.Context, o *lockOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Locks().Take(ctx, o.TakeLock); err != nil {
+	if err := p.Locks().Take(ctx, o.TakeLock); err != nil || o.PID != 0 {
 		return err
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: taken; to give it back: cmux locks release %s\n", o.Name, o.Name)
@@ -80,7 +91,7 @@ func runLockTake(ctx context.Context, o *lockOptions) error {
 }
 
 func newLockWithCmd(d *cli.Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
-	o := &lockOptions{IO: &d.IO, Project: d.Project, TakeLock: locking.TakeLock{Wait: -time.Second, Process: true}}
+	o := &lockOptions{IO: &d.IO, Project: d.Project, TakeLock: locking.TakeLock{Wait: -time.Second, Process: true}, Outside: d.Outside}
 	cmd := &cobra.Command{
 		Use:   "with NAME -- COMMAND [ARGS]",
 		Short: "Run a command while having a lock",
@@ -110,8 +121,16 @@ func runLockWith(ctx context.Context, o *lockOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Locks().Take(ctx, o.TakeLock); err != nil {
+	words := []string{"locks", "take", o.Name, "--wait=" + o.Wait.String(), "--note=" + o.Note, fmt.Sprintf("%s=%d", attempt.LockOption, os.Getpid())}
+	switch code, ok, err := o.Outside(ctx, words); {
+	case err != nil:
 		return err
+	case ok && code != 0:
+		return cli.Silent(cli.ExitStatus(code))
+	case !ok:
+		if err := p.Locks().Take(ctx, o.TakeLock); err != nil {
+			return err
+		}
 	}
 	return fmt.Errorf("%s: %w", program, syscall.Exec(program, o.Argv, o.Env)) // the command has this process, and the lock, now
 }

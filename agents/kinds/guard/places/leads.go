@@ -21,6 +21,20 @@ var ledgers = []struct {
 	{"MEMORY.md", false}, {"reflection.md", false}, {"memory", true},
 }
 
+// A Ledger is a file or a folder that a supervisor writes, from the project's root.
+type Ledger struct {
+	Path   string
+	Folder bool
+}
+
+// Ledgers lists what a supervisor writes.
+func Ledgers() (all []Ledger) {
+	for _, l := range ledgers {
+		all = append(all, Ledger{l.path, l.folder})
+	}
+	return all
+}
+
 // leadsOnly ends the refusals of a supervisor.
 const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what to do\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/graphs, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
 
