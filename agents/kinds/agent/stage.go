@@ -64,6 +64,7 @@ type Stage struct {
 	Spawner *proc.Spawner
 	Confine func(*exec.Cmd) error // puts up the fence around what is started; nil: there is none
 	Steps   func(*exec.Cmd) error // the same for checks and on_complete, which may write outside of the scope
+	Ours    func(*exec.Cmd) error // the same for programs that cmux chooses: they find what is hidden, such as a keyring
 	Mark    proc.Mark             // of its processes
 	Drain   time.Duration         // wait for output held open by an unproven process
 }

@@ -59,7 +59,7 @@ func (f *Fence) Confine(cmd *exec.Cmd) error {
 	if _, err := Support(); err != nil {
 		return err
 	}
-	fd, flags, err := f.ruleset()
+	fd, flags, err := f.ruleset(runsAs(cmd))
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,16 @@ func (f *Fence) Confine(cmd *exec.Cmd) error {
 	return ll.LandlockRestrictSelf(fd, flags)
 }
 
-// ruleset returns Landlock's rules for what may be written.
-func (f *Fence) ruleset() (fd int, flags uint32, err error) {
+// runsAs returns the user that a program will run as.
+func runsAs(cmd *exec.Cmd) int {
+	if cmd != nil && cmd.SysProcAttr != nil && cmd.SysProcAttr.Credential != nil {
+		return int(cmd.SysProcAttr.Credential.Uid)
+	}
+	return os.Getuid()
+}
+
+// ruleset returns Landlock's rules for what a user's program may write.
+func (f *Fence) ruleset(uid int) (fd int, flags uint32, err error) {
 	abi, _ := version()
 	c := landlock.Config{HandledAccessFS: landlock.AccessFSSet(writes | makes)}
 	if abi >= signalsABI {
@@ -84,6 +92,12 @@ func (f *Fence) ruleset() (fd int, flags uint32, err error) {
 		c.Scoped = landlock.ScopedSet(ll.ScopeSignal | ll.ScopeAbstractUnixSocket)
 	}
 	var rules []landlock.Rule
+	if uid != 0 {
+		// Whoever makes a user namespace writes its maps there: browsers do, for a sandbox of
+		// their own. What else is there asks whether a process may be traced, which the fence
+		// prevents outside of it, or belongs to root.
+		rules = append(rules, landlock.PathAccess(landlock.AccessFSSet(ll.AccessFSWriteFile), "/proc").IgnoreIfMissing())
+	}
 	for _, path := range f.Write {
 		st, err := os.Stat(path)
 		if err != nil {

@@ -406,3 +406,25 @@ func TestNothingHides(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestSandboxInside: an ordinary user's program makes a user namespace in a fence, as a
+// browser does for its own sandbox, and gets no further with it.
+func TestSandboxInside(t *testing.T) {
+	asOrdinary(t)
+	h := newHideout(t)
+	plain := &Fence{Write: h.fence.Write}
+	if out, code := h.run(nil, "unshare", "-Ur", "id", "-u"); code != 0 {
+		t.Skip("without a fence: ", out)
+	}
+	for name, f := range map[string]*Fence{"plain": plain, "hiding": h.fence} {
+		out, code := h.run(f, "unshare", "-Ur", "id", "-u")
+		if works := code == 0 && strings.TrimSpace(out) == "0"; works != (os.Getuid() != 0) {
+			t.Errorf("%s: %d, %s", name, code, out)
+		}
+		for _, inside := range []string{"umount secret", "mount -t tmpfs none in", "echo x > netrc", "echo 0 > /proc/sys/kernel/ngroups_max", "cat < /dev/zero | head -c 9 > /proc/1/mem"} {
+			if out, code := h.run(f, "unshare", "-Urm", "sh", "-c", "cd "+h.dir+" && "+inside); code == 0 {
+				t.Errorf("%s: %s: %s", name, inside, out)
+			}
+		}
+	}
+}

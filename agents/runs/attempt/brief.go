@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func (a *assignment) policy(may workspace.Scopes) places.Policy {
 	p := places.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
 		Scope: may.Write, Context: may.Read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
-		Holder: a.spec.Terms.Rights, Headless: a.stage.Terminal == nil, Resolve: places.Follow, Linked: places.Linked, Machine: places.Here(a.spec.Place.Dir, a.stage.Env),
+		Holder: a.spec.Terms.Rights, Headless: a.stage.Terminal == nil, Resolve: places.Follow, Linked: places.Linked, Machine: places.HereBy(a.spec.Place.Dir, a.stage.Env, a.startGit),
 	}
 	if a.spec.Terms.Stays {
 		p.Leads = p.Holder.Leads || p.Holder.Sentry
@@ -106,6 +107,12 @@ func (a *assignment) policy(may workspace.Scopes) places.Policy {
 		}
 	}
 	return p
+}
+
+// startGit starts git for the guard, in the fence of the node's checks: settings in its
+// worktree can be the agent's.
+func (a *assignment) startGit(cmd *exec.Cmd) error {
+	return git.Start(git.WithConfine(context.Background(), a.stage.Steps), cmd)
 }
 
 // workText returns the text of the work that the attempt hands to the agent.

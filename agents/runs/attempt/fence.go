@@ -72,7 +72,7 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 	if _, err := begin(); err != nil {
 		note("fence: %v", err) // cmux agents fence shows less
 	}
-	*f, stage.Env, stage.Steps = *built, built.env, built.confine
+	*f, stage.Env, stage.Steps, stage.Ours = *built, built.env, built.confine, (&fence.Fence{Write: built.places}).Confine
 	stage.Confine = func(cmd *exec.Cmd) error {
 		around, _ := begin() // setup may have made what git ignores
 		return around.Confine(cmd)

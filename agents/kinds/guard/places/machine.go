@@ -20,13 +20,19 @@ import (
 
 // here is the Machine that cmux itself runs on.
 type here struct {
-	dir string
-	env []string
+	dir   string
+	env   []string
+	start func(*exec.Cmd) error
 }
 
 // Here is the machine that this process runs on, for an agent that works in dir
 // with env. A question to git may take ten seconds.
-func Here(dir string, env []string) Machine { return here{dir, append(dotenv(dir, env), env...)} }
+func Here(dir string, env []string) Machine { return HereBy(dir, env, (*exec.Cmd).Start) }
+
+// HereBy is Here for an agent whose own settings of git may hold there: start starts git.
+func HereBy(dir string, env []string, start func(*exec.Cmd) error) Machine {
+	return here{dir, append(dotenv(dir, env), env...), start}
+}
 
 var (
 	// dotenvs are the files of the folder where they work from which programs add to
@@ -113,7 +119,11 @@ func (h here) Git(stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(folders[len(folders)-1], "git"), args...)
 	var out, said bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = h.dir, append(slices.DeleteFunc(slices.Clone(h.env), traced), "GIT_OPTIONAL_LOCKS=0"), strings.NewReader(stdin), &out, &said
-	if err := cmd.Run(); err != nil {
+	err := h.start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, said.String())
 	}
 	return out.String(), nil

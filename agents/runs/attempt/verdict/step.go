@@ -109,7 +109,9 @@ func (s step) carryOut(ctx context.Context, end *stepEnd, out io.Writer) error {
 	for _, text := range s.stdin {
 		cmd.Stdin = strings.NewReader(text)
 	}
-	s.stage.Confine = s.stage.Steps
+	if s.stage.Confine = s.stage.Steps; s.argv != nil {
+		s.stage.Confine = s.stage.Ours
+	}
 	p, err := s.stage.Piped(cmd, out)
 	if err != nil {
 		return err
