@@ -43,7 +43,7 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// All of a runtime folder is hidden but for the agents of ssh and gpg and the like.
+// Of a runtime folder, only the agents of ssh and gpg and the like stay.
 func TestRuntimeDoors(t *testing.T) {
 	dir, err := os.MkdirTemp("/run", "cmux-test")
 	if err != nil {
