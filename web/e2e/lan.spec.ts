@@ -61,6 +61,7 @@ test("a phone on the local network is paired by a code, and let go with the comm
   lan.kill("SIGINT");
   await ended;
   await expect(page.getByRole("status").filter({ hasText: "Offline" })).toBeVisible();
+  await expect(page.getByRole("alert").filter({ hasText: "The server does not answer at this address" })).toBeVisible();
   await expect(page.goto(url)).rejects.toThrow(/ERR_CONNECTION_REFUSED/);
   expect(foreign).toEqual([]);
   await phone.close();

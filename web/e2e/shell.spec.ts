@@ -61,3 +61,16 @@ test("the server goes away and comes back", async ({ org, page }) => {
   await expect(page.getByRole("link", { name: "Message while it was away" })).toBeVisible();
   await expect(page.getByRole("link", { name: /Organization/ })).toBeVisible(); // what comes last came too
 });
+
+test("who was logged out is told so, and how to come back", async ({ org, page, context }) => {
+  org.start();
+  await org.open(page);
+  await context.clearCookies();
+  process.kill((JSON.parse(org.read(".cmux/server.json")) as { pid: number }).pid, "SIGKILL"); // what is connected stays so
+  const told = page.getByRole("alert").filter({ hasText: "You are logged out here" });
+  await expect(told).toContainText("cmux open");
+  await healthy(page, "logged out");
+  await org.open(page);
+  await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
+  await expect(told).toHaveCount(0);
+});

@@ -2,6 +2,7 @@ import { Menu as MenuIcon, Moon, Sun, SunMoon } from "lucide-react";
 import { Suspense, useEffect, useRef, useState } from "react";
 import { Route, Routes, useLocation } from "react-router";
 
+import { AwayBar } from "@/app/AwayBar";
 import { Boundary } from "@/app/Boundary";
 import { pages, within } from "@/app/pages";
 import { usePrefs, type Theme } from "@/app/prefs";
@@ -75,6 +76,7 @@ export function Shell() {
           </main>
         </div>
       </div>
+      <AwayBar />
       <HeldBar />
       <StatusBar>
         {idle && (
