@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { api, Problem } from "@/api/client";
 import { useLog } from "@/live/store";
 import { Button } from "@/ui/button";
+import { Open } from "@/ui/states";
 
 /** How long the connection may be away before it is told: a server that starts anew is back sooner. */
 const patience = 4_000;
@@ -57,11 +58,11 @@ function Away() {
         <strong>{why === "gone" ? "The server does not answer at this address." : "You are logged out here."}</strong>{" "}
         {why === "gone" ? (
           <>
-            The page connects again by itself. If the server has ended or has another port, <code>cmux open</code> in the project leads to it.
+            The page connects again by itself. If the server has ended or has another port, <Open /> leads to it.
           </>
         ) : (
           <>
-            <code>cmux open</code> in the project logs you in again. What you have typed is kept in this browser.
+            <Open /> logs you in again. What you have typed is kept in this browser.
           </>
         )}
       </p>

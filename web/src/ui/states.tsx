@@ -45,6 +45,15 @@ export function Loading({ rows = 4 }: { rows?: number }) {
   );
 }
 
+/** The command that leads to a project's page. */
+export function Open() {
+  return (
+    <>
+      <code>cmux open</code> in the project (without an organization: <code>cmux agents open</code>)
+    </>
+  );
+}
+
 /** What went wrong, and the command that helps where there is one. */
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof Problem ? error : new Problem(-1, error instanceof Error ? error.message : "Something went wrong.");
@@ -59,7 +68,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
   if (problem.status === 401 || problem.status === 403) {
     return (
       <State icon={<Lock />} title="You are not logged in here">
-        Call <code>cmux open</code> in the project: {problem.message}
+        <Open /> logs you in: {problem.message}
       </State>
     );
   }
