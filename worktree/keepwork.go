@@ -36,7 +36,7 @@ func whole(ctx context.Context, treePath string, saved *Snapshot) (string, error
 	if absent.Len() == 0 {
 		return work, nil
 	}
-	tmp, err := os.MkdirTemp("", "cmux-carry-")
+	tmp, err := git.TempDir(treePath, "cmux-carry-", true)
 	if err != nil {
 		return "", err
 	}

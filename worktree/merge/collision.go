@@ -44,7 +44,7 @@ func (r Merger) Clash(ctx context.Context, a, b Known, merge bool) (Clash, error
 		return c, nil
 	}
 	// What a merge writes is nobody's: it goes where it is removed again.
-	tmp, err := os.MkdirTemp("", "cmux-clash-")
+	tmp, err := git.TempDir(r.repo.Root, "cmux-clash-", false)
 	if err != nil {
 		return Clash{}, err
 	}

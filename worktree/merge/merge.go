@@ -404,7 +404,7 @@ func changedBoth(ctx context.Context, c git.Command, a, b, file string) (bool, e
 		}
 		return false, err
 	}
-	tmp, err := os.MkdirTemp("", "cmux-union-")
+	tmp, err := git.TempDir(c.Dir, "cmux-union-", false)
 	if err != nil {
 		return false, err
 	}

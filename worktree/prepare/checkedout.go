@@ -55,7 +55,7 @@ func asCheckedOut(ctx context.Context, treePath, commit string, paths []string) 
 	if err != nil || len(paths) == 0 {
 		return nil, err
 	}
-	tmp, err := os.MkdirTemp("", "cmux-checkout-")
+	tmp, err := git.TempDir(treePath, "cmux-checkout-", true)
 	if err != nil {
 		return nil, err
 	}

@@ -467,7 +467,7 @@ func (f *Follower) Fetch(ctx context.Context, at string, copies []string, s Subm
 // project, as refs/cmux/kept/ID. It reads them through a repository of its own:
 // the working tree of the git directory may be gone.
 func FetchInto(ctx context.Context, c git.Command, from string, ids ...string) error {
-	tmp, err := os.MkdirTemp("", "cmux-submodule-")
+	tmp, err := git.TempDir(c.Dir, "cmux-submodule-", false)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (w *Span) Diff(ctx context.Context, f func(ctx context.Context, env []strin
 
 // diffTree is Diff of what stands in a worktree.
 func (w *Span) diffTree(ctx context.Context, f func(ctx context.Context, env []string, args ...string) error) error {
-	tmp, err := os.MkdirTemp("", "cmux-diff-")
+	tmp, err := git.TempDir(cmp.Or(w.Root, w.Dir), "cmux-diff-", false)
 	if err != nil {
 		return err
 	}

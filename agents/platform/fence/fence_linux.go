@@ -3,6 +3,7 @@ package fence
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -99,15 +100,34 @@ func (f *Fence) ruleset(uid int) (fd int, flags uint32, err error) {
 		rules = append(rules, landlock.PathAccess(landlock.AccessFSSet(ll.AccessFSWriteFile), "/proc").IgnoreIfMissing())
 	}
 	for _, path := range f.Write {
-		st, err := os.Stat(path)
-		if err != nil {
-			continue // not there: there is nothing that may be written
+		place, dir, ok := pin(path)
+		if !ok {
+			continue // there is nothing that may be written
 		}
+		defer unix.Close(place)
 		access := landlock.AccessFSSet(writes)
-		if st.IsDir() {
+		if dir {
 			access |= makes
 		}
-		rules = append(rules, landlock.PathAccess(access, path).IgnoreIfMissing())
+		rules = append(rules, landlock.PathAccess(access, "/proc/self/fd/"+strconv.Itoa(place)))
 	}
 	return c.NewRulesetFD(rules...)
+}
+
+// pin opens the file or folder at path itself, not what a link leads to: places come
+// resolved, and a program in a fence may have replaced one by a link since.
+func pin(path string) (fd int, dir, ok bool) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false, false
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		if at, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil && at == filepath.Clean(path) {
+			return fd, st.Mode&unix.S_IFMT == unix.S_IFDIR, true
+		}
+	}
+	unix.Close(fd)
+	return 0, false, false
 }

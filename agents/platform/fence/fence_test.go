@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -237,5 +238,46 @@ func BenchmarkStart(b *testing.B) {
 				<-p.Exited()
 			}
 		})
+	}
+}
+
+// TestPlaceReplaced: a place that was replaced by a link since it was named opens nothing.
+func TestPlaceReplaced(t *testing.T) {
+	if _, err := Support(); err != nil {
+		t.Skip(err)
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"in", "sub/in", "out", "out/in"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func() (out []byte, err error) {
+		cmd := exec.Command("sh", "-c", "touch "+filepath.Join(base, "out/x")+" || touch "+filepath.Join(base, "out/in/x"))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread()
+			f := &Fence{Write: []string{filepath.Join(base, "in"), filepath.Join(base, "sub/in")}}
+			if err = f.Confine(cmd); err == nil {
+				out, err = cmd.CombinedOutput()
+			}
+		}()
+		<-done
+		return out, err
+	}
+	for _, link := range []string{"in", "sub"} {
+		if err := os.RemoveAll(filepath.Join(base, link)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(base, "out"), filepath.Join(base, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := write(); err == nil {
+		t.Errorf("written through a link: %s", out)
 	}
 }

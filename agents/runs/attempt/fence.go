@@ -88,7 +88,8 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 func (f *fencing) around(ctx context.Context, spec *run.Spec) *fence.Fence {
 	places := f.places
 	if within, is := scoped(ctx, spec); is {
-		places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return p == spec.Place.Tree })
+		tree, _ := filepath.EvalSymlinks(spec.Place.Tree)
+		places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return p == tree })
 		places = append(places, within...)
 	}
 	return &fence.Fence{Write: places, Hide: f.hide, Show: f.show}
@@ -267,7 +268,15 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string, note func(string,
 		return strings.HasPrefix(kv, "TMPDIR=") || strings.HasPrefix(kv, "TMUX_TMPDIR=")
 	})
 	f.env = append(f.env, "TMPDIR="+f.tmp, "TMUX_TMPDIR="+f.tmp)
-	f.places = slices.Concat(usual, own, []string{f.tmp})
+	if f.tmp, err = filepath.EvalSymlinks(f.tmp); err != nil {
+		return nil, err
+	}
+	for _, place := range own {
+		if to, err := filepath.EvalSymlinks(place); err == nil {
+			usual = append(usual, to)
+		}
+	}
+	f.places = append(usual, f.tmp)
 	return f, nil
 }
 

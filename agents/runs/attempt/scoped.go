@@ -22,6 +22,9 @@ var outputs = strings.Fields("node_modules dist build target out coverage .next 
 // worktree with ctx.
 func scoped(ctx context.Context, spec *run.Spec) (places []string, is bool) {
 	tree := spec.Place.Tree
+	if to, err := filepath.EvalSymlinks(tree); err == nil {
+		tree = to
+	}
 	if tree == "" || spec.Terms.Stays || spec.Def.Role == dag.RoleMerge || len(spec.Def.Scope) == 0 {
 		return nil, false
 	}
@@ -37,10 +40,9 @@ func scoped(ctx context.Context, spec *run.Spec) (places []string, is bool) {
 	}
 	defer root.Close()
 	for _, dir := range dirs {
-		if root.MkdirAll(dir, 0o777) != nil || !inTree(tree, at(dir)) {
-			return nil, false
+		if root.MkdirAll(dir, 0o777) == nil && inTree(tree, at(dir)) { // else nothing there may be written
+			places = append(places, at(dir))
 		}
-		places = append(places, at(dir))
 	}
 	if spec.Def.Fence.Ignored == dag.IgnoredDeny {
 		return places, true
