@@ -6,7 +6,7 @@ import { useLog } from "@/live/store";
 import { Button } from "@/ui/button";
 import { Open } from "@/ui/states";
 
-/** How long the connection may be away before it is told: a server that starts anew is back sooner. */
+/** How long the connection may be lost before the page says so: a server that restarts is back sooner. */
 const patience = 4_000;
 /** How often the server is asked meanwhile. */
 const pause = 10_000;
