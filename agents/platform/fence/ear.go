@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// MostRefused bounds the paths that an Ear finds.
-const MostRefused = 100
+// mostRefused bounds the paths that an Ear finds.
+const mostRefused = 100
 
 // Ear finds the writes that a fence refused in what programs print: the kernel tells nobody.
 // Until Begin, it finds nothing. It is safe for concurrent use.
@@ -38,7 +38,7 @@ func (e *Ear) Hear(text string) {
 		return
 	}
 	for _, path := range Mentioned(text, e.dir) {
-		if len(e.known) == MostRefused {
+		if len(e.known) == mostRefused {
 			return
 		}
 		if e.known[path] || !e.fence.Refuses(path) {

@@ -55,13 +55,13 @@ func (o *outside) carryOut(m *Message, reply *Reply) {
 	cmd.Stdout, cmd.Stderr = &out, &said
 	o.under.Go(func() {
 		defer cancel()
-		go func() {
+		o.under.Go(func() {
 			select {
 			case <-held.gone: // nil: nobody says
 			case <-ctx.Done():
 			}
 			cancel()
-		}()
+		})
 		var r Reply
 		if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 			r.Error = err.Error()

@@ -252,7 +252,7 @@ func (h *History) note(i int, n *Node, r *Record) {
 		}
 	case Fenced:
 		known := slices.ContainsFunc(n.Fenced, func(f Fencing) bool { return f.Path == r.Value && f.Attempt == r.Attempt })
-		if !known && len(n.Fenced) < MostFenced {
+		if !known && len(n.Fenced) < mostFenced {
 			n.Fenced = append(slices.Clip(n.Fenced), Fencing{r.Attempt, r.Value, r.Key})
 		}
 	case Moved:

@@ -49,13 +49,13 @@ type Node struct {
 	Review    *Review   // of its work; nil: nobody has decided
 	Used      dag.Usage // by all attempts
 	Last      time.Time
-	Fenced    []Fencing // what the fence refused, without duplicates, at most MostFenced
+	Fenced    []Fencing // what the fence refused, without duplicates, at most mostFenced
 
 	own int // the looks at the History that have not seen Attempts, see History.look
 }
 
-// MostFenced bounds what is kept of a node's refused writes.
-const MostFenced = 100
+// mostFenced bounds what is kept of a node's refused writes.
+const mostFenced = 100
 
 // OpenScope begins a Fencing.Open that is a place in the worktree: for the scope.
 const OpenScope = "scope:"
