@@ -77,7 +77,8 @@ func (s *Shell) Task(task string) string {
 	if s.conversation {
 		b.WriteString("printf '%s %s\\n' \"$(date +%s%N)\" \"$line\" >>\"$SCRIPTED_CONVERSATION\"\n")
 	}
-	b.WriteString("case \"$line\" in\n")
+	// A standing agent is given this script as its task: nothing in it is a message.
+	fmt.Fprintf(&b, "case \"$line\" in\n*%s*) ;;\n", quote(end))
 	b.WriteString("/compact)\ncmux hook compacted </dev/null;;\n")
 	for _, p := range others {
 		fmt.Fprintf(&b, "*%s*)\n%s;;\n", quote(p.On), s.acts(p.Acts))
