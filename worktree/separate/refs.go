@@ -25,11 +25,22 @@ func parsePacked(b []byte) map[string]string {
 // maxLoose is more than a file of a ref holds.
 const maxLoose = 1 << 12
 
+// maxPacked bounds the packed refs of the separate directory, in bytes: it began with those
+// of the shared one, and may add some hundred thousand.
+func (w Worktree) maxPacked() int64 {
+	const more = 1 << 25
+	info, err := os.Stat(filepath.Join(w.Common, "packed-refs"))
+	if err != nil {
+		return more
+	}
+	return 2*info.Size() + more
+}
+
 // readRefs reads the refs of a git directory that are taken over without asking git, which
 // would read the settings there. The HEAD of a worktree that was added there counts as one,
 // where it is a commit: worktrees/NAME/HEAD.
-func readRefs(dir string) (map[string]string, error) {
-	packed, err := read(filepath.Join(dir, "packed-refs"))
+func readRefs(dir string, maxPacked int64) (map[string]string, error) {
+	packed, err := readUpTo(filepath.Join(dir, "packed-refs"), maxPacked)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

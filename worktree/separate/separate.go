@@ -354,14 +354,21 @@ func copyMatching(from, to, pattern string) error {
 }
 
 // maxFile is more than git writes into a file of its own that is read here; an index of a
-// million files has a tenth of it.
-const maxFile = 1 << 30
+// million files has a third of it. maxLog is more than it writes into a reflog between two
+// cleanups.
+const (
+	maxFile = 1 << 28
+	maxLog  = 1 << 24
+)
 
 var errLarge = errors.New("larger than what git writes there")
 
-// read returns the content of a regular file. What is none is as if it were not there: a
-// link leads elsewhere, and a pipe never ends. One of more than maxFile is an errLarge.
-func read(name string) ([]byte, error) {
+// read is readUpTo for maxFile bytes.
+func read(name string) ([]byte, error) { return readUpTo(name, maxFile) }
+
+// readUpTo returns the content of a regular file. What is none is as if it were not there: a
+// link leads elsewhere, and a pipe never ends. One of more than limit bytes is an errLarge.
+func readUpTo(name string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENOTDIR) {
 		return nil, fs.ErrNotExist
@@ -378,11 +385,11 @@ func read(name string) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	var b bytes.Buffer
-	if info.Size() <= maxFile {
+	if info.Size() <= limit {
 		b.Grow(int(info.Size()))
-		_, err = b.ReadFrom(io.LimitReader(f, maxFile+1))
+		_, err = b.ReadFrom(io.LimitReader(f, limit+1))
 	}
-	if info.Size() > maxFile || b.Len() > maxFile {
+	if info.Size() > limit || int64(b.Len()) > limit {
 		return nil, fmt.Errorf("%s: %w", name, errLarge)
 	}
 	return b.Bytes(), err

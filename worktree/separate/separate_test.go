@@ -413,6 +413,48 @@ func TestLFS(t *testing.T) {
 	}
 }
 
+// A file that only claims to be large is not read for hours, and refs, reflogs and an index
+// that git would not write fill no memory.
+func TestClaimsToBeLarge(t *testing.T) {
+	w := lent(t)
+	begin(t, w)
+	shell(t, w.Tree, `echo new > new; git add -A; git commit -qm new; cd "$(git rev-parse --git-dir)"
+		id=$(echo x | sha256sum | cut -d' ' -f1); d=lfs/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-4); mkdir -p $d; truncate -s 1T $d/$id
+		truncate -s 1T logs/HEAD; mkdir -p logs/refs; truncate -s 1T logs/refs/stash; truncate -s 1T ORIG_HEAD`)
+	end(t, w)
+	if got := shell(t, w.Tree, `git log --format=%s -1; git status --porcelain; find '`+w.Common+`/lfs' -type f 2>/dev/null || true`); got != "new" {
+		t.Errorf("got %s", got)
+	}
+	begin(t, w)
+	shell(t, w.Tree, `truncate -s 1T "$(git rev-parse --git-dir)/packed-refs"`)
+	if _, err := w.End(t.Context()); !errors.Is(err, errLarge) {
+		t.Fatalf("got %v", err)
+	}
+	shell(t, w.Tree, `truncate -s 0 '`+w.taken().Dir()+`/packed-refs'`)
+	end(t, w)
+}
+
+// A person who goes on with a rebase that was taken over picks its commits. What else its
+// list would execute, and which refs it would move, is not taken over.
+func TestRebase(t *testing.T) {
+	w := lent(t)
+	begin(t, w)
+	shell(t, w.Tree, `echo a > a; git add -A; git commit -qm a; echo b > b; git add -A; git commit -qm b; echo c > c; git add -A; git commit -qm c
+		GIT_SEQUENCE_EDITOR="sed -i -e 1s/pick/edit/" git rebase -q -i HEAD~3 2>/dev/null
+		cd "$(git rev-parse --git-dir)/rebase-merge"
+		printf 'exec touch hacked\n x touch hacked\n\texec\ttouch hacked\nupdate-ref refs/heads/other\n' > all; cat git-rebase-todo >> all; mv all git-rebase-todo
+		echo evil > strategy; printf 'refs/heads/other\n%s\n%s\n' $(git rev-parse other) $(git rev-parse HEAD~1) > update-refs`)
+	end(t, w)
+	other := shell(t, w.Tree, `git rev-parse other`)
+	shell(t, w.Tree, `git rebase --continue`)
+	if got := shell(t, w.Tree, `git log --format=%s -3; git status --porcelain; git branch --show-current`); got != "c\nb\na\nwork/x" {
+		t.Errorf("got %s", got)
+	}
+	if now := shell(t, w.Tree, `git rev-parse other`); now != other {
+		t.Errorf("other is at %s, was at %s", now, other)
+	}
+}
+
 // On a full disk nothing is given up: the same call takes everything over later.
 func TestFullDisk(t *testing.T) {
 	w := lent(t)
