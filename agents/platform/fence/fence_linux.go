@@ -9,6 +9,8 @@ import (
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"cmux/agents/platform/fence/stage"
 )
 
 // leastABI is the first version of Landlock that lets files be moved between folders and
@@ -71,6 +73,9 @@ func (f *Fence) Confine(cmd *exec.Cmd) error {
 	}
 	defer unix.Close(fd)
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := stage.Shield(); err != nil {
 		return err
 	}
 	return ll.LandlockRestrictSelf(fd, flags)

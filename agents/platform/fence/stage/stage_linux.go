@@ -124,6 +124,9 @@ func (p *Plan) enter() error {
 	if err := p.giveUp(); err != nil {
 		return err
 	}
+	if err := Shield(); err != nil {
+		return err
+	}
 	return p.restrict()
 }
 
