@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/proc"
 )
 
 // sandbox is what the node may do, as Codex gets it.
@@ -58,7 +59,9 @@ func tempFolders(env []string) []string {
 // clearTemp removes what a killed sandbox left in the folders for temporary files. An
 // empty folder in one of them may be what another node's sandbox is about to mount on.
 func clearTemp(dirs []string) {
-	for _, dir := range dirs {
+	free := make([]bool, len(dirs))
+	for i, dir := range dirs {
+		free[i] = true
 		register, _ := filepath.Glob(filepath.Join(dir, "codex-bwrap-synthetic-mount-targets-*"))
 		for _, r := range register {
 			lock, err := os.Open(filepath.Join(r, "lock")) // Codex holds it to write into the register
@@ -67,13 +70,14 @@ func clearTemp(dirs []string) {
 			}
 			defer lock.Close()
 			if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || inUse(r) {
-				return
+				free[i] = false
 			}
 		}
 	}
-	for _, dir := range dirs {
-		if dir == shared && codexRuns("/proc") {
-			continue // its register is in a folder of its own
+	for i, dir := range dirs {
+		// Every sandbox is registered in its own folder, and has mount points in the shared one.
+		if !free[i] || dir == shared && codexRuns("/proc") {
+			continue
 		}
 		for _, name := range []string{".git", ".agents", ".codex"} {
 			syscall.Rmdir(filepath.Join(dir, name)) // one that is not empty stays
@@ -98,7 +102,7 @@ func codexRuns(proc string) bool {
 func inUse(register string) bool {
 	files, _ := filepath.Glob(filepath.Join(register, "*", "*"))
 	for _, file := range files {
-		if pid, err := strconv.Atoi(filepath.Base(file)); err == nil && syscall.Kill(pid, 0) != syscall.ESRCH {
+		if pid, err := strconv.Atoi(filepath.Base(file)); err == nil && !proc.Dying(pid) {
 			return true
 		}
 	}

@@ -82,6 +82,29 @@ func TestClearTemp(t *testing.T) {
 	}
 }
 
+// A sandbox that runs with other temporary files keeps nothing of a killed one.
+func TestClearTempBesideOthers(t *testing.T) {
+	own, theirs := t.TempDir(), t.TempDir()
+	register := filepath.Join(theirs, "codex-bwrap-synthetic-mount-targets-1", "0a")
+	for _, d := range []string{register, filepath.Join(own, ".git"), filepath.Join(theirs, ".git")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{filepath.Join(filepath.Dir(register), "lock"), filepath.Join(register, strconv.Itoa(os.Getpid()))} {
+		if err := os.WriteFile(f, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clearTemp([]string{theirs, own})
+	if _, err := os.Stat(filepath.Join(own, ".git")); err == nil {
+		t.Error("its own is left")
+	}
+	if _, err := os.Stat(filepath.Join(theirs, ".git")); err != nil {
+		t.Error(err)
+	}
+}
+
 // What is in the folder that all sandboxes share stays while any Codex runs: the register
 // of another one's mount points is in a folder that nobody else knows.
 func TestCodexRuns(t *testing.T) {

@@ -21,6 +21,9 @@ fcntl.ioctl(s, termios.TIOCSTI, b"x")
 print("typed")
 `
 
+// setsClock sets the clock to what it shows.
+const setsClock = "import time; time.clock_settime(time.CLOCK_REALTIME, time.clock_gettime(time.CLOCK_REALTIME))"
+
 // limits386 lowers a limit of a process as a program of another architecture.
 const limits386 = `package main
 
@@ -40,7 +43,8 @@ func main() {
 }
 `
 
-// A program changes its own limits and nobody else's, and types into no terminal.
+// A program changes its own limits and nobody else's, types into no
+// terminal, and sets no clock.
 func TestShield(t *testing.T) {
 	t.Parallel()
 	h := newHideout(t)
@@ -70,6 +74,9 @@ func TestShield(t *testing.T) {
 		if said, _ := h.run(f, "python3", "-c", typesKeys); strings.Contains(typed, "typed") && !strings.Contains(said, "not permitted") {
 			t.Errorf("%s: it types: %s", name, said)
 		}
+	}
+	if said, _ := h.run(h.fence, "python3", "-c", setsClock); !strings.Contains(said, "not permitted") {
+		t.Errorf("it sets the clock: %s", said)
 	}
 	asOrdinary(t)
 }
