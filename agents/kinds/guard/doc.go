@@ -7,7 +7,7 @@
 // What it refuses carries a reason that tells the agent what to do instead.
 //
 // What is surely harmless it grants: then nobody need be asked for a permission
-// (docs/permissions.md). That is decided the other way round, by package grant.
+// (docs/grants.md). That is decided the other way round, by package grant.
 //
 // Write tools are judged exactly. A shell command is read as far as it can be
 // without running it: quotes, lists, pipes, substitutions, wrappers such as

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite the table in the docs")
 // TestDocs keeps the table of grants in the docs as the code has it.
 func TestDocs(t *testing.T) {
 	const (
-		page  = "../../../docs/permissions.md"
+		page  = "../../../docs/grants.md"
 		begin = "<!-- grants: made by go test ./agents/kinds/guard -update -->\n"
 		end   = "<!-- end of grants -->\n"
 	)

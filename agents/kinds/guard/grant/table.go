@@ -68,7 +68,7 @@ var (
 var grepOptions = []string{"-n", "-v", "-i", "-E", "-F", "-c", "-q", "-w", "-o", "-l", "-h", "-H", "-nE", "-En", "-vE", "-Ev", "-iE", "-Ei", "-in", "-ni", "-nv", "-iv",
 	"-A N", "-B N", "-C N", "-AN", "-BN", "-CN", "-m N", "-mN"}
 
-// forms is all that is granted in a shell. docs/permissions.md shows it.
+// forms is all that is granted in a shell. docs/grants.md shows it.
 var forms = []*form{
 	{words: "cmux done", args: "TEXT", least: 1, most: 1, effect: reports},
 	{words: "cmux done --", args: "TEXT", least: 1, most: 1, effect: reports},
