@@ -434,7 +434,7 @@ func TestClaimsToBeLarge(t *testing.T) {
 	end(t, w)
 }
 
-// A person who goes on with a rebase that was taken over picks its commits. What else its
+// A person who continues a rebase that was taken over picks its commits. What else its
 // list would execute, and which refs it would move, is not taken over.
 func TestRebase(t *testing.T) {
 	w := lent(t)
