@@ -40,6 +40,7 @@ type fencing struct {
 	home     string
 	told     bool     // the agent knows what a refusal means
 	outside  []string // of a standing agent: the environment outside of the fence
+	made     []string // files that were made, empty, so that they may be written
 }
 
 // up makes the kernel restrict the stage's programs, with setup, and returns ctx in which
@@ -213,8 +214,16 @@ func (f *fencing) down(ctx context.Context, s *proc.Spawner, mark proc.Mark, gra
 	return err
 }
 
-// drop removes the temporary folder.
-func (f *fencing) drop() error { return os.RemoveAll(f.tmp) }
+// drop removes the temporary folder, and what was made to be written and was not.
+func (f *fencing) drop() error {
+	err := os.RemoveAll(f.tmp)
+	for _, path := range f.made {
+		if info, lerr := os.Lstat(path); lerr == nil && info.Mode().IsRegular() && info.Size() == 0 {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
+}
 
 // newFencing builds the fence of a node. env is the environment of its programs.
 func newFencing(spec *run.Spec, paths run.Paths, env []string, note func(string, ...any)) (*fencing, error) {

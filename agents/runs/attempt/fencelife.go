@@ -80,11 +80,9 @@ func (f *fencing) lifelong(ctx context.Context, spec *run.Spec, paths run.Paths,
 		}
 		built.places, built.publish = append(built.places, w.Dir(), w.Modules()), func() {}
 	} else {
-		kept, err := notes(spec)
-		if err != nil {
+		if err := built.notes(spec); err != nil {
 			return ctx, errors.Join(fmt.Errorf("fence: %w", err), built.drop())
 		}
-		built.places = append(built.places, kept...)
 	}
 	*f, f.outside = *built, stage.Env
 	stage.Env, stage.Confine, stage.Steps = append(built.env, FencedVar+"=1"), built.confine, built.confine
@@ -96,9 +94,9 @@ func (f *fencing) lifelong(ctx context.Context, spec *run.Spec, paths run.Paths,
 	return f.atRest(ctx), nil
 }
 
-// notes returns what an agent that leads may write, and makes what is not there of it: a
+// notes lets an agent that leads write its notes, and makes what is not there of them: a
 // rule of the kernel is for a file that exists. Links are passed over: they lead elsewhere.
-func notes(spec *run.Spec) (all []string, err error) {
+func (f *fencing) notes(spec *run.Spec) (err error) {
 	for _, root := range slices.Compact([]string{spec.Frame.Root, spec.Place.Dir}) {
 		own := root == spec.Frame.Root
 		for _, l := range places.Ledgers() {
@@ -111,15 +109,16 @@ func notes(spec *run.Spec) (all []string, err error) {
 			case own:
 				if _, lerr := os.Lstat(path); errors.Is(lerr, fs.ErrNotExist) {
 					err = errors.Join(err, signals.WriteFile(path, nil, 0o644))
+					f.made = append(f.made, path)
 				}
 			}
 			info, serr := os.Lstat(path)
 			if serr == nil && (l.Folder && info.IsDir() || !l.Folder && info.Mode().IsRegular()) {
-				all = append(all, path)
+				f.places = append(f.places, path)
 			}
 		}
 	}
-	return all, err
+	return err
 }
 
 // atRest returns ctx for cmux's own git while the worktree is one of the shared repository.
