@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/kinds/guard"
 	"cmux/agents/kinds/guard/places"
+	"cmux/worktree/separate"
 )
 
 // everyGit is a text of each kind that is granted where git starts nothing.
@@ -415,6 +416,25 @@ func TestGitOfAnothersMaking(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// In a fence a worktree has a git directory of its own. What is granted elsewhere is granted
+// there, and git that works elsewhere is not.
+func TestGitInAFence(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	of, err := separate.Find(filepath.Join(w.dir, "root/.git"), filepath.Join(w.dir, "tree"))
+	w.must(err)
+	w.must(of.Begin(t.Context()))
+	for _, text := range []string{"git status", "git diff", "git add -A && git commit -q -m work", "git log --oneline -3"} {
+		if !w.granted(text) {
+			t.Errorf("%q is not granted", text)
+		}
+	}
+	w.git("tree", "config", "core.worktree", filepath.Join(w.dir, "outside"))
+	if w.granted("git add -A && git commit -q -m work") {
+		t.Error("it is granted elsewhere")
 	}
 }
 

@@ -199,7 +199,9 @@ func (g *gitFacts) configured() (ok bool) {
 		key, value, valued := strings.Cut(fields[i+1], "\n")
 		key = strings.ToLower(key)
 		for _, s := range starts {
-			if named(s.key, key) && (!valued || !slices.Contains(s.harmless, strings.ToLower(value))) &&
+			// A worktree with a git directory of its own is named there.
+			here := key == "core.worktree" && value == g.TreeDir
+			if named(s.key, key) && !here && (!valued || !slices.Contains(s.harmless, strings.ToLower(value))) &&
 				!((s.local || s.person && g.personsFile(value)) && (fields[i] == "global" || fields[i] == "system")) {
 				return false
 			}
