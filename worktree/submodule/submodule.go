@@ -103,12 +103,13 @@ func (f *Follower) tellAbsent(ctx context.Context) {
 		f.now[rel] = ""
 	}
 	if len(fresh) > 0 {
+		root, _ := f.project()
 		verb := "is"
 		if len(fresh) > 1 {
 			verb = "are"
 		}
 		git.Note(ctx, "not initialized in the main worktree, and so empty here %s the submodule %s; to have it: git -C %s submodule update --init -- %s, then retry",
-			verb, git.Shown(fresh), git.ShellWord(f.Repo.Root), git.ShellWord(fresh[0]))
+			verb, git.Shown(fresh), git.ShellWord(root), git.ShellWord(fresh[0]))
 	}
 }
 
@@ -340,10 +341,11 @@ func (f *Follower) one(ctx context.Context, tree, name string, s Submodule) erro
 // unwanted reports whether the main worktree has the submodule and leaves it
 // out.
 func (f *Follower) unwanted(rel string) bool {
-	if IsRepository(filepath.Join(f.Repo.Root, rel)) {
+	root, _ := f.project()
+	if IsRepository(filepath.Join(root, rel)) {
 		return false
 	}
-	entries, err := os.ReadDir(filepath.Join(f.Repo.Root, rel))
+	entries, err := os.ReadDir(filepath.Join(root, rel))
 	return err == nil && len(entries) == 0
 }
 
@@ -357,6 +359,16 @@ func emptyTree(at string) bool {
 	return err == nil && !git.There(filepath.Join(private, "index"))
 }
 
+// project returns the main worktree and the git directory that all worktrees share, also
+// where the repository is that of a worktree with a git directory of its own.
+func (f *Follower) project() (root, common string) {
+	common = gitfile.Shared(f.Repo.GitDir)
+	if common == f.Repo.GitDir || filepath.Base(common) != ".git" {
+		return f.Repo.Root, common
+	}
+	return filepath.Dir(common), common
+}
+
 // Copies are the git directories in which the project has a submodule: that of
 // the main worktree first, then those of linked ones.
 func (f *Follower) Copies(rel, name string) (all []string) {
@@ -365,13 +377,14 @@ func (f *Follower) Copies(rel, name string) (all []string) {
 			all = append(all, dir)
 		}
 	}
-	at := filepath.Join(f.Repo.Root, rel)
+	root, common := f.project()
+	at := filepath.Join(root, rel)
 	if to, err := gitfile.Private(at); err == nil {
 		add(filepath.Clean(to))
 	}
 	add(filepath.Join(at, ".git"))
-	add(filepath.Join(f.Repo.GitDir, name))
-	worktrees := filepath.Join(f.Repo.GitDir, "worktrees")
+	add(filepath.Join(common, name))
+	worktrees := filepath.Join(common, "worktrees")
 	entries, err := os.ReadDir(worktrees)
 	if err != nil {
 		return all
