@@ -407,6 +407,49 @@ func TestNothingHides(t *testing.T) {
 	}
 }
 
+// copiesUp lets the kernel make a file, a link and a folder outside: it copies them from the
+// lower folder of an overlay into the upper one. argv: the folder above, and the upper one.
+const copiesUp = `
+uid, gid = os.getuid(), os.getgid()
+sys_(272, 0x10000000 | 0x20000)
+for name, map in ("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1"):
+	try: os.write(os.open("/proc/self/" + name, os.O_WRONLY), map.encode())
+	except OSError as e: print(name, e)
+os.makedirs("lower/folder"); open("lower/marker", "w"); os.symlink("/tmp", "lower/link")
+os.mkdir("work")
+fs = sys_(430, b"overlay", 0)
+for key, value in (b"lowerdir", root + b"/in/lower"), (b"upperdir", sys.argv[2].encode()), (b"workdir", root + b"/in/work"):
+	sys_(431, fs, 1, key, value, 0)
+sys_(431, fs, 6, 0, 0, 0)
+at = sys_(432, fs, 0, 0)
+for name in "folder", "marker", "link": os.utime(name, (1, 1), dir_fd=at, follow_symlinks=False)
+`
+
+// A program writes nothing outside by a file system of its own either, of which the kernel
+// does not ask Landlock.
+func TestOwnFileSystem(t *testing.T) {
+	asOrdinary(t)
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the program's numbers are those of amd64")
+	}
+	h := newHideout(t)
+	upper := filepath.Join(h.dir, "new")
+	for name, f := range map[string]*Fence{"plain": {Write: h.fence.Write}, "hiding": h.fence} {
+		out, code := h.run(f, "python3", "-c", inside+copiesUp, h.dir, upper)
+		if made, err := os.ReadDir(upper); code == 0 || err != nil || len(made) > 0 || !strings.Contains(out, "430: ") {
+			t.Errorf("%s: exit %d, %s: outside there is %v, %v", name, code, out, made, err)
+		}
+		for _, dir := range []string{"in/lower", "in/work", "new"} {
+			if err := os.RemoveAll(filepath.Join(h.dir, dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Mkdir(upper, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestSandboxInside: an ordinary user's program makes a user namespace in a fence, as a
 // browser does for its own sandbox, and gets no further with it.
 func TestSandboxInside(t *testing.T) {
