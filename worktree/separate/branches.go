@@ -101,13 +101,17 @@ func (t *taking) shared(ctx context.Context) (map[string]string, error) {
 }
 
 // means is an error where the short name of a ref means something else already: it would
-// hide that, or be hidden by it.
+// hide that, or be hidden by it. A ref of refs/replace stands for another object, in every
+// command, and one beside the folders of refs has no short name.
 func (t *taking) means(ctx context.Context, name string) error {
 	if strings.HasPrefix(name, "refs/cmux/") {
 		return nil
 	}
 	c := t.in
-	short := strings.SplitN(name, "/", 3)[2]
+	folder, short, in := strings.Cut(strings.TrimPrefix(name, "refs/"), "/")
+	if !in || folder == "replace" {
+		return fmt.Errorf("%s is no name for others", name)
+	}
 	c.Args = []string{"rev-parse", "--verify", "--quiet", short}
 	_, err := c.Run(ctx)
 	switch {

@@ -321,6 +321,25 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// A ref that stands for another object, or has no folder, gets no such name in the shared
+// repository: what main is stays what it is, for a person too.
+func TestNoName(t *testing.T) {
+	w := lent(t)
+	was := shell(t, w.Common, `git rev-parse 'main^{tree}'`)
+	begin(t, w)
+	shell(t, w.Tree, `echo new > new; git add -A; git commit -qm new
+		git update-ref refs/top $(git commit-tree -m top 'HEAD^{tree}'); git update-ref refs/further/x $(git commit-tree -m x 'HEAD^{tree}')
+		git replace main $(git commit-tree -m other 'HEAD^{tree}')`)
+	left := end(t, w)
+	if got := shell(t, w.Common, `git rev-parse 'main^{tree}'; git for-each-ref --format='%(refname)' refs/replace refs/top refs/further`); got != was+"\nrefs/further/x" {
+		t.Errorf("got %s, not %s", got, was)
+	}
+	if len(left) != 2 || left[0].Ref[:len("refs/replace/")] != "refs/replace/" || left[1].Ref != "refs/top" || left[1].Kept == "" {
+		t.Errorf("left %v", left)
+	}
+	sound(t, w)
+}
+
 // What could not be taken over under its name is kept and said.
 func TestNothingIsLost(t *testing.T) {
 	w := lent(t)
