@@ -210,6 +210,9 @@ func (t *taking) packStaged(ctx context.Context) error {
 	if _, err := read(index); errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLarge) {
 		return nil
 	}
+	if !t.checksOut(ctx) {
+		return t.dropStaged()
+	}
 	own, err := t.own(ctx)
 	if err != nil {
 		return err
@@ -234,11 +237,54 @@ func (t *taking) packStaged(ctx context.Context) error {
 		args = append(args, "--missing=allow-any")
 	}
 	if err = t.copy(ctx, known, args...); errors.Is(err, errLacking) {
-		// The index names what is not there: then what is staged is lost, and no more.
-		t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
-		return remove(index)
+		return t.dropStaged() // it names what is not there
 	}
 	return err
+}
+
+// dropStaged loses what is staged, and no more.
+func (t *taking) dropStaged() error {
+	t.in.Env = append(t.in.Env, "GIT_INDEX_FILE="+filepath.Join(t.Private, "index"))
+	return remove(filepath.Join(t.Dir(), "index"))
+}
+
+// checksOut reports whether the index names only files in a working tree. git asks that of
+// names that are added, but not of an index that is there: `git restore .` would write what
+// ../../x is said to hold.
+func (t *taking) checksOut(ctx context.Context) bool {
+	c := t.in
+	c.Args = []string{"ls-files", "-z"}
+	out, err := c.Run(ctx)
+	if err != nil {
+		return ctx.Err() != nil // or git cannot read it later either
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if out != "" && !inWorkingTree(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// inWorkingTree reports whether a name is one that git would add: no way leads out of the
+// working tree, or into .git, however a file system compares names.
+func inWorkingTree(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		switch part {
+		case "", ".", "..":
+			return false
+		}
+		seen := strings.Map(func(r rune) rune {
+			if r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff {
+				return -1 // macOS does not see it
+			}
+			return r
+		}, part)
+		if strings.EqualFold(seen, ".git") {
+			return false
+		}
+	}
+	return true
 }
 
 // errLacking means that git cannot make a pack, for what is to be in it is not there.

@@ -1,7 +1,9 @@
 package separate
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha1"
 	"errors"
 	"os"
 	"os/exec"
@@ -338,6 +340,44 @@ func TestNoName(t *testing.T) {
 		t.Errorf("left %v", left)
 	}
 	sound(t, w)
+}
+
+// An index that leads out of the working tree is lost: with it, git would write there.
+func TestIndexLeadsOut(t *testing.T) {
+	for name, to := range map[string]string{"up": "../out/x", "git": "q/.GiT/xy"} {
+		t.Run(name, func(t *testing.T) {
+			w := lent(t)
+			begin(t, w)
+			shell(t, w.Tree, `mkdir -p aa/bbb; echo evil > aa/bbb/x; echo staged > s; git add -A; git ls-files > /dev/null`)
+			index := filepath.Join(w.Dir(), "index")
+			b, err := os.ReadFile(index)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if to == "q/.GiT/xy" {
+				shell(t, w.Tree, `git rm -q -r --cached aa; mkdir -p q/xxxx; echo evil > q/xxxx/xy; git add q`)
+				if b, err = os.ReadFile(index); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("aa/bbb/x"), []byte("../out/x")), []byte("q/xxxx/xy"), []byte(to))
+			sum := sha1.Sum(b[:len(b)-sha1.Size])
+			if err := os.WriteFile(index, append(b[:len(b)-sha1.Size], sum[:]...), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if got := shell(t, w.Tree, `git ls-files`); !strings.Contains(got, to) {
+				t.Fatalf("the index has %s", got)
+			}
+			end(t, w)
+			if got := shell(t, w.Tree, `rm -rf aa q s; git restore .; git diff --cached; ls ..`); strings.Contains(got, "out") {
+				t.Errorf("got %s", got)
+			}
+			if got := shell(t, w.Tree, `git ls-files`); got != "f1\nf2\nf3" {
+				t.Errorf("the index has %s", got)
+			}
+			sound(t, w)
+		})
+	}
 }
 
 // What could not be taken over under its name is kept and said.
