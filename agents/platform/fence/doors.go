@@ -40,6 +40,7 @@ func Doors(env func(name string) string) (hide, show []string) {
 		own("/tmp/zellij-%d"), own("/tmp/emacs%d"))
 	if uid == 0 {
 		hide = append(hide, "/run/systemd/private", "/run/dbus/system_bus_socket")
+		hide = append(hide, ofOthers("/")...)
 	}
 	for _, dir := range []string{own("/run/user/%d"), env("XDG_RUNTIME_DIR"), os.Getenv("XDG_RUNTIME_DIR")} {
 		if filepath.IsAbs(dir) {
@@ -54,6 +55,20 @@ func Doors(env func(name string) string) (hide, show []string) {
 		}
 	}
 	return abs, show
+}
+
+// ofOthers returns where servers of ordinary users listen, below root: they do what root
+// tells them, as these users.
+func ofOthers(root string) (all []string) {
+	for _, pattern := range []string{"tmp/tmux-[0-9]*", "tmp/zellij-[0-9]*", "tmp/emacs[0-9]*", "run/user/[0-9]*"} {
+		places, _ := filepath.Glob(filepath.Join(root, pattern))
+		for _, place := range places {
+			if filepath.Base(place) != "0" { // parts of root's own runtime folder stay
+				all = append(all, place)
+			}
+		}
+	}
+	return all
 }
 
 // harmless are the parts of a runtime folder behind which nothing runs what it is told, or

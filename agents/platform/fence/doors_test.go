@@ -43,6 +43,20 @@ func TestDoors(t *testing.T) {
 	}
 }
 
+// As root, a program is kept from the servers of ordinary users too.
+func TestDoorsOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"tmp/tmux-7", "tmp/tmux-socket-lib", "tmp/emacs7", "run/user/0", "run/user/7"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if got := ofOthers(dir); !slices.Equal(got, []string{at("tmp/tmux-7"), at("tmp/emacs7"), at("run/user/7")}) {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Of a runtime folder, only the agents of ssh and gpg and the like stay.
 func TestRuntimeDoors(t *testing.T) {
 	dir, err := os.MkdirTemp("/run", "cmux-test")
