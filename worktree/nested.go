@@ -437,7 +437,7 @@ func within(dir, address string) bool {
 // holdsAnything tells a .git that git passes over from an empty folder.
 func holdsAnything(dot string, d fs.DirEntry) bool {
 	if !d.IsDir() {
-		b, err := os.ReadFile(dot)
+		b, err := gitfile.Read(dot, 1<<20)
 		return err != nil || len(bytes.TrimSpace(b)) > 0
 	}
 	entries, err := os.ReadDir(dot)

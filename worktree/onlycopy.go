@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 	"cmux/worktree/hint"
 )
 
@@ -245,7 +246,7 @@ func (r *Repo) saveGone(ctx context.Context, private, path, why string) (*Snapsh
 	if err != nil || o.none() {
 		return nil, err
 	}
-	head, err := os.ReadFile(filepath.Join(private, "HEAD"))
+	head, err := gitfile.Read(filepath.Join(private, "HEAD"), 1<<16)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 )
 
 const (
@@ -231,7 +232,7 @@ func (w *snapshotter) stateCommits(ctx context.Context) ([]string, error) {
 	}
 	var in strings.Builder
 	for _, name := range heldFiles {
-		b, err := os.ReadFile(filepath.Join(w.private, name))
+		b, err := gitfile.Read(filepath.Join(w.private, name), 1<<30)
 		if err != nil {
 			continue // not part of this operation
 		}

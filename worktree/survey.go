@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 	"cmux/worktree/hint"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
@@ -190,7 +191,7 @@ func (w *snapshotter) plainIndex(ctx context.Context) error {
 		return err
 	}
 	var err error
-	w.raw, err = os.ReadFile(w.index)
+	w.raw, err = gitfile.Read(w.index, 1<<32)
 	return err
 }
 

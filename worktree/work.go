@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 	"cmux/worktree/hint"
 	"cmux/worktree/prepare"
 	"cmux/worktree/submodule"
@@ -134,7 +135,7 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 		args = append(args, "-p", head)
 	}
 	if op == "merge" {
-		b, err := os.ReadFile(filepath.Join(private, "MERGE_HEAD"))
+		b, err := gitfile.Read(filepath.Join(private, "MERGE_HEAD"), 1<<20)
 		if err != nil {
 			return "", err
 		}

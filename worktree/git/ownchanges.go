@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"cmux/worktree/gitfile"
 )
 
 // ownFile, in the repository's git directory, lists the changes that cmux makes
@@ -62,7 +64,7 @@ func (r *Repo) RecordOwnBranch(dir, commit string) {
 			return
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(private, "HEAD"))
+	b, err := gitfile.Read(filepath.Join(private, "HEAD"), 1<<16)
 	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: "); err == nil && ok {
 		r.RecordOwn(Own{Ref: ref, New: commit})
 	}
@@ -109,7 +111,7 @@ func (r *Repo) CheckedOut() (map[string]string, error) {
 	}
 	out := make(map[string]string, len(dirs))
 	for _, dir := range dirs {
-		head, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+		head, err := gitfile.Read(filepath.Join(dir, "HEAD"), 1<<16)
 		ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: ")
 		if err != nil || !ok {
 			continue

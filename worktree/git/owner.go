@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"cmux/worktree/gitfile"
 )
 
 // OwnerRecord says which node has a worktree, as the private folder holds it.
@@ -15,14 +17,17 @@ type OwnerRecord struct {
 	Start  string `json:"start"`
 }
 
+// maxRecord is more than an owner record holds.
+const maxRecord = 1 << 20
+
 // ReadOwner reads the record from a worktree's private folder. A missing or torn record
 // is the zero value.
 func ReadOwner(private string) (OwnerRecord, error) {
 	var rec OwnerRecord
-	b, err := os.ReadFile(filepath.Join(private, OwnerFile))
+	b, err := gitfile.Read(filepath.Join(private, OwnerFile), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return rec, nil
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, gitfile.ErrNone) {
 		return rec, err
 	}
 	if err := json.Unmarshal(b, &rec); err != nil {
@@ -37,7 +42,7 @@ func Torn(private string) bool {
 	if err != nil {
 		return false
 	}
-	b, err := os.ReadFile(filepath.Join(private, OwnerFile))
+	b, err := gitfile.Read(filepath.Join(private, OwnerFile), maxRecord)
 	return !info.Mode().IsRegular() || err == nil && !json.Valid(b)
 }
 

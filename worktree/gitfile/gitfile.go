@@ -4,6 +4,7 @@
 package gitfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -32,29 +33,45 @@ func Shared(gitDir string) string {
 	return Common(gitDir)
 }
 
-// maxFile bounds what is read of one: a path.
+// maxFile bounds what is read of one: a path, or a ref.
 const maxFile = 1 << 16
+
+// Read reads a file of at most so many bytes in a git directory or a working tree, where
+// whoever works there can put something else: nobody is to wait for a named pipe, or to read
+// a device that never ends. What is no regular file, or is larger, is an ErrNone.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%s is %w", name, ErrNone)
+	}
+	var w bytes.Buffer
+	w.Grow(int(info.Size()) + bytes.MinRead)
+	if _, err := w.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil, err
+	}
+	if int64(w.Len()) > most {
+		return nil, fmt.Errorf("%s is %w", name, ErrNone)
+	}
+	return w.Bytes(), nil
+}
 
 // Private is the private git directory that the .git file in tree names.
 func Private(tree string) (string, error) {
 	name := filepath.Join(tree, ".git")
-	// It may be a named pipe, which nobody is to wait for.
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return "", err
-	} else if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is %w", name, ErrNone)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	b, err := Read(name, maxFile)
 	if err != nil {
 		return "", err
 	}
 	path, ok := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), "gitdir: ")
-	if !ok || path == "" || len(b) > maxFile {
+	if !ok || path == "" {
 		return "", fmt.Errorf("%s is %w", name, ErrNone)
 	}
 	return from(tree, path), nil
@@ -64,7 +81,7 @@ func Private(tree string) (string, error) {
 // and configuration, as seen from one git directory of them: itself where it
 // names no other.
 func Common(gitDir string) string {
-	b, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	b, err := Read(filepath.Join(gitDir, "commondir"), maxFile)
 	if path := strings.TrimRight(string(b), "\r\n"); err == nil && path != "" {
 		return from(gitDir, path)
 	}
@@ -78,7 +95,7 @@ func Branch(tree, other string) string {
 	if err != nil {
 		return other
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+	b, err := Read(filepath.Join(dir, "HEAD"), maxFile)
 	if err != nil {
 		return other
 	}

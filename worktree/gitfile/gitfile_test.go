@@ -54,6 +54,31 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
+// Nothing waits for a named pipe in a git directory, or reads a device without an end.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	pipe, tree := filepath.Join(dir, "pipe"), filepath.Join(dir, "tree")
+	for _, d := range []string{pipe, tree} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := errors.Join(syscall.Mkfifo(filepath.Join(pipe, "commondir"), 0o644), os.Symlink("/dev/zero", filepath.Join(pipe, "HEAD")),
+		os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+pipe), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Common(pipe); got != pipe {
+		t.Errorf("got %s", got)
+	}
+	if got := Branch(tree, "other"); got != "other" {
+		t.Errorf("got %s", got)
+	}
+	if b, err := Read(filepath.Join(tree, ".git"), 8); !errors.Is(err, ErrNone) {
+		t.Errorf("of a larger file: %q, %v", b, err)
+	}
+}
+
 // What it says is what git says.
 func TestAsGitSays(t *testing.T) {
 	dir := t.TempDir()

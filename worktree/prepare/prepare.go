@@ -20,6 +20,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 	"cmux/worktree/hint"
 )
 
@@ -469,10 +470,10 @@ type givenPath struct {
 // is an empty record; of a torn one nothing counts as given.
 func ReadRecord(private string) (*Record, error) {
 	p := &Record{dirs: map[string]bool{}, files: map[string]givenPath{}, brought: map[string]*BroughtPath{}}
-	b, err := os.ReadFile(filepath.Join(private, git.PreparedFile))
+	b, err := gitfile.Read(filepath.Join(private, git.PreparedFile), 1<<30)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, gitfile.ErrNone) {
 		return nil, err
 	}
 	if json.Unmarshal(b, p) != nil {

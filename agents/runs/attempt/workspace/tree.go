@@ -105,7 +105,7 @@ func (t *Tree) Config(ctx context.Context) context.Context {
 
 // Branch returns the current branch; empty if HEAD is detached.
 func (t *Tree) Branch() (string, error) {
-	b, err := os.ReadFile(filepath.Join(t.Lent.GitDir, "HEAD"))
+	b, err := gitfile.Read(filepath.Join(t.Lent.GitDir, "HEAD"), 1<<16)
 	if err != nil {
 		return "", err
 	}
