@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"cmux/worktree/gitfile"
 )
@@ -21,6 +22,31 @@ type confineKey struct{}
 // confine changes the calling thread for good, or cmd.
 func WithConfine(ctx context.Context, confine func(cmd *exec.Cmd) error) context.Context {
 	return context.WithValue(ctx, confineKey{}, confine)
+}
+
+type looksKey struct{}
+
+// Looking returns a context without what WithConfine set, in which that restricts nothing
+// but commands that look at the files of a worktree: git status and git diff go into nested
+// repositories, and run the filters that an agent set there.
+func Looking(ctx context.Context) context.Context {
+	if confine, _ := ctx.Value(confineKey{}).(func(*exec.Cmd) error); confine != nil {
+		ctx = context.WithValue(ctx, looksKey{}, confine)
+	}
+	return WithConfine(ctx, nil)
+}
+
+// looks reports whether a command of git only looks at files.
+func looks(args []string) bool {
+	for i := 1; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "-c":
+			i++
+		case !strings.HasPrefix(arg, "-"):
+			return arg == "status" || arg == "diff" || arg == "diff-files" || arg == "diff-index"
+		}
+	}
+	return false
 }
 
 type foreignKey struct{}
@@ -52,6 +78,9 @@ func Start(ctx context.Context, cmd *exec.Cmd) error {
 		if confine, _ = ctx.Value(foreignKey{}).(func(*exec.Cmd) error); confine == nil {
 			return fmt.Errorf("an agent's own settings of git hold in %s: git does not run there", cmd.Dir)
 		}
+	}
+	if confine == nil && looks(cmd.Args) {
+		confine, _ = ctx.Value(looksKey{}).(func(*exec.Cmd) error)
 	}
 	if confine == nil {
 		return cmd.Start()

@@ -34,6 +34,24 @@ func TestWithConfine(t *testing.T) {
 	}
 }
 
+// What looks at files stays restricted when nothing else is any more, however often that is
+// said: it goes into nested repositories.
+func TestLooking(t *testing.T) {
+	dir := t.TempDir()
+	asked := 0
+	ctx := WithConfine(t.Context(), func(*exec.Cmd) error { asked++; return nil })
+	ctx = Looking(Looking(ctx))
+	for _, run := range [][]string{{"init", "-q"}, {"--no-optional-locks", "status"}, {"diff", "--quiet"}, {"diff-files"}, {"log", "--max-count=0", "--all"}} {
+		before := asked
+		if _, err := Run(ctx, dir, run...); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := asked > before, looks(append([]string{"git"}, run...)); got != want || want == (run[0] == "init" || run[0] == "log") {
+			t.Errorf("%q: restricted: %v", run, got)
+		}
+	}
+}
+
 // git does not run with an agent's settings, in a worktree with a git directory of its own,
 // without being restricted.
 func TestForeign(t *testing.T) {

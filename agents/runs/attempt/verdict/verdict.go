@@ -111,7 +111,7 @@ func (v *Verdict) In(tree *workspace.Tree) {
 // for what cmux's own git does in the shared one.
 func (v *Verdict) Rejoined(ctx context.Context) context.Context {
 	v.tree = v.tree.Rejoined()
-	return git.WithConfine(ctx, nil)
+	return git.Looking(ctx)
 }
 
 // Scopes returns what the node may write. If no worktree was prepared, it uses the files
