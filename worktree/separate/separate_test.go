@@ -323,20 +323,21 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// A ref that stands for another object, or has no folder, gets no such name in the shared
-// repository: what main is stays what it is, for a person too.
+// A ref that stands for another object, has no folder, or looks like an option gets no such
+// name in the shared repository: what main is stays what it is, for a person too.
 func TestNoName(t *testing.T) {
 	w := lent(t)
 	was := shell(t, w.Common, `git rev-parse 'main^{tree}'`)
 	begin(t, w)
 	shell(t, w.Tree, `echo new > new; git add -A; git commit -qm new
-		git update-ref refs/top $(git commit-tree -m top 'HEAD^{tree}'); git update-ref refs/further/x $(git commit-tree -m x 'HEAD^{tree}')
+		git update-ref refs/top $(git commit-tree -m top 'HEAD^{tree}'); git update-ref refs/heads/-x refs/top
+		git update-ref refs/further/x $(git commit-tree -m x 'HEAD^{tree}')
 		git replace main $(git commit-tree -m other 'HEAD^{tree}')`)
 	left := end(t, w)
-	if got := shell(t, w.Common, `git rev-parse 'main^{tree}'; git for-each-ref --format='%(refname)' refs/replace refs/top refs/further`); got != was+"\nrefs/further/x" {
+	if got := shell(t, w.Common, `git rev-parse 'main^{tree}'; git for-each-ref --format='%(refname)' refs/replace refs/top refs/further refs/heads/-x`); got != was+"\nrefs/further/x" {
 		t.Errorf("got %s, not %s", got, was)
 	}
-	if len(left) != 2 || left[0].Ref[:len("refs/replace/")] != "refs/replace/" || left[1].Ref != "refs/top" || left[1].Kept == "" {
+	if len(left) != 3 || left[0].Ref != "refs/heads/-x" || left[1].Ref[:len("refs/replace/")] != "refs/replace/" || left[2].Ref != "refs/top" || left[2].Kept == "" {
 		t.Errorf("left %v", left)
 	}
 	sound(t, w)
