@@ -103,13 +103,16 @@ func (t *taking) shared(ctx context.Context) (map[string]string, error) {
 // means is an error where the short name of a ref means something else already: it would
 // hide that, or be hidden by it. A ref of refs/replace stands for another object, in every
 // command, one beside the folders of refs has no short name, and one that begins with - is an
-// option.
+// option. Others need some names themselves.
 func (t *taking) means(ctx context.Context, name string) error {
 	if strings.HasPrefix(name, "refs/cmux/") {
 		return nil
 	}
 	c := t.in
 	folder, short, in := strings.Cut(strings.TrimPrefix(name, "refs/"), "/")
+	if slices.Contains(t.Others, name) {
+		return fmt.Errorf("%s is to be another's", name)
+	}
 	if !in || folder == "replace" || strings.HasPrefix(short, "-") {
 		return fmt.Errorf("%s is no name for others", name)
 	}

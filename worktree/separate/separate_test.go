@@ -343,6 +343,21 @@ func TestNoName(t *testing.T) {
 	sound(t, w)
 }
 
+// A branch that somebody else is to make is not made for them.
+func TestOthers(t *testing.T) {
+	w := lent(t)
+	w.Others = []string{"refs/heads/work/late"}
+	begin(t, w)
+	shell(t, w.Tree, `git branch work/late $(git commit-tree -m late 'HEAD^{tree}'); git branch work/more`)
+	if left := end(t, w); len(left) != 1 || left[0].Ref != "refs/heads/work/late" || left[0].Kept == "" {
+		t.Errorf("left %v", left)
+	}
+	if got := shell(t, w.Common, `git for-each-ref --format='%(refname)' refs/heads/work`); got != "refs/heads/work/more\nrefs/heads/work/x" {
+		t.Errorf("got %s", got)
+	}
+	sound(t, w)
+}
+
 // An index that leads out of the working tree is lost: with it, git would write there.
 func TestIndexLeadsOut(t *testing.T) {
 	for name, to := range map[string]string{"up": "../out/x", "git": "q/.GiT/xy"} {

@@ -246,6 +246,11 @@ func newFencing(spec *run.Spec, paths run.Paths, env []string, note func(string,
 			if err != nil {
 				return nil, err
 			}
+			for _, p := range spec.Frame.Peers {
+				if p.Branch != "" && p.Branch != spec.Place.Branch {
+					w.Others = append(w.Others, "refs/heads/"+p.Branch)
+				}
+			}
 			f.worktree, own = &w, append(own, tree)
 		}
 	} else if spec.Place.Tree != "" {
