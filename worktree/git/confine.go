@@ -52,7 +52,8 @@ func looks(args []string) bool {
 type foreignKey struct{}
 
 // WithForeign returns a context in which confine restricts git in a worktree that has a
-// separate git directory, unless WithConfine does: the settings there are an agent's.
+// separate git directory, and where WithTree holds what looks at files, unless WithConfine
+// does: the settings there are an agent's.
 func WithForeign(ctx context.Context, confine func(cmd *exec.Cmd) error) context.Context {
 	return context.WithValue(ctx, foreignKey{}, confine)
 }
@@ -80,7 +81,9 @@ func Start(ctx context.Context, cmd *exec.Cmd) error {
 		}
 	}
 	if confine == nil && looks(cmd.Args) {
-		confine, _ = ctx.Value(looksKey{}).(func(*exec.Cmd) error)
+		if confine, _ = ctx.Value(looksKey{}).(func(*exec.Cmd) error); confine == nil && pinnedAt(ctx, cmd.Dir) != "" {
+			confine, _ = ctx.Value(foreignKey{}).(func(*exec.Cmd) error) // an agent lives there
+		}
 	}
 	if confine == nil {
 		return cmd.Start()

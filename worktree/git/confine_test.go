@@ -52,6 +52,25 @@ func TestLooking(t *testing.T) {
 	}
 }
 
+// Where an agent lives, what looks at files is restricted, though git reads no settings of
+// the agent's in the worktree itself.
+func TestLookingAtRest(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Run(t.Context(), dir, "init", "-q"); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	ctx := WithForeign(WithTree(t.Context(), dir, filepath.Join(dir, ".git")), func(*exec.Cmd) error { asked++; return nil })
+	for _, run := range []string{"status", "version"} {
+		if _, err := Run(ctx, dir, run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("restricted: %d of a git status and another", asked)
+	}
+}
+
 // git does not run with an agent's settings, in a worktree with a git directory of its own,
 // without being restricted.
 func TestForeign(t *testing.T) {

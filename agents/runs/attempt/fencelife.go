@@ -124,10 +124,10 @@ func (f *fencing) notes(spec *run.Spec) (err error) {
 // atRest returns ctx for cmux's own git while the worktree is one of the shared repository.
 // The agent's program lives, and can have changed where .git leads.
 func (f *fencing) atRest(ctx context.Context) context.Context {
-	ctx = git.WithConfine(ctx, nil)
 	if f.worktree == nil {
-		return ctx
+		return git.WithConfine(ctx, nil)
 	}
+	ctx = git.Looking(git.WithConfine(ctx, f.confine))
 	return git.WithTree(ctx, f.worktree.Tree, f.worktree.Private)
 }
 
