@@ -32,7 +32,7 @@ var house = []struct {
 	{"worktree/separate", "worktree/git worktree/gitfile"},
 	{"worktree/merge", "worktree/git"},
 	{"worktree/submodule", "worktree/git worktree/gitfile worktree/hint"},
-	{"worktree/prepare", "worktree/git worktree/hint worktree/submodule"},
+	{"worktree/prepare", "worktree/git worktree/gitfile worktree/hint worktree/submodule"},
 	{"worktree", "worktree/common worktree/git worktree/gitfile worktree/hint worktree/merge worktree/prepare worktree/separate worktree/submodule"},
 
 	{"agents/platform/proc", ""},
