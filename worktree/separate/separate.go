@@ -25,7 +25,7 @@ type Worktree struct {
 	Tree, Private, Common string
 
 	// Others are branches of somebody else, such as refs/heads/x, also where they are not made
-	// yet: whoever makes them goes on with what is there.
+	// yet: whoever makes them continues from what is there.
 	Others []string
 
 	dir string // where what is in the separate directory is now; empty: in it
