@@ -51,38 +51,93 @@ func looks(args []string) bool {
 
 type foreignKey struct{}
 
-// WithForeign returns a context in which confine restricts git in a worktree that has a
-// separate git directory, and where WithTree holds what looks at files, unless WithConfine
-// does: the settings there are an agent's.
-func WithForeign(ctx context.Context, confine func(cmd *exec.Cmd) error) context.Context {
+// WithForeign returns a context in which confine restricts git where the settings of git may
+// be an agent's, unless WithConfine does: in a worktree that has a separate git directory,
+// and, once it has had one, in the repositories inside of it. There git may write what the
+// agent could. What only looks at the files of such a worktree goes into the repositories
+// inside, and may write nothing.
+func WithForeign(ctx context.Context, confine func(cmd *exec.Cmd, write []string) error) context.Context {
 	return context.WithValue(ctx, foreignKey{}, confine)
 }
 
-// foreign reports whether dir is in a worktree that has a separate git directory.
-func foreign(dir string) bool {
+// settings are whose settings of git hold in a folder, beside those of the person.
+type settings struct {
+	agents bool     // an agent's
+	inside bool     // an agent's in the repositories inside
+	write  []string // where the agent could write, if it is in one of those
+}
+
+// settingsIn finds the worktree above a folder in which an agent works, or has worked, with
+// a separate git directory.
+func settingsIn(dir string) settings {
+	nested := false
 	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			to, err := gitfile.Private(dir)
-			return err == nil && filepath.Base(to) == gitfile.Separate
+		name := filepath.Join(dir, ".git")
+		if file, err := os.Lstat(name); err == nil {
+			private, err := gitfile.Private(dir)
+			separate := err == nil && filepath.Base(private) == gitfile.Separate
+			if separate && !nested {
+				return settings{agents: true}
+			}
+			if separate {
+				private = filepath.Dir(private)
+			}
+			if err == nil && There(filepath.Join(private, gitfile.Fenced)) && registeredAs(private, file) {
+				if !nested {
+					return settings{inside: true}
+				}
+				return settings{agents: true, write: []string{dir, filepath.Join(private, "modules")}}
+			}
+			nested = true
 		}
 		if dir == filepath.Dir(dir) {
 			break
 		}
 	}
-	return false
+	return settings{}
+}
+
+// registeredAs reports whether private is the git directory of the worktree whose .git is
+// the file: an agent can write such a file that names another's.
+func registeredAs(private string, file os.FileInfo) bool {
+	b, err := gitfile.Read(filepath.Join(private, "gitdir"), 1<<16)
+	if err != nil {
+		return false
+	}
+	info, err := os.Lstat(strings.TrimRight(string(b), "\r\n"))
+	return err == nil && os.SameFile(info, file)
+}
+
+// restricted returns what restricts cmd, which WithConfine does not; nil: nothing.
+func restricted(ctx context.Context, cmd *exec.Cmd) (func(*exec.Cmd) error, error) {
+	within, _ := ctx.Value(foreignKey{}).(func(*exec.Cmd, []string) error)
+	pinned := pinnedAt(ctx, cmd.Dir) != ""
+	var s settings
+	if !pinned {
+		s = settingsIn(cmd.Dir)
+	}
+	if s.agents && within == nil {
+		return nil, fmt.Errorf("an agent's own settings of git hold in %s: git does not run there", cmd.Dir)
+	}
+	if !s.agents && looks(cmd.Args) {
+		if confine, _ := ctx.Value(looksKey{}).(func(*exec.Cmd) error); confine != nil {
+			return confine, nil
+		}
+		s.agents = pinned || s.inside // pinned: an agent lives there
+	}
+	if !s.agents || within == nil {
+		return nil, nil
+	}
+	return func(cmd *exec.Cmd) error { return within(cmd, s.write) }, nil
 }
 
 // Start starts cmd, restricted as ctx says.
 func Start(ctx context.Context, cmd *exec.Cmd) error {
 	confine, _ := ctx.Value(confineKey{}).(func(*exec.Cmd) error)
-	if confine == nil && pinnedAt(ctx, cmd.Dir) == "" && foreign(cmd.Dir) {
-		if confine, _ = ctx.Value(foreignKey{}).(func(*exec.Cmd) error); confine == nil {
-			return fmt.Errorf("an agent's own settings of git hold in %s: git does not run there", cmd.Dir)
-		}
-	}
-	if confine == nil && looks(cmd.Args) {
-		if confine, _ = ctx.Value(looksKey{}).(func(*exec.Cmd) error); confine == nil && pinnedAt(ctx, cmd.Dir) != "" {
-			confine, _ = ctx.Value(foreignKey{}).(func(*exec.Cmd) error) // an agent lives there
+	if confine == nil {
+		var err error
+		if confine, err = restricted(ctx, cmd); err != nil {
+			return err
 		}
 	}
 	if confine == nil {

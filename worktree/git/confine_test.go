@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"cmux/worktree/gitfile"
@@ -60,7 +62,7 @@ func TestLookingAtRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	ctx := WithForeign(WithTree(t.Context(), dir, filepath.Join(dir, ".git")), func(*exec.Cmd) error { asked++; return nil })
+	ctx := WithForeign(WithTree(t.Context(), dir, filepath.Join(dir, ".git")), func(*exec.Cmd, []string) error { asked++; return nil })
 	for _, run := range []string{"status", "version"} {
 		if _, err := Run(ctx, dir, run); err != nil {
 			t.Fatal(err)
@@ -88,11 +90,69 @@ func TestForeign(t *testing.T) {
 				t.Errorf("%s in %s: %v", to, in, err)
 			}
 			asked := false
-			ctx := WithForeign(t.Context(), func(*exec.Cmd) error { asked = true; return nil })
+			ctx := WithForeign(t.Context(), func(*exec.Cmd, []string) error { asked = true; return nil })
 			if _, err := Run(ctx, in, "version"); err != nil || asked != want {
 				t.Errorf("%s in %s: asked %v, %v", to, in, asked, err)
 			}
 		}
+	}
+}
+
+// Once an agent has worked in a worktree with a git directory of its own, git is restricted
+// in the repositories inside, and where it goes into them; elsewhere it is not.
+func TestNestedRepositories(t *testing.T) {
+	dir := t.TempDir()
+	tree, private, other := filepath.Join(dir, "tree"), filepath.Join(dir, "repo/.git/worktrees/x"), filepath.Join(dir, "repo/.git/worktrees/y")
+	nested, forged := filepath.Join(tree, "sub"), filepath.Join(tree, "forged")
+	for _, d := range []string{private, other, filepath.Join(nested, "in"), filepath.Join(forged, "in"), filepath.Join(tree, "plain")} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, text := range map[string]string{
+		filepath.Join(tree, ".git"):            "gitdir: " + private + "\n",
+		filepath.Join(private, "gitdir"):       filepath.Join(tree, ".git") + "\n",
+		filepath.Join(private, gitfile.Fenced): "",
+		filepath.Join(other, "gitdir"):         filepath.Join(dir, "theirs/.git") + "\n",
+		filepath.Join(other, gitfile.Fenced):   "",
+		filepath.Join(forged, ".git"):          "gitdir: " + other + "\n",
+		filepath.Join(nested, ".git"):          "gitdir: " + filepath.Join(private, "modules/sub") + "\n",
+		filepath.Join(forged, "in", ".git"):    "gitdir: /nowhere\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := []string{tree, filepath.Join(private, "modules")}
+	for _, c := range []struct {
+		in, run string
+		asked   bool
+		write   []string
+	}{
+		{dir, "version", false, nil},
+		{tree, "version", false, nil},
+		{tree, "status", true, nil},
+		{filepath.Join(tree, "plain"), "status", true, nil},
+		{nested, "version", true, own},
+		{filepath.Join(nested, "in"), "status", true, own},
+		{forged, "version", true, own},
+		{filepath.Join(forged, "in"), "version", true, own},
+	} {
+		asked, write := false, []string(nil)
+		ctx := WithForeign(t.Context(), func(_ *exec.Cmd, w []string) error { asked, write = true, w; return nil })
+		_, _ = Run(ctx, c.in, c.run) // what git finds there does not matter
+		if asked != c.asked || !slices.Equal(write, c.write) {
+			t.Errorf("git %s in %s: asked %v, may write %q", c.run, c.in, asked, write)
+		}
+	}
+	if _, err := Run(t.Context(), nested, "version"); err == nil || !strings.Contains(err.Error(), "does not run there") {
+		t.Errorf("unrestricted in a repository inside: %v", err)
+	}
+	if err := os.Remove(filepath.Join(private, gitfile.Fenced)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), nested, "version"); err != nil {
+		t.Errorf("where no agent was: %v", err)
 	}
 }
 

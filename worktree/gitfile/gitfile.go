@@ -22,6 +22,10 @@ var ErrNone = errors.New("no git file")
 // its private one (see worktree/separate).
 const Separate = "cmux-git"
 
+// Fenced is the name of a file in the private git directory of a worktree that has had a
+// git directory of its own. In the repositories inside, an agent's settings may hold since.
+const Fenced = "cmux-fenced"
+
 // Shared is the directory that the repository's worktrees share, as Common has it, also
 // for a worktree that works in a separate git directory now.
 func Shared(gitDir string) string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,7 @@ func end(t testing.TB, w Worktree) []Left {
 		t.Fatalf(".git leads to %s (%v)", dir, err)
 	}
 	names, err := filepath.Glob(filepath.Join(git.EscapeGlob(w.Private), "cmux-*"))
+	names = slices.DeleteFunc(names, func(n string) bool { return filepath.Base(n) == gitfile.Fenced })
 	if err != nil || len(names) > 0 {
 		t.Errorf("left behind: %q %v", names, err)
 	}

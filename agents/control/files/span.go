@@ -96,19 +96,20 @@ func Look(ctx context.Context, env func(name string) string, root string, f dag.
 	if _, err := fence.Support(); err != nil {
 		return ctx
 	}
-	return git.WithConfine(ctx, outside(env, append(endpoint.Secrets(root), fence.Named(f.Hide, env)...), append(places, os.DevNull)))
+	around := outside(env, append(endpoint.Secrets(root), fence.Named(f.Hide, env)...))
+	return git.WithConfine(ctx, func(cmd *exec.Cmd) error { return around(cmd, places) })
 }
 
-// Foreign returns ctx in which git reads at most, where the settings of git are an agent's.
+// Foreign returns ctx in which git writes no more than an agent could, where the settings
+// of git may be an agent's.
 func Foreign(ctx context.Context, env func(name string) string) context.Context {
-	return git.WithForeign(ctx, outside(env, nil, []string{os.DevNull}))
+	return git.WithForeign(ctx, outside(env, nil))
 }
 
 // outside returns what restricts git to writing places. It hides secrets, the person's key
 // and the servers that run what they are told, if this system can.
-func outside(env func(name string) string, secrets, places []string) func(*exec.Cmd) error {
-	restrict := sync.OnceValue(func() *fence.Fence {
-		f := &fence.Fence{Write: places}
+func outside(env func(name string) string, secrets []string) func(cmd *exec.Cmd, write []string) error {
+	hidden := sync.OnceValue(func() (f fence.Fence) {
 		if _, err := fence.Hides(); err != nil {
 			return f
 		}
@@ -119,7 +120,11 @@ func outside(env func(name string) string, secrets, places []string) func(*exec.
 		}
 		return f
 	})
-	return func(cmd *exec.Cmd) error { return restrict().Confine(cmd) }
+	return func(cmd *exec.Cmd, write []string) error {
+		f := hidden()
+		f.Write = append(slices.Clone(write), os.DevNull)
+		return f.Confine(cmd)
+	}
 }
 
 // Diff calls f to run a diff of the span, with further arguments and environment, in a
