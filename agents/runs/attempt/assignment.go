@@ -34,6 +34,7 @@ type assignment struct {
 	ear   ear       // of a standing agent
 
 	fenceEar fence.Ear
+	strayed  string // the first file outside of the scope that the fence refused, and the scope
 }
 
 // take switches to a task.

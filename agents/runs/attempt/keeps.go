@@ -12,6 +12,7 @@ import (
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
 	"cmux/agents/runs/run"
+	"cmux/dag"
 	"cmux/signals/mailbox"
 )
 
@@ -105,12 +106,24 @@ func tellRefused(a *attempt) error {
 		if err := a.record(run.Record{Type: run.Fenced, Value: path, Key: a.fencing.opens(path, a.spec.Place.Tree)}); err != nil {
 			return err
 		}
-		if text := prompt.Fenced(path, a.inScope(path), a.spec.Terms.Stays); !a.fencing.told && beside(a, text) {
+		scope := a.inScope(path)
+		if len(scope) > 0 && a.strayed == "" {
+			a.strayed = fmt.Sprintf("%s, which is outside of its scope (%s)", path, strings.Join(scope, ", "))
+		}
+		if text := prompt.Fenced(path, scope, a.spec.Terms.Stays); !a.fencing.told && beside(a, text) {
 			a.fencing.told = true
 			a.stage.Show(event.Event{Kind: event.HandBack, Text: text})
 		}
 	}
 	return nil
+}
+
+// strays makes an end say why the program failed, if the fence refused it a file outside of
+// the node's scope: an exit code tells nobody.
+func strays(a *attempt, e *run.End) {
+	if a.strayed != "" && !a.kind.Judge && e.Outcome == dag.Failed && e.Reason == dag.ReasonExit && e.Detail == "" {
+		e.Reason, e.Detail = dag.ReasonScope, prompt.Cut(fmt.Sprintf("exit %d, after the fence refused %s", e.Exit, a.strayed), maxDetail)
+	}
 }
 
 // remind adds to the answer of the current hook what the agent must know now: its

@@ -162,6 +162,7 @@ func (a *attempt) conclude(err error) (run.End, error) {
 		if f.Exit != 0 {
 			a.end.Exit = f.Exit
 		}
+		strays(a, &a.end)
 	default:
 		a.out.Say("%v", err)
 		used := a.meter.flush()
