@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -62,11 +63,15 @@ func (f *Fence) Confine(cmd *exec.Cmd) error {
 	if _, err := Support(); err != nil {
 		return err
 	}
-	fd, flags, err := f.ruleset(runsAs(cmd))
+	hides, places := len(f.Hide) > 0, f.Write
+	if hides { // the stage gives the program terminals of its own, with their rule
+		places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return p == stage.Terminals })
+	}
+	fd, flags, err := ruleset(places, runsAs(cmd))
 	if err != nil {
 		return err
 	}
-	if len(f.Hide) > 0 {
+	if hides {
 		file := os.NewFile(uintptr(fd), "ruleset") // closed with cmd
 		f.byStage(cmd, file)
 		return nil
@@ -89,8 +94,8 @@ func runsAs(cmd *exec.Cmd) int {
 	return os.Getuid()
 }
 
-// ruleset returns Landlock's rules for what a user's program may write.
-func (f *Fence) ruleset(uid int) (fd int, flags uint32, err error) {
+// ruleset returns Landlock's rules for a user's program that may write places.
+func ruleset(places []string, uid int) (fd int, flags uint32, err error) {
 	abi, _ := version()
 	c := landlock.Config{HandledAccessFS: landlock.AccessFSSet(writes | makes)}
 	if abi >= signalsABI {
@@ -104,7 +109,7 @@ func (f *Fence) ruleset(uid int) (fd int, flags uint32, err error) {
 		// prevents outside of it, or belongs to root.
 		rules = append(rules, landlock.PathAccess(landlock.AccessFSSet(ll.AccessFSWriteFile), "/proc").IgnoreIfMissing())
 	}
-	for _, path := range f.Write {
+	for _, path := range places {
 		place, dir, ok := pin(path)
 		if !ok {
 			continue // there is nothing that may be written

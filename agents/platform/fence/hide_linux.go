@@ -39,7 +39,7 @@ func (f *Fence) byStage(cmd *exec.Cmd, ruleset *os.File) {
 			hide = append(hide, aliases(mounts, path)...)
 		}
 	}
-	plan := stage.Plan{Hide: hide, Show: clean(show), Powers: powers()}
+	plan := stage.Plan{Hide: hide, Show: clean(show), Powers: powers(), Terminals: slices.Contains(f.Write, stage.Terminals)}
 	if !plan.Powers {
 		plan.Own = sshFiles(os.Getuid())
 	}

@@ -108,7 +108,15 @@ func (h *hideout) run(f *Fence, argv ...string) (string, int) {
 	if _, err := exec.LookPath(argv[0]); err != nil {
 		h.Skip(err)
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
+	return h.start(f, exec.Command(argv[0], argv[1:]...), nil)
+}
+
+// start is run of cmd, which reads from stdin.
+func (h *hideout) start(f *Fence, cmd *exec.Cmd, stdin *os.File) (string, int) {
+	h.Helper()
+	if stdin != nil {
+		cmd.Stdin = stdin
+	}
 	cmd.Dir = filepath.Join(h.dir, "in")
 	cmd.Env = append(os.Environ(), "MARK=1", "OUT="+h.dir, "GODEBUG=", "LD_X=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

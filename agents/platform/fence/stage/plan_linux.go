@@ -11,6 +11,10 @@ type Plan struct {
 	Show []string // stay as they are, though they lie in a place of Hide
 	Own  []string // files that are found as copies which belong to the program's user
 
+	// Terminals makes /dev/pts one of the program's own, where it may write: other terminals of
+	// its user are not there. Its own is /dev/console.
+	Terminals bool
+
 	Ruleset string   // the file descriptor of a Landlock ruleset; empty: none
 	Powers  bool     // the process keeps its capabilities except those that undo the rest
 	Env     []string // further variables of the program: those that change the stage itself
@@ -34,6 +38,9 @@ func (p *Plan) Words(path string, argv []string) []string {
 	}
 	if p.Powers {
 		words = append(words, "p")
+	}
+	if p.Terminals {
+		words = append(words, "t")
 	}
 	return append(append(words, "-", path), argv...)
 }
@@ -64,6 +71,8 @@ func parse(words []string) (p Plan, path string, argv []string, ok bool) {
 			p.Ruleset = value
 		case 'p':
 			p.Powers = true
+		case 't':
+			p.Terminals = true
 		default:
 			return p, "", nil, false
 		}

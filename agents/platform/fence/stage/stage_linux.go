@@ -67,7 +67,12 @@ const (
 	prCapAmbient     = 47
 	prCapAmbientZero = 4 // PR_CAP_AMBIENT_CLEAR_ALL
 
+	landlockAddRule      = 445
 	landlockRestrictSelf = 446
+
+	writes = 1<<1 | 1<<14 // the rights to write files: LANDLOCK_ACCESS_FS_WRITE_FILE, LANDLOCK_ACCESS_FS_TRUNCATE
+
+	ptyMajors, ptyMajorsEnd = 136, 144 // of UNIX 98 pseudoterminals
 
 	still = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 )
@@ -116,6 +121,11 @@ func (p *Plan) enter() error {
 	}
 	if err := p.cover(); err != nil {
 		return err
+	}
+	if p.Terminals {
+		if err := p.terminals(); err != nil {
+			return err
+		}
 	}
 	if strings.HasPrefix(dir, "/") {
 		if err := syscall.Chdir(dir); err != nil {
