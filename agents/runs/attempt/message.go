@@ -23,6 +23,7 @@ const (
 	OpOutput     Op = "output"      // the agent publishes Text under Key
 	OpSend       Op = "send"        // the agent writes Mail to the project's mailbox
 	OpOrder      Op = "order"       // the agent, in a fence, gives the command of cmux in Words, with Text as its input
+	OpTried      Op = "tried"       // the agent, in a fence, gave a command of cmux that is a person's, with these Words
 	OpCancel     Op = "cancel"      // stop NAME: end it, marker 130
 	OpStop       Op = "stop"        // stop: end it, no marker
 	OpBreak      Op = "break"       // its runner was told to end it too: end it, no marker
@@ -61,7 +62,7 @@ func (op Op) From() From {
 	switch op {
 	case OpPing, OpRanCommand, OpStand:
 		return ByAnyone
-	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput, OpSend, OpOrder:
+	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput, OpSend, OpOrder, OpTried:
 		return ByAgent
 	}
 	return ByCmux

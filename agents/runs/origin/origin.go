@@ -213,19 +213,24 @@ func carries(p proc.Ancestor, root string) bool {
 // maxTold bounds what an incident repeats of a command line.
 const maxTold = 200
 
-// Refused records, once, that the attempt tried a command that is a person's,
-// and its words for a person to give it all the same.
-// Where the caller has not the key that this takes (its HOME is another), the
-// runner is left to find that it was tried.
-func (a *Attempt) Refused(ctx context.Context, command string, words []string) error {
+// Tried is the record that the attempt tried a command that is a person's, with its words
+// for a person to give it all the same.
+func (a *Attempt) Tried(command string, words []string) run.Record {
 	if len(strings.Join(words, " ")) > maxTold {
 		words = nil // a person would not see the whole of it
 	}
 	if len(command) > maxTold {
 		command = command[:maxTold] + "..."
 	}
-	rec := run.Record{Type: run.Incident, Node: a.Node, Attempt: a.N, How: run.IncidentRefused,
+	return run.Record{Type: run.Incident, Node: a.Node, Attempt: a.N, How: run.IncidentRefused,
 		Detail: fmt.Sprintf("tried %s, which is a person's; nothing was done", command), Words: words}
+}
+
+// Refused records, once, what Tried says.
+// Where the caller has not the key that this takes (its HOME is another), the
+// runner is left to find that it was tried.
+func (a *Attempt) Refused(ctx context.Context, command string, words []string) error {
+	rec := a.Tried(command, words)
 	if a.Standing() {
 		return a.refused(ctx, rec)
 	}

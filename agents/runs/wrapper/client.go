@@ -228,6 +228,13 @@ func Order(ctx context.Context, env func(string) string, words []string, stdin s
 	return call(ctx, env, attempt.Message{Op: attempt.OpOrder, Words: words, Text: stdin, Wait: true})
 }
 
+// Tried has the attempt whose environment env is record that it gave a command, by its
+// words, which is a person's: in a fence its programs cannot write the records.
+func Tried(ctx context.Context, env func(string) string, words []string) error {
+	_, err := call(ctx, env, attempt.Message{Op: attempt.OpTried, Words: words, Wait: true})
+	return err
+}
+
 // leave leaves an output where a command without a wrapper does.
 func leave(file, key, value string) error {
 	if err := run.CheckOutput(key, value); err != nil {

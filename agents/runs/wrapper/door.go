@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 
 	"cmux/agents/platform/proc"
@@ -111,8 +112,24 @@ func (d *door) incident(op attempt.Op, from sender) {
 		said = said[:40] + "..."
 	}
 	rec.Detail = fmt.Sprintf("sent %q to the socket of %s, which is not its to send; nothing was done", said, &d.own)
+	d.tell(rec)
+}
+
+// tried records that the attempt itself tried a command that is a person's: in a fence its
+// programs cannot.
+func (d *door) tried(q request, from sender) error {
+	if d == nil || from.of == nil {
+		return errors.New("who tried this cannot be told")
+	}
+	// Its words alone count: a text of its own could say something else to a person.
+	d.tell(from.of.Tried(strings.Join(append([]string{"cmux"}, q.Words...), " "), q.Words))
+	return nil
+}
+
+// tell records an incident, once.
+func (d *door) tell(rec run.Record) {
 	d.mu.Lock()
-	key := rec.Node + " " + rec.Detail
+	key := strings.Join(append([]string{rec.Node, rec.Detail}, rec.Words...), "\x00")
 	if d.told == nil {
 		d.told = map[string]bool{}
 	}

@@ -194,6 +194,16 @@ func (s *server) serve(c net.Conn) {
 			}
 			continue
 		}
+		if q.Op == attempt.OpTried {
+			var r attempt.Reply
+			if err := s.door.tried(q, from); err != nil {
+				r.Error = err.Error()
+			}
+			if enc.Encode(r) != nil {
+				return
+			}
+			continue
+		}
 		reply, sent := make(chan attempt.Reply, 1), make(chan error, 1)
 		r := attempt.Reply{Error: "the attempt has ended"}
 		give := func(r attempt.Reply) error {
