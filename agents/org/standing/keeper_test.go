@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/fence"
 	"cmux/agents/platform/seal/sealtest"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
@@ -698,4 +699,26 @@ func (w *world) past() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fail > 0 && 2*w.effects >= w.fail
+}
+
+// What a graph runs need not be in a fence.
+func TestFencedAgentOrdersNoRun(t *testing.T) {
+	if _, err := fence.Support(); err != nil {
+		t.Skip(err)
+	}
+	w := newWorld(t)
+	set := w.org().Settings
+	set.Permissions, set.Fence = PermitAll, dag.Fence{Mode: dag.FenceRequire}
+	if err := w.org().Set(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	w.keep()
+	if a := w.answered(w.ask(OpSpawn, Supervisor, Ask{Spawn: &Spawn{Name: Supervisor, Role: Supervisor, Dir: w.root}})); a.Refused != "" {
+		t.Fatal(a.Refused)
+	}
+	w.until("a life", w.lives1(Supervisor, 1))
+	a := w.answered(w.ask(OpRun, "", Ask{By: Supervisor, Run: &RunOrder{Config: filepath.Join(w.root, ".cmux/graphs/x.yml")}}))
+	if want := "a graph can hold commands that run in no fence, and supervisor works in one: a person starts the run"; !strings.HasPrefix(a.Refused, want) {
+		t.Errorf("refused with %q, want %q", a.Refused, want)
+	}
 }

@@ -221,6 +221,12 @@ func (o *Org) Fence() dag.Fence {
 	return f
 }
 
+// fenced reports whether an agent works in a fence.
+func (o *Org) fenced(a *Agent) bool {
+	spec := o.Spec(a, a.Life.N)
+	return spec.Def.Fence.On() && attempt.NoFence(spec) == nil
+}
+
 // terms are those of a standing agent. A supervisor, and a sentry that acts for one,
 // changes no files; its journal says what a compaction replaced.
 func (o *Org) terms(m *run.Member) owner.Terms {

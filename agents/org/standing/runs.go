@@ -34,6 +34,9 @@ func (k *Keeper) orderRun(ctx context.Context, q run.Request, ask Ask) (done, er
 	if ask.By != "" && k.org.Settings.Permissions != PermitAll {
 		return refuse("a graph can hold commands and agents that ask nothing, which those of this organization may not do (permissions: %s): a person starts the run. Tell them: cmux mailbox send user", k.org.Settings.Permissions), nil
 	}
+	if a := k.org.Agents[ask.By]; a != nil && k.org.fenced(a) {
+		return refuse("a graph can hold commands that run in no fence, and %s works in one: a person starts the run. Tell them: cmux mailbox send user", a.Name), nil
+	}
 	o := k.orders[q.ID]
 	if o == nil {
 		made, err := k.ordered(q.ID)
