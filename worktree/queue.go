@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/worktree/git"
+	"cmux/worktree/gitfile"
 	"cmux/worktree/hint"
 	"cmux/worktree/merge"
 	"cmux/worktree/prepare"
@@ -119,6 +120,9 @@ func (r *Repo) MergeInto(ctx context.Context, s MergeSpec) (*MergeResult, error)
 		return nil, err
 	}
 	defer q.release()
+	if ctx, err = q.pin(ctx); err != nil {
+		return nil, err
+	}
 	if err := q.settle(ctx); err != nil {
 		return nil, err
 	}
@@ -169,6 +173,9 @@ func (r *Repo) AbortMerge(ctx context.Context, s MergeSpec) error {
 	defer q.release()
 	if !q.found {
 		return ErrNoMerge
+	}
+	if ctx, err = q.pin(ctx); err != nil {
+		return err
 	}
 	if s.Target != "" {
 		if err := q.dropScratch(ctx); err != nil {
@@ -234,6 +241,13 @@ func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (_ *queue, err error
 		return nil, err
 	}
 	if s.Target != "" {
+		if q.found && git.There(s.Path) {
+			if private, err := r.FindPrivate(s.Path); err == nil {
+				if err := leadBack(s.Path, private); err != nil {
+					return nil, err
+				}
+			}
+		}
 		_, err := os.Lstat(filepath.Join(s.Path, ".git"))
 		if !q.found || err != nil {
 			_, err := r.lend(ctx, LendSpec{Path: s.Path, Start: q.state.Good, Owner: "merge into " + s.Target})
@@ -243,6 +257,33 @@ func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (_ *queue, err error
 		}
 	}
 	return q, nil
+}
+
+// pin returns ctx for git in a scratch tree: what Verify runs there may have led its .git to
+// another repository, whose settings name programs.
+func (q *queue) pin(ctx context.Context) (context.Context, error) {
+	if q.s.Target == "" {
+		return ctx, nil
+	}
+	private, err := q.r.FindPrivate(q.s.Path)
+	if err != nil {
+		return ctx, err
+	}
+	if verify := q.s.Verify; verify != nil {
+		q.s.Verify = func(ctx context.Context, treePath, branch string) error {
+			return errors.Join(verify(ctx, treePath, branch), leadBack(q.s.Path, private))
+		}
+	}
+	return git.WithTree(ctx, q.s.Path, private), nil
+}
+
+// leadBack leads the .git of a worktree to its private git directory again.
+func leadBack(tree, private string) error {
+	if to, err := gitfile.Private(tree); err == nil && to == private {
+		return nil
+	}
+	name := filepath.Join(tree, ".git")
+	return errors.Join(removeAll(name), git.WriteFile(name, []byte("gitdir: "+private+"\n")))
 }
 
 func orTree(target string) string {

@@ -317,3 +317,57 @@ func TestMergeQueueAbortOfATarget(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// What Verify runs is an agent's: it leads the worktree to a repository whose settings name
+// a program, and git neither runs that nor loses the way back.
+func TestMergeQueueWithAVerifyThatLeadsElsewhere(t *testing.T) {
+	for name, lead := range map[string]func(dot, evil string) error{
+		"file":   func(dot, evil string) error { return os.WriteFile(dot, []byte("gitdir: "+evil+"\n"), 0o666) },
+		"folder": func(dot, evil string) error { return errors.Join(os.Remove(dot), os.Rename(evil, dot)) },
+		"gone":   func(dot, _ string) error { return os.Remove(dot) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			base := head(t, r)
+			a := branchWith(t, r, "a", base, "a1", "a", ".gitattributes", "* filter=x\n")
+			b := branchWith(t, r, "b", base, "b1", "b")
+			ran := filepath.Join(t.TempDir(), "ran")
+			evil, fail := filepath.Join(t.TempDir(), "evil"), true
+			s := MergeSpec{Path: beside(r, "scratch"), Target: "main", Branches: []merge.Tip{a, b}, StateFile: filepath.Join(t.TempDir(), "merge.json"),
+				Verify: func(_ context.Context, dir, _ string) error {
+					if !thereIs(evil, "config") {
+						sh(t, r.Root, "clone", "-q", "--bare", r.Root, evil)
+						sh(t, evil, "config", "core.bare", "false")
+						sh(t, evil, "config", "core.worktree", dir)
+						sh(t, evil, "config", "filter.x.clean", "touch "+ran+"; cat")
+						sh(t, evil, "config", "filter.x.smudge", "touch "+ran+"; cat")
+						sh(t, evil, "read-tree", a.Commit)
+					}
+					write(t, dir, "a1", "left")
+					if err := lead(filepath.Join(dir, ".git"), evil); err != nil {
+						t.Error(err)
+					}
+					if fail {
+						return errors.New("no")
+					}
+					return nil
+				}}
+			var v *VerifyError
+			if _, err := r.MergeInto(t.Context(), s); !errors.As(err, &v) {
+				t.Error(err)
+			}
+			_ = lead(filepath.Join(s.Path, ".git"), evil) // by what lives on
+			fail = false
+			if name == "file" { // the target moves once
+				if res, err := r.MergeInto(t.Context(), s); err != nil || head(t, r) != res.Commit || thereIs(s.Path, "") {
+					t.Error(err)
+				}
+			} else if err := r.AbortMerge(t.Context(), s); err != nil || thereIs(s.Path, "") {
+				t.Error(err)
+			}
+			if thereIs(ran, "") {
+				t.Error("a program of the agent's ran")
+			}
+		})
+	}
+}

@@ -37,6 +37,9 @@ func (r *Repo) FindPrivate(path string) (string, error) {
 
 // PrivateDir is the private git directory of the worktree whose root is dir.
 func PrivateDir(ctx context.Context, dir string) (string, error) {
+	if private := pinnedAt(ctx, dir); private != "" {
+		return private, nil
+	}
 	if private, err := gitfile.Private(dir); err == nil {
 		return private, nil
 	}

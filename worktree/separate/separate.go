@@ -81,7 +81,7 @@ func (w Worktree) Reserve(ctx context.Context) (left []Left, err error) {
 		if left, err = w.end(ctx, true); err != nil {
 			return err
 		}
-		return errors.Join(w.mark(), os.MkdirAll(w.Dir(), 0o777), os.MkdirAll(w.Modules(), 0o777))
+		return errors.Join(w.Mark(), os.MkdirAll(w.Dir(), 0o777), os.MkdirAll(w.Modules(), 0o777))
 	})
 	return left, err
 }
@@ -98,7 +98,7 @@ func (w Worktree) Begin(ctx context.Context) error {
 		}
 		made := w
 		made.dir = w.beside(".new")
-		err := errors.Join(w.mark(), os.RemoveAll(made.dir))
+		err := errors.Join(w.Mark(), os.RemoveAll(made.dir))
 		if err == nil {
 			err = made.build(ctx)
 		}
@@ -112,8 +112,8 @@ func (w Worktree) Begin(ctx context.Context) error {
 	})
 }
 
-// mark notes for the life of the worktree that an agent may have set up repositories there.
-func (w Worktree) mark() error {
+// Mark notes for the life of the worktree that an agent may have set up repositories there.
+func (w Worktree) Mark() error {
 	return os.WriteFile(filepath.Join(w.Private, gitfile.Fenced), nil, 0o666)
 }
 

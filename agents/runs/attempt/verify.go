@@ -16,7 +16,7 @@ import (
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/run"
 	"cmux/dag"
-	"cmux/worktree/gitfile"
+	"cmux/worktree/separate"
 )
 
 // Verify runs the checks of j's node as its attempt does, in the same place with the same
@@ -47,8 +47,13 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 			}
 			defer func() { _ = f.drop() }()
 			if p := j.Spec.Place; p.Tree == "" && p.Dir != j.Spec.Frame.Root {
-				if _, err := gitfile.Private(p.Dir); err == nil {
-					f.places = append(f.places, p.Dir) // the worktree of a merge
+				if common, err := commonOf(j.Spec.Frame.Root); err == nil {
+					if w, err := separate.Find(common, p.Dir); err == nil { // the worktree of a merge
+						f.places = append(f.places, p.Dir)
+						if err := w.Mark(); err != nil {
+							return fmt.Errorf("fence: %w", err)
+						}
+					}
 				}
 			}
 			stage.Env, stage.Steps = f.env, f.confine
