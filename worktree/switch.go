@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -94,17 +93,22 @@ func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err
 		if _, err := git.Run(ctx, s.Path, "reset", "--hard", "--quiet"); err != nil {
 			return saved, err
 		}
+		// Who works there may put a link in the place of a folder: nothing outside is removed.
+		root, err := os.OpenRoot(s.Path)
+		if err != nil {
+			return saved, err
+		}
+		defer root.Close()
 		for _, e := range own {
 			if e.Kind != '?' || saved == nil || slices.Contains(saved.Omitted, e.Path) {
 				continue
 			}
 			// What a snapshot does not take in stays.
-			path := filepath.Join(s.Path, e.Path)
-			info, err := os.Lstat(path)
+			info, err := root.Lstat(e.Path)
 			if err != nil || info.IsDir() {
 				continue
 			}
-			if err := os.Remove(path); err != nil {
+			if err := root.Remove(e.Path); err != nil {
 				return saved, err
 			}
 		}

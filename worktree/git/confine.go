@@ -60,6 +60,16 @@ func WithForeign(ctx context.Context, confine func(cmd *exec.Cmd, write []string
 	return context.WithValue(ctx, foreignKey{}, confine)
 }
 
+type plainKey struct{}
+
+// WithPlain returns a context in which plain restricts git that nothing else restricts, where
+// WithTree gives it a git directory: a program lives in that worktree, and can put a link in
+// the place of a folder while git writes or reads there. plain is told the worktree and its
+// git directory, and keeps git from following links in the worktree.
+func WithPlain(ctx context.Context, plain func(cmd *exec.Cmd, tree, private string) error) context.Context {
+	return context.WithValue(ctx, plainKey{}, plain)
+}
+
 // settings are whose settings of git hold in a folder, beside those of the person.
 type settings struct {
 	agents bool     // an agent's
@@ -111,7 +121,8 @@ func registeredAs(private string, file os.FileInfo) bool {
 // restricted returns what restricts cmd, which WithConfine does not; nil: nothing.
 func restricted(ctx context.Context, cmd *exec.Cmd) (func(*exec.Cmd) error, error) {
 	within, _ := ctx.Value(foreignKey{}).(func(*exec.Cmd, []string) error)
-	pinned := pinnedAt(ctx, cmd.Dir) != ""
+	private := pinnedAt(ctx, cmd.Dir)
+	pinned := private != ""
 	var s settings
 	if !pinned {
 		s = settingsIn(cmd.Dir)
@@ -124,6 +135,9 @@ func restricted(ctx context.Context, cmd *exec.Cmd) (func(*exec.Cmd) error, erro
 			return confine, nil
 		}
 		s.agents = pinned || s.inside // pinned: an agent lives there
+	}
+	if plain, _ := ctx.Value(plainKey{}).(func(*exec.Cmd, string, string) error); !s.agents && pinned && plain != nil {
+		return func(cmd *exec.Cmd) error { return plain(cmd, cmd.Dir, private) }, nil
 	}
 	if !s.agents || within == nil {
 		return nil, nil

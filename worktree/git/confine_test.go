@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -70,6 +71,28 @@ func TestLookingAtRest(t *testing.T) {
 	}
 	if asked != 1 {
 		t.Errorf("restricted: %d of a git status and another", asked)
+	}
+}
+
+// Where an agent lives, git follows no link, unless something else restricts it.
+func TestPlainAtRest(t *testing.T) {
+	dir := t.TempDir()
+	private := filepath.Join(dir, ".git")
+	if _, err := Run(t.Context(), dir, "init", "-q"); err != nil {
+		t.Fatal(err)
+	}
+	asked := ""
+	ctx := WithPlain(t.Context(), func(_ *exec.Cmd, tree, private string) error { asked += tree + " " + private + "\n"; return nil })
+	ctx = WithForeign(ctx, func(*exec.Cmd, []string) error { return nil })
+	for _, ctx := range []context.Context{ctx, WithTree(WithConfine(ctx, func(*exec.Cmd) error { return nil }), dir, private), WithTree(ctx, dir, private)} {
+		for _, run := range [][]string{{"status"}, {"read-tree", "--empty"}} {
+			if _, err := Run(ctx, dir, run...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := dir + " " + private + "\n"; asked != want {
+		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -213,8 +214,13 @@ func SetAside(ctx context.Context, treePath string, rest []git.StatusEntry) (bac
 			Args: []string{"checkout-index", "--quiet", "--force", "--index", "-z", "--stdin"}}.Run(ctx)
 		return err
 	}
+	root, err := os.OpenRoot(treePath) // and nothing outside, whatever link is there
+	if err != nil {
+		return nil, errors.Join(err, back())
+	}
+	defer root.Close()
 	for _, path := range paths {
-		if err := os.Remove(filepath.Join(treePath, path)); err != nil && !os.IsNotExist(err) {
+		if err := root.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.Join(err, back())
 		}
 	}

@@ -28,7 +28,7 @@ func (t *taking) state(ctx context.Context, log []byte) error {
 		return err
 	}
 	// It was lost: what is in the working tree and not in HEAD is not staged then.
-	c := git.Command{Dir: t.Private, Env: []string{"GIT_DIR=" + t.Private, "GIT_WORK_TREE=" + t.Tree}, Args: []string{"read-tree", "HEAD"}}
+	c := git.Command{Dir: t.Tree, Env: []string{"GIT_DIR=" + t.Private, "GIT_WORK_TREE=" + t.Tree}, Args: []string{"read-tree", "HEAD"}}
 	if _, err := c.Run(ctx); err != nil {
 		return err
 	}

@@ -103,7 +103,23 @@ func Look(ctx context.Context, env func(name string) string, root string, f dag.
 // Foreign returns ctx in which git writes no more than an agent could, where the settings
 // of git may be an agent's.
 func Foreign(ctx context.Context, env func(name string) string) context.Context {
+	ctx = git.WithPlain(ctx, plain())
 	return git.WithForeign(ctx, outside(env, nil))
+}
+
+// plain returns what keeps git from following links in a worktree where a program lives. Where
+// the system cannot do that, git writes in nothing but the worktree and its repository.
+func plain() func(cmd *exec.Cmd, tree, private string) error {
+	can := sync.OnceValue(func() error { _, err := fence.Hides(); return err })
+	return func(cmd *exec.Cmd, tree, private string) error {
+		if can() == nil {
+			return fence.Plain(cmd, tree)
+		}
+		if _, err := fence.Support(); err != nil {
+			return nil // nor is there a fence around the program
+		}
+		return (&fence.Fence{Write: []string{tree, gitfile.Common(private), os.DevNull}}).Confine(cmd)
+	}
 }
 
 // outside returns what restricts git to writing places. It hides secrets, the person's key

@@ -19,6 +19,8 @@ type Fence struct {
 	// Hide are places that the program finds empty: Hides says whether this system can do
 	// that. What it may write in them stays, and what Show names.
 	Hide, Show []string
+
+	plain []string // folders below which the program follows no link: see Plain
 }
 
 // shown returns what stays in the places of Hide.

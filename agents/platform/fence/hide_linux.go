@@ -39,7 +39,7 @@ func (f *Fence) byStage(cmd *exec.Cmd, ruleset *os.File) {
 			hide = append(hide, aliases(mounts, path)...)
 		}
 	}
-	plan := stage.Plan{Hide: hide, Show: clean(show), Powers: powers(), Terminals: slices.Contains(f.Write, stage.Terminals)}
+	plan := stage.Plan{Hide: hide, Show: clean(show), Plain: clean(f.plain), Powers: powers(), Terminals: slices.Contains(f.Write, stage.Terminals)}
 	if !plan.Powers {
 		plan.Own = sshFiles(os.Getuid())
 	}
@@ -76,6 +76,13 @@ func (f *Fence) byStage(cmd *exec.Cmd, ruleset *os.File) {
 		attr.AmbientCaps = stage.Needed()
 	}
 	cmd.SysProcAttr = &attr
+}
+
+// Plain changes cmd so that it follows no link below folders, and restricts it in nothing
+// else. What works there may put a link in the place of a folder in which cmd writes.
+func Plain(cmd *exec.Cmd, folders ...string) error {
+	(&Fence{plain: folders}).byStage(cmd, nil)
+	return nil
 }
 
 // ours reports whether a variable of the program changes what the stage itself does: it is

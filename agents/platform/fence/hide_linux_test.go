@@ -479,3 +479,26 @@ func TestSandboxInside(t *testing.T) {
 		}
 	}
 }
+
+// A program follows no link below a folder that is plain, also when the folder was one when
+// it began; it writes there, and beside it, as it does elsewhere.
+func TestPlain(t *testing.T) {
+	asOrdinary(t)
+	h := newHideout(t)
+	for _, d := range []string{"plain/d", "out"} {
+		if err := os.MkdirAll(filepath.Join(h.dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("sh", "-c", `cd plain/d && cd .. && mv d e && ln -s ../out d
+		for f in d/x e/x y ../out/z; do if echo x > $f; then echo "wrote $f"; fi; done 2>/dev/null
+		if cat d/../out/z; then echo read; fi 2>/dev/null; readlink d; mkdir -p d/new 2>/dev/null || echo none made`)
+	cmd.Dir = h.dir
+	if err := Plain(cmd, filepath.Join(h.dir, "plain")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if want := "wrote e/x\nwrote y\nwrote ../out/z\n../out\nnone made\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s\nwant %s", err, out, want)
+	}
+}

@@ -7,9 +7,10 @@ const Name = "cmux-fence"
 
 // A Plan is what the stage does. The paths are absolute, clean and without links.
 type Plan struct {
-	Hide []string // are found empty; those that do not exist are passed over
-	Show []string // stay as they are, though they lie in a place of Hide
-	Own  []string // files that are found as copies which belong to the program's user
+	Hide  []string // are found empty; those that do not exist are passed over
+	Show  []string // stay as they are, though they lie in a place of Hide
+	Own   []string // files that are found as copies which belong to the program's user
+	Plain []string // folders below which no link is followed
 
 	// Terminals makes /dev/pts one of the program's own, where it may write: other terminals of
 	// its user are not there. Its own is /dev/console.
@@ -32,6 +33,7 @@ func (p *Plan) Words(path string, argv []string) []string {
 	add("h", p.Hide...)
 	add("s", p.Show...)
 	add("o", p.Own...)
+	add("l", p.Plain...)
 	add("e", p.Env...)
 	if p.Ruleset != "" {
 		add("r", p.Ruleset)
@@ -65,6 +67,8 @@ func parse(words []string) (p Plan, path string, argv []string, ok bool) {
 			p.Show = append(p.Show, value)
 		case 'o':
 			p.Own = append(p.Own, value)
+		case 'l':
+			p.Plain = append(p.Plain, value)
 		case 'e':
 			p.Env = append(p.Env, value)
 		case 'r':

@@ -67,8 +67,13 @@ const (
 	prCapAmbient     = 47
 	prCapAmbientZero = 4 // PR_CAP_AMBIENT_CLEAR_ALL
 
+	mountSetAttr         = 442
 	landlockAddRule      = 445
 	landlockRestrictSelf = 446
+
+	atFDCWD                = -100
+	atRecursive            = 0x8000
+	mountAttrNoSymlinkWalk = 0x00200000 // MOUNT_ATTR_NOSYMFOLLOW
 
 	writes = 1<<1 | 1<<14 // the rights to write files: LANDLOCK_ACCESS_FS_WRITE_FILE, LANDLOCK_ACCESS_FS_TRUNCATE
 
@@ -127,6 +132,11 @@ func (p *Plan) enter() error {
 			return err
 		}
 	}
+	for _, path := range p.Plain {
+		if err := plain(path); err != nil {
+			return failed("following no link in "+path, err)
+		}
+	}
 	if strings.HasPrefix(dir, "/") {
 		if err := syscall.Chdir(dir); err != nil {
 			return failed("the program works in "+dir+", which is hidden", err)
@@ -139,6 +149,24 @@ func (p *Plan) enter() error {
 		return err
 	}
 	return p.restrict()
+}
+
+// plain mounts a folder over itself so that the kernel follows no link below it.
+func plain(path string) error {
+	if err := syscall.Mount(path, path, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		return err
+	}
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	attr := struct{ set, clear, propagation, user uint64 }{set: mountAttrNoSymlinkWalk}
+	at := atFDCWD
+	_, _, errno := syscall.RawSyscall6(mountSetAttr, uintptr(at), uintptr(unsafe.Pointer(name)), atRecursive, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // base is where the empty file and folder lie while the places are covered.
