@@ -33,16 +33,16 @@ func notReserved(r *keys.Reader, _ string, at *yaml.Node, s string) bool {
 }
 
 func safeBranch(p *keys.Reader, _ string, at *yaml.Node, s string) bool {
-	if why := badBranch(s); why != "" {
+	if why := BadBranch(s); why != "" {
 		p.Fault(at, "", "git does not accept the branch name %q: %s", keys.Shorten(s), why)
 		return false
 	}
 	return true
 }
 
-// badBranch returns why git check-ref-format --branch refuses a name, or "". It also
+// BadBranch returns why git check-ref-format --branch refuses a name, or "". It also
 // refuses forms that git would expand, such as @{-1}.
-func badBranch(s string) string {
+func BadBranch(s string) string {
 	switch {
 	case s == "":
 		return "the name is empty"
@@ -121,7 +121,7 @@ func (p *parser) validate(g *Graph) {
 		}
 		if n.Branch == "" && n.HasBranch() && g.Session != "" && n.Name != "" {
 			n.Branch = g.Session + "/" + n.Name
-			if why := badBranch(n.Branch); why != "" {
+			if why := BadBranch(n.Branch); why != "" {
 				p.Fault(src.where("name"), "give it a branch of its own", "git does not accept the branch name %q: %s", n.Branch, why)
 			}
 		}

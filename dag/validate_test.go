@@ -29,15 +29,15 @@ func TestBranchRulesAreGits(t *testing.T) {
 		"a", "feature/auth", "a.b", "a-b", "a_b", "é/ü", "日本", "a@b", "a/@", "@a", "a{b}", "a,b", "a=b", "a;b", "a&b", "$(id)", "`id`", "a'b", `a"b`, "(a)", "|", "<a>", "!a", "#a", "%a", "+a", "head", "a/HEAD", "refs/heads/a", "a.lockx", "lock", ".lock", "x.lock", "x.lock/y", "x/y.lock", "X.LOCK",
 		"", "-a", "-", "--", "a/-b", "/", "/a", "a/", "a//b", ".", "..", ".a", "a/.b", "a.", "a./b", "a..b", "a...b", "@{", "a@{b", "@{-1}", "@{u}", "HEAD", "a b", " a", "a ", "a\tb", "a\nb", "a\x01b", "a\x7fb", "a~", "a^", "a:", "a?", "a*", "a[", "a]", `a\b`, "~", "^",
 	} {
-		if got, want := badBranch(name) == "", gitTakes(t, name); got != want {
-			t.Errorf("branch %q: taken %v (%s), git says %v", name, got, badBranch(name), want)
+		if got, want := BadBranch(name) == "", gitTakes(t, name); got != want {
+			t.Errorf("branch %q: taken %v (%s), git says %v", name, got, BadBranch(name), want)
 		}
 	}
 }
 
 // git expands @ to HEAD in some places, and so check-ref-format takes it.
 func TestBranchAt(t *testing.T) {
-	if badBranch("@") == "" {
+	if BadBranch("@") == "" {
 		t.Error(`"@" is taken`)
 	}
 }
@@ -49,8 +49,8 @@ func TestBranchRulesAreGitsForAny(t *testing.T) {
 		if name == "@" {
 			return
 		}
-		if got, want := badBranch(name) == "", gitTakes(t, name); got != want {
-			r.Fatalf("branch %q: taken %v (%s), git says %v", name, got, badBranch(name), want)
+		if got, want := BadBranch(name) == "", gitTakes(t, name); got != want {
+			r.Fatalf("branch %q: taken %v (%s), git says %v", name, got, BadBranch(name), want)
 		}
 	})
 }

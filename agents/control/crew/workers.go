@@ -82,8 +82,14 @@ func (p *Crew) Spawn(ctx context.Context, o Spawn) (*Spawned, error) {
 		}
 		role, s.Role, s.Permanent = o.Permanent, standing.PermanentWorker, true
 	}
-	if s.RoleFile, err = p.roleFile(role); err != nil {
+	if s.RoleFile, err = p.roleFile(by, role); err != nil {
 		return nil, err
+	}
+	if why := dag.BadBranch(o.Branch); o.Branch != "" && why != "" {
+		return nil, project.Usage("", "git does not accept the branch name %q: %s", o.Branch, why)
+	}
+	if o.Dir != "" && by != "" && org.Fence().On() {
+		return nil, project.Usage("leave out --dir: it gets a worktree", "a worker that shares a folder has no fence, so only a person makes one")
 	}
 	if o.Dir == "" {
 		o.Dir, s.Project = p.projectDir(org, by, o.Project)
@@ -129,15 +135,19 @@ type Spawned struct {
 	Task string `json:"task,omitempty"` // that it was given; empty: none
 }
 
-// roleFile is the file of a role: one of the project's roles by its name, or a
+// roleFile is the file of a role that by names: one of the project's roles by its name, or a
 // file by its path.
-func (p *Crew) roleFile(role string) (string, error) {
+func (p *Crew) roleFile(by, role string) (string, error) {
 	if role == "" {
 		role = "worker"
 	}
 	path := standing.RolePath(p.Root, role)
 	if strings.ContainsRune(role, filepath.Separator) || strings.HasSuffix(role, ".md") {
 		path = p.Abs(role)
+		if by != "" && filepath.Dir(path) != filepath.Dir(standing.RolePath(p.Root, "x")) {
+			// In a fence, the agent itself could not read all that cmux can.
+			return "", project.Usage("", "an agent names a role of %s, no other file: %s", filepath.Dir(standing.RolePath(p.Root, "x")), role)
+		}
 	}
 	if mode, err := signals.Type(path); err != nil || !mode.IsRegular() {
 		return "", project.Usage("", "there is no role %s: write one into %s, or name one of those there", role, path)
