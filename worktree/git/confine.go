@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"cmux/worktree/gitfile"
@@ -14,13 +15,15 @@ import (
 
 type confineKey struct{}
 
+// A Confine restricts a command to writing what its program may, and the places of write.
+// It changes the calling thread for good, or cmd.
+type Confine = func(cmd *exec.Cmd, write []string) error
+
 // WithConfine returns a context in which confine restricts the commands that Start starts,
 // cmux's own git among them. A worktree and its private git directory may belong to a
 // program that leads git elsewhere: by links, commondir, settings and nested repositories.
 // Under that program's own fence, git does no more than the program can.
-//
-// confine changes the calling thread for good, or cmd.
-func WithConfine(ctx context.Context, confine func(cmd *exec.Cmd) error) context.Context {
+func WithConfine(ctx context.Context, confine Confine) context.Context {
 	return context.WithValue(ctx, confineKey{}, confine)
 }
 
@@ -30,7 +33,7 @@ type looksKey struct{}
 // but commands that look at the files of a worktree: git status and git diff go into nested
 // repositories, and run the filters that an agent set there.
 func Looking(ctx context.Context) context.Context {
-	if confine, _ := ctx.Value(confineKey{}).(func(*exec.Cmd) error); confine != nil {
+	if confine, _ := ctx.Value(confineKey{}).(Confine); confine != nil {
 		ctx = context.WithValue(ctx, looksKey{}, confine)
 	}
 	return WithConfine(ctx, nil)
@@ -56,7 +59,7 @@ type foreignKey struct{}
 // and, once it has had one, in the repositories inside of it. There git may write what the
 // agent could. What only looks at the files of such a worktree goes into the repositories
 // inside, and may write nothing.
-func WithForeign(ctx context.Context, confine func(cmd *exec.Cmd, write []string) error) context.Context {
+func WithForeign(ctx context.Context, confine Confine) context.Context {
 	return context.WithValue(ctx, foreignKey{}, confine)
 }
 
@@ -119,8 +122,8 @@ func registeredAs(private string, file os.FileInfo) bool {
 }
 
 // restricted returns what restricts cmd, which WithConfine does not; nil: nothing.
-func restricted(ctx context.Context, cmd *exec.Cmd) (func(*exec.Cmd) error, error) {
-	within, _ := ctx.Value(foreignKey{}).(func(*exec.Cmd, []string) error)
+func restricted(ctx context.Context, cmd *exec.Cmd) (Confine, error) {
+	within, _ := ctx.Value(foreignKey{}).(Confine)
 	private := pinnedAt(ctx, cmd.Dir)
 	pinned := private != ""
 	var s settings
@@ -131,36 +134,45 @@ func restricted(ctx context.Context, cmd *exec.Cmd) (func(*exec.Cmd) error, erro
 		return nil, fmt.Errorf("an agent's own settings of git hold in %s: git does not run there", cmd.Dir)
 	}
 	if !s.agents && looks(cmd.Args) {
-		if confine, _ := ctx.Value(looksKey{}).(func(*exec.Cmd) error); confine != nil {
+		if confine, _ := ctx.Value(looksKey{}).(Confine); confine != nil {
 			return confine, nil
 		}
 		s.agents = pinned || s.inside // pinned: an agent lives there
 	}
 	if plain, _ := ctx.Value(plainKey{}).(func(*exec.Cmd, string, string) error); !s.agents && pinned && plain != nil {
-		return func(cmd *exec.Cmd) error { return plain(cmd, cmd.Dir, private) }, nil
+		return func(cmd *exec.Cmd, _ []string) error { return plain(cmd, cmd.Dir, private) }, nil
 	}
 	if !s.agents || within == nil {
 		return nil, nil
 	}
-	return func(cmd *exec.Cmd) error { return within(cmd, s.write) }, nil
+	return func(cmd *exec.Cmd, write []string) error { return within(cmd, slices.Concat(s.write, write)) }, nil
 }
 
 // Start starts cmd, restricted as ctx says.
 func Start(ctx context.Context, cmd *exec.Cmd) error {
-	confine, _ := ctx.Value(confineKey{}).(func(*exec.Cmd) error)
-	if confine == nil {
-		var err error
-		if confine, err = restricted(ctx, cmd); err != nil {
-			return err
-		}
+	confine, err := confinement(ctx, cmd)
+	if err != nil {
+		return err
 	}
+	return start(cmd, confine, nil)
+}
+
+// confinement returns what restricts cmd; nil: nothing.
+func confinement(ctx context.Context, cmd *exec.Cmd) (Confine, error) {
+	if confine, _ := ctx.Value(confineKey{}).(Confine); confine != nil {
+		return confine, nil
+	}
+	return restricted(ctx, cmd)
+}
+
+func start(cmd *exec.Cmd, confine Confine, write []string) error {
 	if confine == nil {
 		return cmd.Start()
 	}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with this goroutine
-		err := confine(cmd)
+		err := confine(cmd, write)
 		if err == nil {
 			err = cmd.Start()
 		}
@@ -171,8 +183,35 @@ func Start(ctx context.Context, cmd *exec.Cmd) error {
 
 // Wait runs cmd to its end, restricted as ctx says.
 func Wait(ctx context.Context, cmd *exec.Cmd) error {
-	if err := Start(ctx, cmd); err != nil {
+	return wait(ctx, cmd, func() {})
+}
+
+// wait is Wait, and calls meanwhile when cmd has started.
+//
+// To compare a file with what is committed, Git LFS writes a copy of it into the git
+// directory, which a restricted command may not write: such a command gets a folder of its own
+// for that. The copies are of no use to anybody.
+func wait(ctx context.Context, cmd *exec.Cmd, meanwhile func()) error {
+	confine, err := confinement(ctx, cmd)
+	if err != nil {
 		return err
 	}
+	var write []string
+	if confine != nil && looks(cmd.Args) {
+		dir, err := os.MkdirTemp("", "cmux-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return err
+		}
+		write = []string{dir}
+		cmd.Args = slices.Insert(slices.Clone(cmd.Args), 1, "-c", "lfs.storage="+dir)
+	}
+	if err := start(cmd, confine, write); err != nil {
+		return err
+	}
+	meanwhile()
 	return cmd.Wait()
 }

@@ -152,16 +152,16 @@ func drain(ctx context.Context, cmd *exec.Cmd, w io.Writer) error {
 	}
 	defer r.Close()
 	cmd.Stdout = out
-	err = Start(ctx, cmd)
+	var copyErr error
+	err = wait(ctx, cmd, func() {
+		out.Close()
+		stop := context.AfterFunc(ctx, func() { r.SetReadDeadline(time.Now().Add(cancelGrace)) })
+		defer stop()
+		_, copyErr = io.Copy(w, r)
+		r.Close() // a reader that gave up ends git, which would wait for it
+	})
 	out.Close()
 	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { r.SetReadDeadline(time.Now().Add(cancelGrace)) })
-	defer stop()
-	_, copyErr := io.Copy(w, r)
-	r.Close() // a reader that gave up ends git, which would wait for it
-	if err := cmd.Wait(); err != nil {
 		return err
 	}
 	return copyErr

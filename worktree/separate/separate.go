@@ -216,7 +216,11 @@ func (w Worktree) borrow() error {
 	if err := os.MkdirAll(info, 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(info, "alternates"), []byte(quoted(filepath.Join(w.Common, "objects"))+"\n"), 0o666)
+	path := filepath.Join(w.Common, "objects")
+	if strings.Contains(path, "\n") { // other programs than git read no quotes
+		path = quoted(path)
+	}
+	return os.WriteFile(filepath.Join(info, "alternates"), []byte(path+"\n"), 0o666)
 }
 
 // config returns the separate directory's settings. They include those of the shared one,

@@ -476,10 +476,13 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// Large files are taken over by their content.
+// Large files are taken over by their content. Git LFS finds the shared objects.
 func TestLFS(t *testing.T) {
 	w := lent(t)
 	begin(t, w)
+	if got, want := shell(t, w.Tree, `cat "$(git rev-parse --git-dir)/objects/info/alternates"`), filepath.Join(w.Common, "objects"); got != want {
+		t.Errorf("git-lfs, which takes quotes for a part of the name, reads objects in %s; want %s", got, want)
+	}
 	shell(t, w.Tree, `cd "$(git rev-parse --git-dir)"; put() { mkdir -p lfs/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-4); cat > lfs/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-4)/$1; }
 		good=$(echo large | sha256sum | cut -d' ' -f1); bad=$(echo other | sha256sum | cut -d' ' -f1); link=$(echo link | sha256sum | cut -d' ' -f1)
 		echo large | put $good; echo forged | put $bad; echo link > ../link; : | put $link; ln -sf "$PWD/../link" lfs/objects/$(echo $link | cut -c1-2)/$(echo $link | cut -c3-4)/$link`)

@@ -97,7 +97,7 @@ func Look(ctx context.Context, env func(name string) string, root string, f dag.
 		return ctx
 	}
 	around := outside(env, append(endpoint.Secrets(root), fence.Named(f.Hide, env)...))
-	return git.WithConfine(ctx, func(cmd *exec.Cmd) error { return around(cmd, places) })
+	return git.WithConfine(ctx, func(cmd *exec.Cmd, also []string) error { return around(cmd, slices.Concat(places, also)) })
 }
 
 // Foreign returns ctx in which git writes no more than an agent could, where the settings

@@ -112,7 +112,11 @@ func (a *assignment) policy(may workspace.Scopes) places.Policy {
 // startGit starts git for the guard, in the fence of the node's checks: settings in its
 // worktree can be the agent's.
 func (a *assignment) startGit(cmd *exec.Cmd) error {
-	return git.Start(git.WithConfine(context.Background(), a.stage.Steps), cmd)
+	ctx := context.Background()
+	if steps := a.stage.Steps; steps != nil {
+		ctx = git.WithConfine(ctx, func(cmd *exec.Cmd, _ []string) error { return steps(cmd) })
+	}
+	return git.Start(ctx, cmd)
 }
 
 // workText returns the text of the work that the attempt hands to the agent.

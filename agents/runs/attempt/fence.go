@@ -64,7 +64,7 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 	if err != nil {
 		return nil, verdict.Failed(dag.ReasonSetup, "fence: %v", err)
 	}
-	ctx = git.WithConfine(ctx, built.confine)
+	ctx = git.WithConfine(ctx, built.within)
 	begin := func() (*fence.Fence, error) {
 		around := built.around(ctx, spec)
 		ear.Begin(around, stage.Dir)
@@ -97,8 +97,11 @@ func (f *fencing) around(ctx context.Context, spec *run.Spec) *fence.Fence {
 }
 
 // confine restricts a program to what the node may write, and hides what it must not see.
-func (f *fencing) confine(cmd *exec.Cmd) error {
-	return (&fence.Fence{Write: f.places, Hide: f.hide, Show: f.show}).Confine(cmd)
+func (f *fencing) confine(cmd *exec.Cmd) error { return f.within(cmd, nil) }
+
+// within is confine for cmux's own git, which may write also.
+func (f *fencing) within(cmd *exec.Cmd, also []string) error {
+	return (&fence.Fence{Write: slices.Concat(f.places, also), Hide: f.hide, Show: f.show}).Confine(cmd)
 }
 
 // save writes down what may be written, for whoever asks.

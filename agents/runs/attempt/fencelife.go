@@ -127,7 +127,7 @@ func (f *fencing) atRest(ctx context.Context) context.Context {
 	if f.worktree == nil {
 		return git.WithConfine(ctx, nil)
 	}
-	ctx = git.Looking(git.WithConfine(ctx, f.confine))
+	ctx = git.Looking(git.WithConfine(ctx, f.within))
 	return git.WithTree(ctx, f.worktree.Tree, f.worktree.Private)
 }
 
@@ -143,7 +143,7 @@ func (f *fencing) workBegins(ctx context.Context) (context.Context, error) {
 		return ctx, fmt.Errorf("fence: %w", err)
 	}
 	f.watch(ctx)
-	return git.WithTree(git.WithConfine(ctx, f.confine), f.worktree.Tree, ""), nil
+	return git.WithTree(git.WithConfine(ctx, f.within), f.worktree.Tree, ""), nil
 }
 
 // workEnds takes over what was committed, while the program still runs.
