@@ -182,6 +182,7 @@ func (w Worktree) build(ctx context.Context) error {
 	errs := []error{err,
 		os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o666),
 		os.WriteFile(filepath.Join(dir, "config"), config, 0o666),
+		os.WriteFile(filepath.Join(dir, gpgFile), []byte(gpgScript), 0o777),
 		w.borrow(),
 		os.WriteFile(filepath.Join(dir, "packed-refs"), refs, 0o666),
 		git.WriteFile(w.refsFile(), refs),
@@ -243,8 +244,19 @@ func (w Worktree) config(ctx context.Context) ([]byte, error) {
 			fmt.Fprintf(&b, "[extensions]\n\t%s = %s\n", name, quoted(value))
 		}
 	}
+	program, err := git.Run(ctx, w.Tree, "config", "--get-regexp", `^gpg\.(format|program|openpgp\.program)$`)
+	if err != nil && git.ExitCode(err) != 1 {
+		return nil, err
+	}
+	if program == "" {
+		fmt.Fprintf(&b, "[gpg]\n\tprogram = %s\n", quoted(filepath.Join(w.Private, gitfile.Separate, gpgFile)))
+	}
 	return b.Bytes(), nil
 }
+
+// gpgFile runs gpg without the locks that it makes beside its keys, where a fence lets
+// nothing be made: it signs by way of its agent.
+const gpgFile, gpgScript = "cmux-gpg", "#!/bin/sh\nexec gpg --lock-never --no-auto-check-trustdb \"$@\"\n"
 
 // refs returns the refs of the shared repository as packed-refs has them, and the symbolic
 // ones. The stash is a person's, and cmux's own are nothing to work with.

@@ -35,6 +35,10 @@ var made = []struct{ tool, dirs string }{
 	{"npm", ".npm"},
 	{"go", "go/pkg"},
 	{"cargo", ".cargo/registry .cargo/git"},
+	{"yarn", ".yarn/berry"},
+	{"pnpm", ".local/share/pnpm/store"},
+	{"gradle", ".gradle/caches .gradle/daemon .gradle/native .gradle/wrapper/dists"},
+	{"mvn", ".m2/repository"},
 	{"claude", ".claude/projects .claude/todos .claude/shell-snapshots .claude/session-env .claude/file-history .claude/plans .claude/tasks .claude/debug .claude/sessions"},
 	{"codex", ".codex/sessions .codex/log .codex/tmp"},
 }
