@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"cmux/agents/control/checks"
 	"cmux/agents/control/commands"
 	"cmux/agents/control/preflight"
 	"cmux/agents/control/project"
@@ -40,6 +42,13 @@ type StartingOrg struct {
 	// Permissions says how its agents may act; empty: a person is to be asked.
 	Permissions string `json:"permissions"`
 
+	// Choices are the answers to how the agents may act; none: nobody is asked.
+	Choices []PermissionChoice `json:"choices"`
+
+	// Check is the command that is offered to check the agents' work; empty: nobody is
+	// asked for one.
+	Check string `json:"check"`
+
 	Kind    string   `json:"agent"` // of the supervisor
 	Remarks []string `json:"remarks"`
 
@@ -49,6 +58,65 @@ type StartingOrg struct {
 	org    *standing.Org // nil: there is none
 	repo   *worktree.Repo
 	base   string // branch or commit that work comes together on
+}
+
+// PermissionChoice is a way in which agents may act, for a person to choose.
+type PermissionChoice struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
+// PermissionChoices are the ways in which agents may act.
+func PermissionChoices() []PermissionChoice {
+	return []PermissionChoice{
+		{standing.PermitAsked, "agents ask you before risky actions"},
+		{standing.PermitAuto, "the agent program decides by itself what is safe, and does not ask you"},
+		{standing.PermitAll, "agents ask nothing and may do everything that you may"},
+	}
+}
+
+// CheckPermissions refuses an answer that is not one of the choices.
+func CheckPermissions(name string) error {
+	if slices.ContainsFunc(PermissionChoices(), func(c PermissionChoice) bool { return c.Name == name }) {
+		return nil
+	}
+	return project.Usage("cmux start", "%q is none of ask, auto and bypass: nothing was started", name)
+}
+
+// StartedOrg is an organization that was started, or was running already.
+type StartedOrg struct {
+	Running bool     `json:"running"` // it ran already; nothing was done
+	Session string   `json:"session"`
+	Agents  []string `json:"agents"` // that it has: those that came back, and the supervisor
+}
+
+// OrderStart starts the organization for a person whose dashboard this process serves. It
+// needs every answer at once: there is no terminal to ask on.
+func (p *Project) OrderStart(ctx context.Context, o StartOrg, a FirstAnswers) (*StartedOrg, error) {
+	if p.Program == nil {
+		return nil, errors.New("no organization can be started here")
+	}
+	var err error
+	if o.Binary, err = p.Program(); err != nil {
+		return nil, fmt.Errorf("the path of this program: %w", err)
+	}
+	o.Socket = p.Getenv("CMUX_TMUX_SOCKET")
+	s, err := p.PlanStartOrg(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Running {
+		if s.Permissions != "" {
+			a.Permissions = s.Permissions
+		} else if err := CheckPermissions(a.Permissions); err != nil {
+			return nil, err
+		}
+		if err := s.Create(context.WithoutCancel(ctx), a); err != nil {
+			return nil, err
+		}
+	}
+	names, err := p.Overview().AgentNames()
+	return &StartedOrg{Running: s.Running, Session: s.Session, Agents: names}, err
 }
 
 // PlanStartOrg reads and checks everything that a start needs.
@@ -90,6 +158,12 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 	}
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
+	}
+	if s.Permissions == "" {
+		s.Choices = PermissionChoices()
+	}
+	if s.Unchecked() {
+		s.Check = checks.Test(p.Root)
 	}
 	return s, s.name(ctx)
 }

@@ -39,12 +39,7 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &StoppedOrg{Session: org.Run.Plan.Session, Agents: []string{}, Runs: []string{}, GoOn: []string{}}
-	for _, name := range org.Names() {
-		if org.Agents[name].Life.On() {
-			s.Agents = append(s.Agents, name)
-		}
-	}
+	s := stopping(org)
 	if org.Stopped && len(s.Agents) == 0 && !org.Run.RunnerLives() && !runs {
 		s.Already = true
 		return s, nil
@@ -63,6 +58,56 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 		}
 	}
 	return s, p.endRuns(ctx, s, runs)
+}
+
+// stopping is the stop of an organization before anything is done.
+func stopping(org *standing.Org) *StoppedOrg {
+	s := &StoppedOrg{Session: org.Run.Plan.Session, Agents: []string{}, Runs: []string{}, GoOn: []string{}}
+	for _, name := range org.Names() {
+		if org.Agents[name].Life.On() {
+			s.Agents = append(s.Agents, name)
+		}
+	}
+	return s
+}
+
+// OrderStop stops the organization for a person whose dashboard this process serves. The
+// organization's own server ends with it: another process stops it then, and serves the
+// page afterwards. OrderStop returns when the agents are being ended.
+func (p *Project) OrderStop(ctx context.Context, runs bool) (*StoppedOrg, error) {
+	if !p.OrgRuns() {
+		return p.StopOrg(ctx, runs)
+	}
+	org, err := p.Org()
+	if err != nil {
+		return nil, err
+	}
+	s := stopping(org)
+	ended, err := p.Serving().Succeed(runs)
+	if err != nil {
+		return nil, err
+	}
+	w := signals.Watch(ctx, org.Run.Dir)
+	defer w.Close()
+	again := time.NewTicker(commands.Vigil)
+	defer again.Stop()
+	for !org.Stopped {
+		select {
+		case err := <-ended:
+			if err == nil {
+				err = errors.New("another process stops the organization")
+			}
+			return nil, err
+		case <-w.C:
+		case <-again.C:
+		case <-ctx.Done(): // the organization is stopped: this server ends
+			return s, nil
+		}
+		if err := org.Look(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // endOrg has the monitor end all agents, or ends them here where there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/log"
 	"github.com/danielgtaylor/huma/v2"
@@ -53,6 +54,8 @@ type routes struct {
 
 	needs         together[overview.NeedList]
 	organizations together[*overview.OrgReport]
+
+	start sync.Mutex // held while the organization is started or stopped
 
 	kept       keptJobs
 	taskMerge  work[tasks.MergedTasks]

@@ -44,6 +44,7 @@ var ends = map[string]string{
 	"POST /api/locks/{name}/break":              "Whoever holds the lock loses it and is not told. Two may then use what it guards.",
 	"POST /api/login/logout-all":                "Every browser is logged out, this one too, and needs a new link from cmux open.",
 	"POST /api/maintenance":                     "The things are removed. What is in them is saved first: snapshots and archives say how to restore it.",
+	"POST /api/organization/stop":               "Every standing agent is ended. Their conversations and unfinished tasks are kept for the next start.",
 	"DELETE /api/projects/{name}":               "The project's supervisor here is ended, and what it leaves is kept. The folder is not touched.",
 	"POST /api/recover/now":                     "cmux restarts what health.restart names. If the project is still not healthy, the health tree goes back to the last healthy commit, on a branch of its own. Nothing is lost.",
 	"POST /api/recover/undo":                    "The health tree goes back to where the rollback found it. The rollback's branch is kept.",

@@ -57,10 +57,41 @@ type maintained struct {
 	Items []health.Upkept `json:"items"`
 }
 
+// startIn holds a person's answers for a start of the organization.
+type startIn struct {
+	Permissions string `json:"permissions,omitempty" enum:"ask,auto,bypass" doc:"How the agents may act: needed if the plan of the start has choices"`
+	Verify      string `json:"verify,omitempty" maxLength:"1000" doc:"Command that checks the agents' work, at the first start; empty: none"`
+	Env         bool   `json:"env,omitempty" doc:"Give agents the environment of this server, not that of the first start"`
+}
+
+// starting adds the routes that start and stop the organization.
+func (r *routes) starting() {
+	const path = "/api/organization/"
+	p := r.Project
+	get(r, "organization", path+"start", "Look into a start of the organization: what it asks, and what keeps it from starting", func(ctx context.Context, _ *in) (*control.StartingOrg, error) {
+		return p.PlanStartOrg(ctx, control.StartOrg{Socket: p.Getenv("CMUX_TMUX_SOCKET")})
+	})
+	post(r, "organization", path+"start", "Start the organization: its supervisor and the agents that it had", func(ctx context.Context, i *struct{ Body startIn }) (*control.StartedOrg, error) {
+		r.start.Lock() // of two starts at once, the second finds the first
+		defer r.start.Unlock()
+		return p.OrderStart(ctx, control.StartOrg{Env: i.Body.Env}, control.FirstAnswers{Permissions: i.Body.Permissions, Verify: i.Body.Verify})
+	})
+	post(r, "organization", path+"stop", "Stop the organization", func(ctx context.Context, i *struct {
+		Body struct {
+			Runs bool `json:"runs,omitempty" doc:"Also the runs of the project"`
+		}
+	}) (*control.StoppedOrg, error) {
+		r.start.Lock()
+		defer r.start.Unlock()
+		return p.OrderStop(ctx, i.Body.Runs)
+	})
+}
+
 // organization is what an organization does by the clock, what it shares, and how it
 // is put right.
 func (r *routes) organization() {
 	p := r.Project
+	r.starting()
 	get(r, "schedule", "/api/schedule", "List the schedule, oldest first", func(_ context.Context, i *struct{ Paging }) (List[schedules.Scheduled], error) {
 		all, err := p.Schedules().List()
 		if err != nil {

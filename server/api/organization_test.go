@@ -16,12 +16,52 @@ import (
 	"cmux/agents/control/locking"
 	"cmux/agents/control/overview"
 	"cmux/agents/control/schedules"
+	"cmux/agents/kinds/agent"
 	"cmux/agents/org/schedule"
 	"cmux/agents/org/team"
 	"cmux/agents/records/event"
+	"cmux/agents/testkit/scripted"
 	"cmux/dag"
 	"cmux/server/api"
 )
+
+// Routes start the organization as cmux start does: with its questions and its refusals.
+func TestStartOrganization(t *testing.T) {
+	w := newWorld(t)
+	w.repository(t)
+	const start = "/api/organization/start"
+	refused := func(method, path, body string, status int, said string) {
+		t.Helper()
+		if code, text := w.ask(method, path, body); code != status || !strings.Contains(text, said) {
+			t.Errorf("%s %s %s: %d %s", method, path, body, code, text)
+		}
+	}
+	refused("POST", start, `{"permissions":"ask"}`, 409, "no organization can be started here")
+	w.p.Program = func() (string, error) { return "/bin/true", nil }
+	refused("GET", start, "", 400, `no kind of agent \"claude\"`)
+	refused("POST", "/api/organization/stop", "{}", 409, "cmux start")
+
+	w.p.Kinds = agent.NewKinds(scripted.Kind(true))
+	w.write(".cmux/config.yml", "supervisor: {agent: scripted}\n")
+	w.write("go.mod", "module shop\n")
+	refused("POST", start, `{}`, 400, "is none of ask, auto and bypass")
+	refused("POST", start, `{"permissions":"all"}`, 422, "permissions")
+	var plan control.StartingOrg
+	if w.must("GET", start, "", &plan); plan.Running || !plan.First || plan.Permissions != "" || len(plan.Choices) != 3 || plan.Check != "go test ./..." {
+		t.Errorf("%+v", plan)
+	}
+
+	// One that has its monitor is left as it is.
+	lock, err := w.organized(t).Run.TryLock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	var started control.StartedOrg
+	if w.must("POST", start, `{"permissions":"bypass"}`, &started); !started.Running || started.Session != "scratch" || len(started.Agents) != 1 {
+		t.Errorf("%+v", started)
+	}
+}
 
 // What an organization does by the clock and shares, with nobody keeping it.
 func TestOrganization(t *testing.T) {

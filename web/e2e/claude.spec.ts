@@ -1,12 +1,6 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-
 import { faultsOf, look } from "./checks";
-import { expect, test, type Organization } from "./organization";
-import { bin } from "./setup";
-
-const root = join(import.meta.dirname, "..", "..");
+import { startModel } from "./model";
+import { expect, test } from "./organization";
 
 /** What the model says. Claude Code is real, and so are the tools that it calls. */
 const script = `scripts:
@@ -27,27 +21,10 @@ const script = `scripts:
       - - text: It is blue already.
 `;
 
-/** Starts the model, and has Claude Code ask it: nothing of the person's is used. */
-async function startModel(org: Organization): Promise<ChildProcess> {
-  const modeld = join(bin, "modeld");
-  const agents = join(root, ".agents-cli", "node_modules", ".bin");
-  execFileSync("go", ["build", "-trimpath", "-o", modeld, "./agents/testkit/modeltest/modeld"], { cwd: root, stdio: "inherit" });
-  const at = (name: string) => join(org.dir, name);
-  org.write({ "../model.yml": script });
-  const env = { ...org.env, PATH: `${bin}:${agents}:${process.env.PATH ?? ""}` };
-  const args = ["-scripts", at("model.yml"), "-home", at("person"), "-env-file", at("env"), "-addr-file", at("address"), org.root];
-  const model = spawn(modeld, args, { env, stdio: ["ignore", "ignore", "inherit"] });
-  await expect.poll(() => existsSync(at("address")) || model.exitCode).toBe(true);
-  for (const [, name = "", value = ""] of readFileSync(at("env"), "utf8").matchAll(/^export (\w+)='(.*)'$/gm)) {
-    org.env[name] = value;
-  }
-  return model;
-}
-
 test("Claude Code asks in the page, is answered there, and ends", async ({ org, page }) => {
   test.setTimeout(180_000); // of a machine that has much to do; else it takes 15 s
   const faults = faultsOf(page);
-  const model = await startModel(org);
+  const model = await startModel(org, script);
   try {
     org.write({
       ".cmux-agents.yml": "session: house\nagents:\n  - {name: painter, agent: claude, task: Paint the door}\n",

@@ -21,7 +21,7 @@ async function sound(page: Page, name: string): Promise<void> {
 test("an empty project is led to a first run, which fails, is retried, approved and done", async ({ org, page }) => {
   await openFirst(org, page);
   await expect(page.getByRole("heading", { name: "Begin here" })).toBeVisible();
-  await expect(page.getByText("cmux start", { exact: true })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Start the organization" })).toBeVisible();
   await sound(page, "welcome");
 
   await page.getByRole("link", { name: /^Look at the demo/ }).click();

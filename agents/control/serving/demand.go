@@ -142,7 +142,7 @@ func (p *Serving) serverSaid() string {
 
 // startServer starts a server in a session of its own, with the caller's
 // environment, as a run is: what is started from its page has it too.
-func (p *Serving) startServer(o OnDemand) (ended chan error, err error) {
+func (p *Serving) startServer(o OnDemand, more ...string) (ended chan error, err error) {
 	if err := signals.Init(p.Root); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (p *Serving) startServer(o OnDemand) (ended chan error, err error) {
 	if info, err := file.Stat(); err == nil && info.Size() > serverLogMost {
 		_ = file.Truncate(0) // what it says is of use while it is new
 	}
-	cmd := exec.Command(o.Binary, "serve", "--idle", o.Idle.String())
+	cmd := exec.Command(o.Binary, append([]string{"serve", "--idle", o.Idle.String()}, more...)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Root, p.Env, file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it stays when the terminal closes
 	if err := cmd.Start(); err != nil {
@@ -163,6 +163,36 @@ func (p *Serving) startServer(o OnDemand) (ended chan error, err error) {
 	ended = make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // ends with this process, which the server outlives
 	return ended, nil
+}
+
+// successorIdle is how long a server stays without a page that takes over from an
+// organization's.
+const successorIdle = time.Minute
+
+// Succeed starts a process that stops the organization, which ends this server, and then
+// serves the project on demand: the page that ordered the stop stays. The channel gets
+// why the process has ended.
+func (p *Serving) Succeed(runs bool) (ended <-chan error, err error) {
+	if p.Program == nil {
+		return nil, errors.New("the organization cannot be stopped here")
+	}
+	binary, err := p.Program()
+	if err != nil {
+		return nil, fmt.Errorf("the path of this program: %w", err)
+	}
+	failed, err := p.startServer(OnDemand{Binary: binary, Idle: successorIdle}, fmt.Sprintf("--stop=%v", runs))
+	if err != nil {
+		return nil, err
+	}
+	said := make(chan error, 1)
+	go func() { // ends with that process, or with this one
+		err := <-failed
+		if err != nil {
+			err = errors.New(p.serverSaid())
+		}
+		said <- err
+	}()
+	return said, nil
 }
 
 // startHere starts a run in this process, where no monitor could: the caller is a

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/checks"
 	"cmux/agents/control/overview"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
@@ -109,8 +108,8 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 		}
 	}
 	answers := control.FirstAnswers{Permissions: permissions}
-	if test := checks.Test(p.Root); test != "" && s.Unchecked() {
-		if answers.Verify, err = o.askCheck(ctx, test); err != nil {
+	if s.Check != "" {
+		if answers.Verify, err = o.askCheck(ctx, s.Check); err != nil {
 			return err
 		}
 	}
@@ -142,21 +141,18 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 	if !cli.IsTerminal(o.In) {
 		return "", project.Usage("the same with --yes, or permissions: in .cmux/config.yml", "how may the agents act? There is no terminal to ask on")
 	}
-	fmt.Fprint(o.Err, "How may the agents of this project act?\n"+
-		"  ask     what the program is not sure about, it asks you\n"+
-		"  auto    it decides that itself, in its own way, and does not ask you\n"+
-		"  bypass  it asks nothing and may do everything that you may\n")
+	fmt.Fprintln(o.Err, "How may the agents of this project act?")
+	for _, c := range control.PermissionChoices() {
+		fmt.Fprintf(o.Err, "  %-7s %s\n", c.Name, c.About)
+	}
 	text, ok, err := o.AskLine(ctx, "[ask] ")
 	if err != nil {
 		return "", err
 	}
-	switch text = strings.TrimSpace(text); {
-	case text == "" && ok:
+	if text = strings.TrimSpace(text); text == "" && ok {
 		return "ask", nil
-	case text == "ask", text == "auto", text == "bypass":
-		return text, nil
 	}
-	return "", project.Usage("cmux start", "%q is none of ask, auto and bypass: nothing was started", text)
+	return text, control.CheckPermissions(text)
 }
 
 // askCheck asks once which command checks what the agents do. Without a terminal, or

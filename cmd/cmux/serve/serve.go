@@ -34,7 +34,7 @@ func Cmds(d *cli.Deps) []*cobra.Command {
 // newServeCmd is the server of the project, which the monitor starts, or cmux
 // agents open on demand.
 func newServeCmd(d *cli.Deps) *cobra.Command {
-	var dir string
+	var dir, stop string
 	var idle time.Duration
 	cmd := &cobra.Command{
 		Use:    "serve",
@@ -70,12 +70,18 @@ func newServeCmd(d *cli.Deps) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if idle > 0 && stop != "" {
+				if _, err := p.StopOrg(ctx, stop == "true"); err != nil {
+					return err
+				}
+			}
 			dashboard, _ := web.Files() // nil where it was built without
 			return server.Serve(ctx, server.Options{Project: p, Port: port, Idle: idle, Dashboard: dashboard, Log: commands.RunnerLogger(d.Err)})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "run", "", "folder of the organization")
 	cmd.Flags().DurationVar(&idle, "idle", 0, "serve on demand, and end after so long without page and run")
+	cmd.Flags().StringVar(&stop, "stop", "", "first stop the organization; true: and the runs")
 	return cmd
 }
 

@@ -8,7 +8,8 @@ import { Archives } from "@/agents/Archives";
 import { Locks } from "@/agents/Locks";
 import { SpawnDialog } from "@/agents/SpawnDialog";
 import { Teams } from "@/agents/Teams";
-import { TerminalCommand } from "@/onboarding/Missing";
+import { StartOrganization, StopOrganization } from "@/agents/OrganizationOrders";
+import { useHeartbeat } from "@/health/queries";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { count, tokens } from "@/ui/figures";
@@ -21,12 +22,13 @@ import { Link } from "react-router";
 
 export default function AgentsPage() {
   const agents = useAgents();
+  const state = useHeartbeat().data?.state;
   const [spawning, spawn] = useState(false);
   const [typed, type] = useState("");
   const seen = (all: readonly Agent[]) => all.filter((a) => matches(a, typed));
   const none = (
-    <Empty title="There is no agent yet" action={<Button onClick={() => spawn(true)}>Spawn a worker</Button>}>
-      In a terminal of the project, <TerminalCommand>cmux start</TerminalCommand> starts the supervisor; it or you spawn workers. A run needs none of them: <Link to="/runs" className="text-accent underline">see the runs</Link>.
+    <Empty title="There is no agent yet" action={<StartOrganization />}>
+      An organization has a supervisor that you talk to, and workers that it or you spawn. A run needs none of them: <Link to="/runs" className="text-accent underline">see the runs</Link>.
     </Empty>
   );
   return (
@@ -38,12 +40,23 @@ export default function AgentsPage() {
           <Field label="Find an agent" hidden>
             {(ids) => <Input {...ids} type="search" placeholder="Find" value={typed} onChange={(e) => type(e.target.value)} />}
           </Field>
-          <Button icon={<Plus aria-hidden size={16} />} onClick={() => spawn(true)}>
-            Spawn
-          </Button>
+          {state === "running" && (
+            <>
+              <Button icon={<Plus aria-hidden size={16} />} onClick={() => spawn(true)}>
+                Spawn
+              </Button>
+              <StopOrganization />
+            </>
+          )}
         </>
       }
     >
+      {(state === "stopped" || state === "no monitor") && (
+        <div role="status" className="flex flex-wrap items-center gap-3 border-b border-line bg-warn-soft px-4 py-2">
+          <span className="grow">{state === "stopped" ? "The organization is stopped." : "The organization has no monitor: an agent that ends is not started again."}</span>
+          <StartOrganization />
+        </div>
+      )}
       <Tabs
         label="Ways to look at the agents"
         tabs={[

@@ -1183,6 +1183,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/organization/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Look into a start of the organization: what it asks, and what keeps it from starting */
+        get: operations["getOrganizationStart"];
+        put?: never;
+        /** Start the organization: its supervisor and the agents that it had */
+        post: operations["postOrganizationStart"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organization/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop the organization */
+        post: operations["postOrganizationStop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/prefs": {
         parameters: {
             query?: never;
@@ -3628,6 +3663,11 @@ export interface components {
             cut?: boolean;
             text: string;
         };
+        PermissionChoice: {
+            about: string;
+            /** @enum {string} */
+            name: "ask" | "auto" | "bypass";
+        };
         Planned: {
             branch?: string;
             continues?: string;
@@ -3722,6 +3762,10 @@ export interface components {
         PostMaintenanceRequest: {
             /** @description As they were shown: what is needed again by now stays */
             items: components["schemas"]["UpkeepItem"][];
+        };
+        PostOrganizationStopRequest: {
+            /** @description Also the runs of the project */
+            runs?: boolean;
         };
         PostProjectsRequest: {
             /** @description Its folder, absolute or from the project's root */
@@ -4245,6 +4289,22 @@ export interface components {
             said: string;
             session: string;
         };
+        StartIn: {
+            /** @description Give agents the environment of this server, not that of the first start */
+            env?: boolean;
+            /**
+             * @description How the agents may act: needed if the plan of the start has choices
+             * @enum {string}
+             */
+            permissions?: "ask" | "auto" | "bypass";
+            /** @description Command that checks the agents' work, at the first start; empty: none */
+            verify?: string;
+        };
+        StartedOrg: {
+            agents: string[];
+            running: boolean;
+            session: string;
+        };
         Starting: {
             base: string;
             branch?: string;
@@ -4261,6 +4321,24 @@ export interface components {
             tmux?: string;
             /** Format: int64 */
             tokens?: number;
+        };
+        StartingOrg: {
+            agent: string;
+            check: string;
+            choices: components["schemas"]["PermissionChoice"][];
+            first: boolean;
+            /** @enum {string} */
+            permissions: "ask" | "auto" | "bypass" | "";
+            remarks: string[];
+            running: boolean;
+            session: string;
+        };
+        StoppedOrg: {
+            agents: string[];
+            already?: boolean;
+            go_on: string[];
+            runs: string[];
+            session: string;
         };
         StoreEvent: {
             /** Format: date-time */
@@ -7033,6 +7111,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListKnownOrder"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getOrganizationStart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartingOrg"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postOrganizationStart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedOrg"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postOrganizationStop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostOrganizationStopRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoppedOrg"];
                 };
             };
             /** @description Error */

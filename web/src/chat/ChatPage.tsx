@@ -2,12 +2,12 @@ import { useState } from "react";
 import { NavLink, useParams } from "react-router";
 
 import { AgentMenu } from "@/agents/AgentMenu";
+import { StartOrganization } from "@/agents/OrganizationOrders";
 import { called, grouped, toneOfAgent, useAgents, type Agent } from "@/agents/agents";
 import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
 import { InboxView } from "@/chat/InboxView";
 import { Panes } from "@/layout/Panes";
-import { TerminalCommand } from "@/onboarding/Missing";
 import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
@@ -33,8 +33,8 @@ export default function ChatPage() {
       <Answer query={agents}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="There is nobody to talk to">
-              In a terminal of the project, <TerminalCommand>cmux start</TerminalCommand> starts the supervisor.
+            <Empty title="There is nobody to talk to" action={<StartOrganization />}>
+              An organization has a supervisor, to whom you say what should be done.
             </Empty>
           ) : !agent ? (
             <Empty title={`There is no agent ${name}`}>

@@ -1,6 +1,7 @@
 import { Link } from "react-router";
 
 import type { Api } from "@/api/client";
+import { StartOrganization } from "@/agents/OrganizationOrders";
 import { TerminalCommand } from "@/onboarding/Missing";
 import { useOnboarding } from "@/onboarding/useOnboarding";
 import { Label } from "@/ui/label";
@@ -16,7 +17,7 @@ const places: Readonly<Partial<Record<Api<"OnboardingStep">["id"], readonly [to:
 };
 
 /** What only a terminal does. */
-const terminal: readonly string[] = ["tools", "agent", "organization"] satisfies Api<"OnboardingStep">["id"][];
+const terminal: readonly string[] = ["tools", "agent"] satisfies Api<"OnboardingStep">["id"][];
 
 export function Steps() {
   const onboarding = useOnboarding();
@@ -34,6 +35,7 @@ export function Steps() {
                   <strong>{s.title}</strong>
                   <span className="min-w-0 grow text-muted wrap-anywhere">{s.detail}</span>
                   {!s.done && s.try !== "" && terminal.includes(s.id) && <TerminalCommand>{s.try}</TerminalCommand>}
+                  {!s.done && s.id === "organization" && <StartOrganization />}
                   {!s.done && place && (
                     <Link to={place[0]} className="text-accent underline">
                       {place[1]}

@@ -1,7 +1,8 @@
 import { CircleDot, FileText, ListTodo, PlayCircle, Users, type LucideIcon } from "lucide-react";
 import { Link } from "react-router";
 
-import { Missing, TerminalCommand } from "@/onboarding/Missing";
+import { StartOrganization } from "@/agents/OrganizationOrders";
+import { Missing } from "@/onboarding/Missing";
 import { useOnboarding } from "@/onboarding/useOnboarding";
 
 const ways: readonly { begin: string; icon: LucideIcon; title: string; about: string }[] = [
@@ -52,11 +53,9 @@ export default function Welcome() {
       <section aria-label="Organization" className="flex items-start gap-3 rounded-lg border border-line bg-surface p-3">
         <Users aria-hidden size={20} className="mt-0.5 shrink-0 text-accent" />
         <div className="min-w-0">
-          <strong className="block">Start an organization</strong>
-          <p className="text-muted">A supervisor and workers that stay, take tasks and messages, and outlive a run. It asks once how far agents may act, so it starts in a terminal of the project:</p>
-          <p className="mt-1">
-            <TerminalCommand>cmux start</TerminalCommand>
-          </p>
+          <strong className="block">Talk to a supervisor</strong>
+          <p className="mb-2 text-muted">A supervisor and workers that stay, take tasks and messages, and outlive a run.</p>
+          <StartOrganization />
         </div>
       </section>
     </div>
