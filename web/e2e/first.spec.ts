@@ -45,7 +45,7 @@ test("an empty project is led to a first run, which fails, is retried, approved 
   await page.getByRole("link", { name: "Activity" }).click();
   const story = page.getByRole("list", { name: "What happened, newest first" });
   await expect(story.getByRole("article").filter({ hasText: /Run shop is done/ })).toBeVisible();
-  await expect(story.getByRole("article").filter({ hasText: "approval was approved in shop" })).toBeVisible();
+  await expect(story.getByRole("article").filter({ hasText: "You approved the gate approval in shop" })).toBeVisible();
   await expect(story.getByRole("article").filter({ hasText: "flaky ended: failed (exit 1) in shop" })).toBeVisible();
   await sound(page, "story");
 });

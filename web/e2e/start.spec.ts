@@ -92,7 +92,7 @@ test("what keeps an organization from starting is said, with what helps, and is 
 
   // Another terminal was faster: nothing is started twice.
   org.cmux("start", "--detach", "--yes");
-  await page.request.get(org.link()); // its server is up
+  org.link(); // its server answers
   await dialog(page).getByRole("button", { name: "Start the organization" }).click();
   await expect(page.getByText("The organization already runs in session cmux-shop.")).toBeVisible();
   await expect(page).toHaveURL(/\/chat$/);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
+import { tellDecisions, undecided, type Decision } from "@/activity/decisions";
 import { kinds, story, tell, tellNodes, tellRuns, type Known, type Told } from "@/activity/story";
 import { runNames } from "@/activity/useFeed";
 
@@ -90,12 +91,34 @@ describe("the story", () => {
 
   it("tells how attempts of nodes ended that are in no log", () => {
     const nodes = [
-      { name: "web", role: "build", spans: [{ attempt: 1, ended: after(1), label: "failed (exit 3)", state: "failed" }, { attempt: 2, ended: null, label: "", state: "" }] },
-      { name: "approval", role: "gate", spans: [{ attempt: 1, ended: after(2), label: "done", state: "done" }] },
-      { name: "api", role: "build", spans: [{ attempt: 1, ended: after(3), label: "done", state: "done" }] },
+      { name: "web", spans: [{ attempt: 1, ended: after(1), label: "failed (exit 3)", state: "failed" }, { attempt: 2, ended: null, label: "", state: "" }] },
+      { name: "api", spans: [{ attempt: 1, ended: after(3), label: "done", state: "done" }] },
     ];
     const lines = tellNodes({ id: "r1", session: "release" }, nodes, (source) => source === "run:r1/api");
-    expect(story(lines).map(said)).toEqual(["people: approval was approved in release", "trouble: web ended: failed (exit 3) in release"]);
+    expect(story(lines).map(said)).toEqual(["trouble: web ended: failed (exit 3) in release"]);
+  });
+
+  it("tells what a person decided about nodes, once", () => {
+    const of = (name: string, more: Partial<Decision>): Decision => ({ name, gate: false, state: "done", reason: "", at: after(1), ...more });
+    const decisions = tellDecisions({ id: "r1", session: "release" }, [
+      of("approval", { gate: true, at: after(6) }),
+      of("legal", { gate: true, state: "failed", reason: "cancelled", at: after(5) }),
+      of("web", { reason: "override", at: after(4) }),
+      of("docs", { state: "failed", reason: "cancelled", at: after(3) }),
+      of("api", { review: { verdict: "sent back", comment: "Add\na test", at: after(2) } }),
+      of("schema", {}),
+      of("later", { gate: true, state: "needs input" }),
+    ]);
+    const order = (seq: number, s: number, text: string) => told(seq, s, "audit", "order", { by: "user", order: text, how: "api token" });
+    const lines = [order(1, 6, "POST /api/runs/r1/nodes/approval/approve"), order(2, 2, "POST /api/runs/r1/nodes/api/review"), order(3, 60, "POST /api/runs/r1/nodes/web/retry")];
+    expect(story([...undecided(lines, decisions), ...decisions]).map(said)).toEqual([
+      "people: You retried web",
+      "people: You approved the gate approval in release",
+      "people: You refused the gate legal in release",
+      "people: You called done web in release",
+      "people: You cancelled docs in release",
+      "people: You sent back the work of api in release: Add a test",
+    ]);
   });
 
   it("says equal lines in a row once, with how many there were", () => {

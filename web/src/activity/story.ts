@@ -324,7 +324,6 @@ export function tellRuns(runs: readonly { id: string; session: string; state: st
 /** What the story takes of a run's node. */
 export interface NodeTimes {
   name: string;
-  role: string;
   spans: readonly { attempt: number; ended: string | null; label: string; state: string }[]; // its attempts; label says how each ended
 }
 
@@ -338,8 +337,7 @@ export function tellNodes(run: { id: string; session: string }, nodes: readonly 
             return [];
           }
           const bad = state === "failed" || state === "lost";
-          const approved = n.role === "gate" && state === "done";
-          return [{ key: `node ${run.id} ${n.name} ${attempt}`, seq: 0, at: ended, about: bad ? "trouble" : approved ? "people" : "work", tone: bad ? "bad" : state === "done" ? "ok" : "warn", who: worker("run", `${run.id}/${n.name}`), does: approved ? "was approved" : state === "done" ? "is done" : `ended: ${label}`, what: inRun(run.id, { run: () => run.session }), more: "", times: 1 }];
+          return [{ key: `node ${run.id} ${n.name} ${attempt}`, seq: 0, at: ended, about: bad ? "trouble" : "work", tone: bad ? "bad" : state === "done" ? "ok" : "warn", who: worker("run", `${run.id}/${n.name}`), does: state === "done" ? "is done" : `ended: ${label}`, what: inRun(run.id, { run: () => run.session }), more: "", times: 1 }];
         }),
   );
 }
@@ -375,7 +373,7 @@ function saysSame(a: Told, b: Told): boolean {
   return a.more !== "" && a.more === b.more && Math.abs(Date.parse(a.at) - Date.parse(b.at)) < together;
 }
 
-const you: Named = { text: "You" };
+export const you: Named = { text: "You" };
 const cmux: Named = { text: "cmux" };
 
 /** Who a name stands for; of an agent with the way to it. */
@@ -389,7 +387,7 @@ function inRun(id: string, known: Pick<Known, "run">): Named {
 }
 
 /** The agent or node of a source. */
-function worker(area: string, rest: string): Named {
+export function worker(area: string, rest: string): Named {
   if (area === "agent") {
     return person(rest);
   }
@@ -403,7 +401,7 @@ export function split(source: string): [string, string] {
   return at < 0 ? [source, ""] : [source.slice(0, at), source.slice(at + 1)];
 }
 
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim().slice(0, 300);
 }
 

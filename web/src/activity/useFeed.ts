@@ -1,6 +1,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 
+import { tellDecisions, undecided, type Decision } from "@/activity/decisions";
 import { feed, loggedOf, passes, type Filter } from "@/activity/items";
 import { kinds, story, tell, tellNodes, tellRuns, type About, type Known, type Logged, type NodeTimes, type Told } from "@/activity/story";
 import { hooks, type Api } from "@/api/client";
@@ -66,9 +67,12 @@ const runsTold = 3;
 
 /** When a node's attempts ended, and how. */
 function timesOf(n: Api<"GraphNode">): NodeTimes {
-  const at = n.ended_at ?? n.since;
-  const spans = n.role === "gate" && n.status.state === "done" ? [{ attempt: 1, ended: at, label: n.label, state: n.status.state }] : n.spans.map((s) => ({ attempt: s.attempt, ended: s.ended_at, label: s.label === null ? s.lost : wordsOf(s.label), state: s.label?.state ?? "lost" }));
-  return { name: n.name, role: n.role, spans };
+  const spans = n.role === "gate" ? [] : n.spans.map((s) => ({ attempt: s.attempt, ended: s.ended_at, label: s.label === null ? s.lost : wordsOf(s.label), state: s.label?.state ?? "lost" }));
+  return { name: n.name, spans };
+}
+
+function decisionOf(n: Api<"GraphNode">): Decision {
+  return { name: n.name, gate: n.role === "gate", state: n.status.state, reason: n.status.reason, at: n.ended_at ?? n.since, review: n.review };
 }
 
 /** The story of what happened at a source, as far as it is loaded. */
@@ -79,7 +83,7 @@ export function useStory(source: string, about: About | "") {
   const near = runs.filter((r) => source === "" || source === "run:" || source.startsWith(`run:${r.id}/`)).slice(0, runsTold);
   const nodes = useQueries({
     queries: near.map((r) => hooks.queryOptions("get", "/api/runs/{id}/graph", { params: { path: { id: r.id } } })),
-    combine: (all) => all.flatMap((q, i) => (q.data?.nodes ?? []).map((n) => ({ run: near[i]?.id ?? "", times: timesOf(n) }))),
+    combine: (all) => all.flatMap((q, i) => (q.data?.nodes ?? []).map((n) => ({ run: near[i]?.id ?? "", times: timesOf(n), decision: decisionOf(n) }))),
   });
   const lines = useMemo(() => {
     const titles = new Map(tasks?.map((t) => [t.id, t.title]));
@@ -91,8 +95,10 @@ export function useStory(source: string, about: About | "") {
     const from = events.hasNextPage ? (items.at(-1)?.at ?? "") : ""; // what is older is not loaded
     const ofRuns = source === "" || source.startsWith("run:") ? tellRuns(runs.filter((r) => source.length <= 4 || source.startsWith(`run:${r.id}/`)).map((r) => ({ ...r, session: run(r.id) ?? r.session }))) : [];
     const logged = new Set(items.filter((i) => i.kind === "end").map((i) => i.source));
-    const ofNodes = nodes.flatMap(({ run: id, times }) => (source.endsWith("/") || !source.includes("/") || source === `run:${id}/${times.name}` ? tellNodes({ id, session: run(id) ?? id }, [times], (s) => logged.has(s)) : []));
-    return story([...told, ...[...ofRuns, ...ofNodes].filter((t) => from === "" || Date.parse(t.at) >= Date.parse(from))].filter((t) => about === "" || t.about === about));
+    const here = nodes.filter(({ run: id, times }) => source.endsWith("/") || !source.includes("/") || source === `run:${id}/${times.name}`);
+    const ofNodes = here.flatMap(({ run: id, times }) => tellNodes({ id, session: run(id) ?? id }, [times], (s) => logged.has(s)));
+    const decisions = here.flatMap(({ run: id, decision }) => tellDecisions({ id, session: run(id) ?? id }, [decision]));
+    return story([...undecided(told, decisions), ...[...ofRuns, ...ofNodes, ...decisions].filter((t) => from === "" || Date.parse(t.at) >= Date.parse(from))].filter((t) => about === "" || t.about === about));
   }, [items, runs, run, tasks, nodes, source, about, events.hasNextPage]);
   return { events, lines, more };
 }
