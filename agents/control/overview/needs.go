@@ -15,6 +15,7 @@ import (
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -51,6 +52,8 @@ type Need struct {
 	Orders   []string           `json:"orders,omitempty"` // of a node or agent, that fit it
 	Commit   string             `json:"commit,omitempty"` // of a review: the decision is about it
 	Try      string             `json:"try,omitempty"`    // the command that a person would call
+	Called   string             `json:"called"`           // the kind as a person calls it: Gate, Question, Failure, ...
+	Title    string             `json:"title"`            // its text where Name is only an id, else Name
 }
 
 // NeedList is what waits for a person: what keeps work from going on first, then
@@ -86,6 +89,9 @@ func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
 			l.Items = append(l.Items, m)
 		}
 	}
+	for i := range l.Items {
+		l.Items[i].Called, l.Items[i].Title = l.Items[i].called(), l.Items[i].title()
+	}
 	l.Total = len(l.Items) + unlisted
 	slices.SortStableFunc(l.Items, byRank)
 	return l, nil
@@ -95,6 +101,50 @@ func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
 func fault(what string, err error) Need {
 	text, try := hint.Explain(err)
 	return Need{ID: "fault " + what, Kind: NeedFault, Name: what, Label: "cannot be read", Text: text, Try: try}
+}
+
+// kinds are what a person calls each kind of need.
+var kinds = map[string]string{
+	NeedNode: "Question", NeedFailure: "Failure", NeedConflict: "Conflict", NeedLimit: "Limit", NeedReview: "Review", NeedRun: "Run", NeedAgent: "Agent",
+	NeedTask: "Task", NeedMerge: "Merge", NeedIncident: "Incident", NeedMessage: "Message", NeedFault: "Fault",
+}
+
+// called is what a person calls the kind of the need. A gate is approved, not answered.
+func (n *Need) called() string {
+	switch {
+	case n.Kind == NeedNode && len(n.Orders) > 0 && n.Orders[0] == "approve":
+		return "Gate"
+	case n.Question != nil && n.Question.InPane:
+		return "Dialog"
+	case n.Question != nil && n.Question.Permission != nil:
+		return "Permission"
+	case n.Kind == NeedAgent && n.Question != nil:
+		return "Question"
+	case n.Kind == NeedNode && n.Question == nil:
+		return "Agent"
+	}
+	return kinds[n.Kind]
+}
+
+// title names the need: what has only an id, by its text.
+func (n *Need) title() string {
+	switch n.Kind {
+	case NeedMessage, NeedIncident, NeedMerge, NeedTask:
+		return cmp.Or(n.Text, n.Name)
+	}
+	return n.Name
+}
+
+// Line is the need in one line, in the words of the inbox, without the command.
+func (n *Need) Line() string {
+	line := n.Called + " " + say.Line(n.Title)
+	if n.Session != "" {
+		line += " in " + n.Session
+	}
+	if n.Label != "" {
+		line += ": " + n.Label
+	}
+	return line
 }
 
 // line is the need as a report lists it.

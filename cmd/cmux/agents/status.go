@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/overview"
 	"cmux/agents/control/runs"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -37,6 +38,10 @@ so it needs no runner. RUN is the id of a run from cmux agents list, or any uniq
 part from its beginning or end. The default is every unfinished
 run, or the newest run if all have ended. In a worktree of a run, it is that run.
 --session NAME shows the newest run of one session.
+
+Below the nodes, status lists what waits for you: in the whole project, or with RUN or
+--session in that run alone. The list and its words are those of the dashboard's inbox;
+each entry has the command that helps.
 
 TRIES counts the attempts of a node. LAST ACTIVITY is when cmux last recorded
 something about it; cmux agents logs NAME shows what its agent does.
@@ -136,7 +141,51 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	if o.JSON {
 		return cli.PrintJSON(o.Out, runs.NewReport(v))
 	}
-	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), cli.Look{Width: o.Width(), Color: o.Color(), Verbose: o.Verbose, Past: past}))
+	if _, err := fmt.Fprint(o.Out, renderStatus(v, p.Now(), cli.Look{Width: o.Width(), Color: o.Color(), Verbose: o.Verbose, Past: past})); err != nil || past {
+		return err
+	}
+	session := ""
+	if o.Run != "" || p.Session != "" {
+		session = v.Run.Plan.Graph.Session
+	}
+	return o.needs(ctx, p, session)
+}
+
+// shownNeeds is how many things that wait for the person are listed.
+const shownNeeds = 10
+
+// needs lists what waits for the person, as the dashboard's inbox has it: all of it, or
+// only what waits in a session.
+func (o *statusOptions) needs(ctx context.Context, p *control.Project, session string) error {
+	l, err := p.Overview().Needs(ctx)
+	if err != nil {
+		return err
+	}
+	if session != "" {
+		l.Items = slices.DeleteFunc(l.Items, func(n overview.Need) bool { return n.Session != session })
+		l.Total = len(l.Items)
+	}
+	if l.Total == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nwaiting for you: %d\n", l.Total)
+	shown := min(len(l.Items), shownNeeds)
+	for i := range shown {
+		n := &l.Items[i]
+		line := "  " + n.Line()
+		if n.Try != "" {
+			line += " (" + n.Try + ")"
+		}
+		if o.Width() > 0 {
+			line = ansi.Wrap(line, o.Width(), "")
+		}
+		b.WriteString(line + "\n")
+	}
+	if more := l.Total - shown; more > 0 {
+		fmt.Fprintf(&b, "  and %d more\n", more)
+	}
+	_, err = fmt.Fprint(o.Out, b.String())
 	return err
 }
 
@@ -169,7 +218,7 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 			return true, err
 		}
 	}
-	return true, nil
+	return true, o.needs(ctx, p, "")
 }
 
 // statusColumn is a column of the status table with what stands in it of a node.

@@ -2601,6 +2601,7 @@ export interface components {
         Case: {
             below: components["schemas"]["CasePart"][];
             blocks: components["schemas"]["Beside"][];
+            called: string;
             commit?: string;
             id: string;
             kind: string;
@@ -2617,6 +2618,7 @@ export interface components {
             tail: string;
             task: components["schemas"]["TaskView"] | null;
             text: string;
+            title: string;
             try?: string;
             used: components["schemas"]["DagUsage"];
         };
@@ -3493,6 +3495,7 @@ export interface components {
             agents: string[];
         };
         Need: {
+            called: string;
             commit?: string;
             id: string;
             /** @enum {string} */
@@ -3506,6 +3509,7 @@ export interface components {
             /** Format: date-time */
             since?: string;
             text: string;
+            title: string;
             try?: string;
         };
         Needs: {

@@ -9,7 +9,7 @@ import { Conversation } from "@/conversation/Conversation";
 import type { AgentSource } from "@/conversation/source";
 import { actionsOf, each, sendAnswer, type Action } from "@/needs/actions";
 import { AnswerForm } from "@/needs/AnswerForm";
-import { decided, isGate, kindName, terminalOf, titleOf } from "@/needs/answers";
+import { decided, isGate, terminalOf } from "@/needs/answers";
 import { GateCase } from "@/needs/GateCase";
 import { Key } from "@/needs/HeldBar";
 import { useDecide } from "@/needs/held";
@@ -46,9 +46,9 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
               List
             </Button>
           )}
-          <span className="text-muted">{kindName(need)}</span>
+          <span className="text-muted">{need.called}</span>
           <h2 id="case" className="text-base font-semibold wrap-anywhere">
-            {titleOf(need)}
+            {need.title}
           </h2>
           <Label tone={need.kind === "message" ? "info" : toneOf(need.label)}>{need.label}</Label>
           <span className="flex flex-wrap gap-x-2 text-muted">
@@ -112,7 +112,7 @@ function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "st
       {(need.kind === "task" || need.kind === "merge") && <To to={`/tasks/${encodeURIComponent(need.name)}`}>Open task</To>}
       {(need.kind === "node" || need.kind === "failure" || need.kind === "review") && need.run !== undefined && <To to={nodePage(need.run, need.name)}>Open node</To>}
       {like.length > 0 && actionsOf(need).length > 0 && (
-        <Button tone="quiet" onClick={() => chooseAll([need.id, ...like.map((n) => n.id)])}>{`Choose all ${like.length + 1} ${kindName(need).toLowerCase()}s${need.session === undefined ? "" : ` of ${need.session}`}`}</Button>
+        <Button tone="quiet" onClick={() => chooseAll([need.id, ...like.map((n) => n.id)])}>{`Choose all ${like.length + 1} ${need.called.toLowerCase()}s${need.session === undefined ? "" : ` of ${need.session}`}`}</Button>
       )}
     </div>
   );
@@ -164,7 +164,7 @@ function Asked({ need }: { need: Need }) {
   const said = q?.parts.map((p) => p.text).join("\n");
   return (
     <>
-      {need.text !== "" && need.kind !== "failure" && need.text !== said && need.text !== titleOf(need) && !(q && answerable) && <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(need.text)}</p>}
+      {need.text !== "" && need.kind !== "failure" && need.text !== said && need.text !== need.title && !(q && answerable) && <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(need.text)}</p>}
       {answerable && (
         <div className="max-w-prose">
           <AnswerForm of={need.name} question={q} busy={false} keys={q !== undefined} send={(answer) => decide([need], `${need.name}: answered “${answer.text.slice(0, 60)}”`, () => sendAnswer(need, answer))} />

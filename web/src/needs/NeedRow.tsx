@@ -3,7 +3,6 @@ import { memo } from "react";
 import { Link } from "react-router";
 
 import type { Api } from "@/api/client";
-import { kindName, titleOf } from "@/needs/answers";
 import { Ago } from "@/ui/time";
 
 type Need = Api<"Need">;
@@ -35,9 +34,9 @@ interface RowProps {
 
 /** A need in the list. It is drawn again when it is another, not with every answer. */
 export const NeedRow = memo(function NeedRow({ need, to, current, chosen, choose }: RowProps) {
-  const kind = kindName(need);
+  const kind = need.called;
   const [Icon, color] = icons[kind] ?? [CircleHelp, "text-muted"];
-  const title = titleOf(need);
+  const title = need.title;
   const line = need.text !== "" && need.text !== title ? need.text : need.label;
   return (
     <li className={`flex items-start border-b border-line ${current ? "bg-accent-soft" : chosen ? "bg-sunken" : "hover:bg-sunken"}`}>

@@ -1,6 +1,6 @@
 import type { Api } from "@/api/client";
 import { commonActions } from "@/needs/actions";
-import { decided, kindName, titleOf } from "@/needs/answers";
+import { decided } from "@/needs/answers";
 import { Key } from "@/needs/HeldBar";
 import { useDecide } from "@/needs/held";
 import { Button } from "@/ui/button";
@@ -35,7 +35,7 @@ export default function SeveralView({ needs, clear }: { needs: readonly Api<"Nee
       <ul className="flex flex-col gap-1">
         {needs.map((n) => (
           <li key={n.id} className="wrap-anywhere">
-            <span className="text-muted">{kindName(n)}</span> {titleOf(n)} {n.session !== undefined && <span className="text-muted">{`in ${n.session}`}</span>}
+            <span className="text-muted">{n.called}</span> {n.title} {n.session !== undefined && <span className="text-muted">{`in ${n.session}`}</span>}
           </li>
         ))}
       </ul>

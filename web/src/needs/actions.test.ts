@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { actionsOf, commonActions, digitAnswer } from "@/needs/actions";
 import type { Api } from "@/api/client";
 
-const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", name: "x", label: "needs input", text: "", ...over });
+const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", called: "Question", title: over.name ?? "x", name: "x", label: "needs input", text: "", ...over });
 const keys = (n: Api<"Need">) => actionsOf(n).map((a) => `${a.key} ${a.label}`);
 
 test.each([

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
-import { answerOf, byWait, decided, fresh, kindName, nextOf, shows, terminalOf } from "@/needs/answers";
+import { answerOf, byWait, decided, fresh, nextOf, shows, terminalOf } from "@/needs/answers";
 import type { Api } from "@/api/client";
 
-const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", name: "x", label: "needs input", text: "", ...over });
+const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", called: "Question", title: over.name ?? "x", name: "x", label: "needs input", text: "", ...over });
 
 test("what waits longest is first, and what waits since nobody knows when is last", () => {
   const sorted = byWait([need({ id: "never" }), need({ id: "new", since: "2026-01-02T00:00:00Z" }), need({ id: "old", since: "2026-01-01T23:59:00+02:00" })]);
@@ -38,13 +38,6 @@ test.each([
   expect(terminalOf(need({ ...(over as object), name: "my api" }))).toBe(to);
 });
 
-test("a gate is no question, and an agent without one is an agent", () => {
-  expect(kindName(need({ orders: ["approve", "override"] }))).toBe("Gate");
-  expect(kindName(need({ question: { parts: [{ text: "?" }] } }))).toBe("Question");
-  expect(kindName(need({ label: "taken over", orders: ["release"] }))).toBe("Agent");
-  expect(kindName(need({ kind: "failure", orders: ["retry"] }))).toBe("Failure");
-});
-
 test("only what was not there before is told, and nothing at first", () => {
   const now = [need({ id: "a" }), need({ id: "b" })];
   expect(fresh(undefined, now)).toEqual([]);
@@ -62,15 +55,15 @@ test("when a case goes, the one behind it comes, else the one before it", () => 
 });
 
 test("a filter shows its kinds, and one that nobody knows shows all", () => {
-  const gate = need({ orders: ["approve"] });
+  const gate = need({ orders: ["approve"], called: "Gate" });
   expect(shows("gates", gate)).toBe(true);
   expect(shows("questions", gate)).toBe(false);
   expect(shows(null, gate) && shows("nonsense", gate)).toBe(true);
-  expect(shows("questions", need({ kind: "agent", label: "needs input" }))).toBe(true);
+  expect(shows("questions", need({ kind: "agent", called: "Agent", label: "needs input" }))).toBe(true);
 });
 
 test("what was decided names one need, and counts several", () => {
   expect(decided([need({ name: "look" })], "overridden")).toBe("look: overridden");
-  expect(decided([need({ kind: "message", name: "m1", text: "Which color?" })], "marked as read")).toBe("Which color?: marked as read");
-  expect(decided([need({ orders: ["approve"] }), need({ orders: ["approve"] })], "approved")).toBe("2 gates: approved");
+  expect(decided([need({ kind: "message", name: "m1", title: "Which color?", text: "Which color?" })], "marked as read")).toBe("Which color?: marked as read");
+  expect(decided([need({ orders: ["approve"], called: "Gate" }), need({ orders: ["approve"], called: "Gate" })], "approved")).toBe("2 gates: approved");
 });

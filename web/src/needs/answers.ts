@@ -12,50 +12,9 @@ export function byWait(needs: readonly Need[]): Need[] {
   return needs.map((n, i) => ({ n, i })).sort((a, b) => rank(a.n) - rank(b.n) || at(a.n) - at(b.n) || a.i - b.i).map(({ n }) => n);
 }
 
-/** What a person calls each kind of need. */
-export const kindNames: Readonly<Record<Need["kind"], string>> = {
-  node: "Question",
-  failure: "Failure",
-  conflict: "Conflict",
-  limit: "Limit",
-  review: "Review",
-  run: "Run",
-  agent: "Agent",
-  task: "Task",
-  merge: "Merge",
-  incident: "Incident",
-  message: "Message",
-  fault: "Fault",
-};
-
 /** Whether the need is a gate: it is approved, not answered. */
 export function isGate(n: Need): boolean {
   return n.kind === "node" && n.orders?.[0] === "approve";
-}
-
-/** The kind as it is named beside the need. */
-export function kindName(n: Need): string {
-  if (isGate(n)) {
-    return "Gate";
-  }
-  if (n.question?.in_pane === true) {
-    return "Dialog";
-  }
-  if (n.question?.permission !== undefined) {
-    return "Permission";
-  }
-  if (n.kind === "agent" && n.question !== undefined) {
-    return "Question";
-  }
-  if (n.kind === "node" && n.question === undefined) {
-    return "Agent";
-  }
-  return kindNames[n.kind];
-}
-
-/** What names the need: of what has only an id, its text. */
-export function titleOf(n: Need): string {
-  return (n.kind === "message" || n.kind === "incident" || n.kind === "merge" || n.kind === "task") && n.text !== "" ? n.text : n.name;
 }
 
 /** The kinds that a person filters by. */
@@ -70,7 +29,7 @@ export const filters = [
 /** Whether a filter shows the need; an unknown one shows all. */
 export function shows(filter: string | null, n: Need): boolean {
   const kinds: readonly string[] | undefined = filters.find(([id]) => id === filter)?.[2];
-  return kinds === undefined || kinds.includes(kindName(n));
+  return kinds === undefined || kinds.includes(n.called);
 }
 
 /** The need that comes into view when the one at a place is gone: the one that takes its place, or the last. */
@@ -120,5 +79,5 @@ export function fresh(before: ReadonlySet<string> | undefined, now: readonly Nee
 /** What was decided about needs, as the page says it. */
 export function decided(needs: readonly Need[], done: string): string {
   const [only, ...more] = needs;
-  return only === undefined ? done : `${more.length === 0 ? titleOf(only) : `${needs.length} ${kindName(only).toLowerCase()}s`}: ${done}`;
+  return only === undefined ? done : `${more.length === 0 ? only.title : `${needs.length} ${only.called.toLowerCase()}s`}: ${done}`;
 }

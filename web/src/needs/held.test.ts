@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { heldNow, hold, sendNow, undo, undoFor } from "@/needs/held";
 import { without } from "@/needs/needs";
 
-const need = (id: string) => ({ id, kind: "node" as const, name: id, label: "needs input", text: "" });
+const need = (id: string) => ({ id, kind: "node" as const, called: "Gate", title: id, name: id, label: "needs input", text: "" });
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useNavigate } from "react-router";
 
-import { fresh, kindName } from "@/needs/answers";
+import { fresh } from "@/needs/answers";
 import { useNeeds } from "@/needs/needs";
 
 export type Permission = NotificationPermission | "unsupported";
@@ -68,7 +68,7 @@ export function useNotifications(): void {
     }
     for (const n of told) {
       // A tag makes one of what several tabs tell.
-      const note = new Notification(`${kindName(n)}: ${n.name}`, { body: `${n.label}\n${n.text}`.slice(0, 300), tag: n.id });
+      const note = new Notification(`${n.called}: ${n.name}`, { body: `${n.label}\n${n.text}`.slice(0, 300), tag: n.id });
       note.onclick = () => {
         window.focus();
         void navigate("/");

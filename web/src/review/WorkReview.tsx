@@ -25,7 +25,7 @@ export function StateLabel({ state }: { state: State }) {
 
 /** The work as the inbox lists it. */
 export function needOf(run: string, w: Work): Api<"Need"> {
-  return { id: `review ${run} ${w.node} ${w.commit}`, kind: "review", name: w.node, run, label: w.state, text: w.summary, orders: ["review"], ...(w.commit === "" ? {} : { commit: w.commit }) };
+  return { id: `review ${run} ${w.node} ${w.commit}`, kind: "review", called: "Review", title: w.node, name: w.node, run, label: w.state, text: w.summary, orders: ["review"], ...(w.commit === "" ? {} : { commit: w.commit }) };
 }
 
 /** How each work stands: what was decided here counts at once. */
