@@ -128,6 +128,14 @@ test.describe("ten clients", () => {
   test.afterAll(() => report(`${clients - 1} clients beside it`, took));
 });
 
+test("from a line in a file to the page, alone", async ({ org, page, browser }) => {
+  org.start();
+  await org.open(page);
+  const p = await watching(browser, page);
+  await page.goto("about:blank");
+  report("no client beside it", await measure(org.root, [p]));
+});
+
 test("from a line in a file to the page, ten pages drawn on this machine", async ({ org, page, browser }) => {
   org.start();
   await org.open(page);
