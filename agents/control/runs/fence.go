@@ -43,15 +43,12 @@ func (p *Runs) Fence(ctx context.Context, name string) (*Fence, error) {
 		return nil, err
 	}
 	n := &v.Nodes[i]
-	f := &Fence{Node: n.Spec.Name, Mode: n.Spec.Fence.Mode, Write: []string{}, Refused: []Fenced{}}
+	f := &Fence{Node: n.Spec.Name, Mode: n.Spec.Fence.Mode, Write: []string{}, Refused: fenced(n)}
 	if f.Mode == "" {
 		f.Mode = dag.FenceOff
 	}
 	if f.System, err = fence.Support(); err != nil {
 		f.Missing = err.Error()
-	}
-	for _, r := range n.Fenced {
-		f.Refused = append(f.Refused, Fenced{r.Attempt, r.Path, allowing(r.Open, n.Spec)})
 	}
 	b, err := signals.ReadFile(v.Run.Fence(n.Spec.Name), mostFence)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,6 +63,15 @@ func (p *Runs) Fence(ctx context.Context, name string) (*Fence, error) {
 	}
 	f.Attempt, f.Write = up.Attempt, append(f.Write, up.Write...)
 	return f, nil
+}
+
+// fenced returns what the fences of a node refused, the oldest first.
+func fenced(n *run.NodeView) []Fenced {
+	all := make([]Fenced, 0, len(n.Fenced))
+	for _, r := range n.Fenced {
+		all = append(all, Fenced{r.Attempt, r.Path, allowing(r.Open, n.Spec)})
+	}
+	return all
 }
 
 // allowing returns the line of a node's configuration that opens a place beside the others.

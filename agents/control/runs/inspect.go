@@ -30,6 +30,7 @@ type Inspection struct {
 	Used     dag.Usage          `json:"used,omitzero"`
 	Budget   dag.Budget         `json:"budget,omitzero"`
 	Refused  []Refusal          `json:"refused"` // what its agent tried and may not
+	Fenced   []Fenced           `json:"fenced"`  // writes that its fence refused
 	Orders   []string           `json:"orders"`  // that fit it as it stands, as in cmux agents ORDER NAME
 }
 
@@ -62,7 +63,7 @@ func Inspect(v *run.View, i int) *Inspection {
 		Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch, Dir: n.Spec.Dir,
 		Label: n.Status.Label, Reason: n.Status.Reason, Way: runview.WayOut(v, i),
 		After: Besides(v, g.Deps(i)), Before: Besides(v, g.Dependents(i)),
-		Used: n.Used, Budget: n.Spec.Budget, Orders: fitting(v, i),
+		Used: n.Used, Budget: n.Spec.Budget, Orders: fitting(v, i), Fenced: fenced(n),
 	}
 	if in.Role == dag.RoleGate {
 		in.Agent = "" // nothing runs in it

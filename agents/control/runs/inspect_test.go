@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"cmux/agents/runs/run"
@@ -25,6 +26,24 @@ func TestFittingOrders(t *testing.T) {
 	}
 }
 
+// A node shows what its fence refused, with the line that allows it, which counts what the
+// configuration has already.
+func TestInspectFenced(t *testing.T) {
+	v := runtest.Everything(t)
+	i := v.Run.Plan.Graph.Index("api")
+	n := &v.Nodes[i]
+	n.Spec.Fence.Write, n.Spec.Scope = []string{"~/.cache/go"}, []string{"api/"}
+	n.Fenced = []run.Fencing{{Attempt: 1, Path: "/opt/tool/log", Open: "/opt/tool"}, {Attempt: 2, Path: "/repo/web/a.ts", Open: run.OpenScope + "web/"}, {Attempt: 2, Path: "/etc/passwd"}}
+	want := []Fenced{
+		{1, "/opt/tool/log", `fence: {write: ["~/.cache/go","/opt/tool"]}`},
+		{2, "/repo/web/a.ts", `scope: ["api/","web/"]`},
+		{2, "/etc/passwd", ""},
+	}
+	if got := Inspect(v, i).Fenced; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func TestInspect(t *testing.T) {
 	v := runtest.Everything(t)
 	v.Incidents = []run.Record{
@@ -35,6 +54,9 @@ func TestInspect(t *testing.T) {
 		t.Errorf("api: %+v", in)
 	}
 	if len(in.Refused) != 1 || in.Refused[0].Detail != "tried it" || len(in.After) != 1 || in.After[0].Name != "schema" || len(in.Before) != 2 {
+		t.Errorf("api: %+v", in)
+	}
+	if len(in.Fenced) != 0 {
 		t.Errorf("api: %+v", in)
 	}
 	if q := Inspect(v, v.Run.Plan.Graph.Index("web")).Question; q == nil || q.String() != "Which colour?" {

@@ -2860,6 +2860,12 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        Fenced: {
+            allow?: string;
+            /** Format: int64 */
+            attempt: number;
+            path: string;
+        };
         FileEntry: {
             /** @enum {string} */
             kind: "file" | "folder" | "link" | "other";
@@ -3080,6 +3086,7 @@ export interface components {
             budget?: components["schemas"]["DagBudget"];
             checks: components["schemas"]["RunCheck"][];
             dir?: string;
+            fenced: components["schemas"]["Fenced"][];
             label: components["schemas"]["Label"];
             name: string;
             orders: string[];

@@ -13,7 +13,8 @@ import { decided, isGate, terminalOf } from "@/needs/answers";
 import { GateCase } from "@/needs/GateCase";
 import { Key } from "@/needs/HeldBar";
 import { useDecide } from "@/needs/held";
-import { CheckLine, Figure, Part } from "@/needs/pieces";
+import { CheckLine, Figure, Part, passed } from "@/needs/pieces";
+import { Fenced } from "@/node/Fenced";
 import { ReviewView } from "@/review/ReviewView";
 import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
@@ -224,15 +225,17 @@ function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
     <>
       {need.kind === "failure" && c.node && (
         <Part title="Why it failed">
-          <p className="whitespace-pre-wrap wrap-anywhere">{visible(reason === "" ? c.label : reason)}</p>
+          {/* A check says itself why it failed. */}
+          {c.node.checks.every(passed) && <p className="whitespace-pre-wrap wrap-anywhere">{visible(reason === "" ? c.label : reason)}</p>}
           {c.node.checks.map((k, i) => (
             <CheckLine key={i} check={k} />
           ))}
           {c.node.attempts.length > 1 && <Figure name="Attempts">{String(c.node.attempts.length)}</Figure>}
         </Part>
       )}
+      {c.node && <Fenced writes={c.node.fenced} />}
       {c.blocks.length > 0 && <Blocks run={need.run ?? ""} blocks={c.blocks} />}
-      {c.tail !== "" && !c.node?.checks.some((k) => k.output?.trim() === c.tail.trim()) && (
+      {c.tail !== "" && !c.node?.checks.some((k) => !passed(k) && k.output !== undefined && k.output !== "") && (
         <Part title="Last lines">
           <pre tabIndex={0} role="group" aria-label={`Last lines of ${need.name}`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
             {visible(c.tail)}

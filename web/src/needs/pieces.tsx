@@ -39,13 +39,17 @@ export function CheckState({ command, passed, end }: { command: string; passed: 
   );
 }
 
+export function passed(c: Api<"RunCheck">): boolean {
+  return c.exit === 0 && c.timed_out !== true;
+}
+
 /** A check of an attempt, with its output where it failed. */
 export function CheckLine({ check: c }: { check: Api<"RunCheck"> }) {
-  const passed = c.exit === 0 && c.timed_out !== true;
+  const good = passed(c);
   return (
     <div>
-      <CheckState command={c.command} passed={passed} end={`${passed ? "passed" : c.timed_out === true ? "timed out" : `exit ${c.exit}`}, ${tookText(c.took)}`} />
-      {!passed && c.output !== undefined && c.output !== "" && <Output text={c.output} open label="End of its output" />}
+      <CheckState command={c.command} passed={good} end={`${good ? "passed" : c.timed_out === true ? "timed out" : `exit ${c.exit}`}, ${tookText(c.took)}`} />
+      {!good && c.output !== undefined && c.output !== "" && <Output text={c.output} open label="End of its output" />}
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { Overview } from "@/node/Overview";
 import { PromptView } from "@/node/PromptView";
 import { NodeReview } from "@/review/NodeReview";
 import { LazyTerminal } from "@/terminal/LazyTerminal";
-import { labelText, live } from "@/node/words";
+import { labelText, live, stageOf, talksNow } from "@/node/words";
 import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer } from "@/ui/states";
@@ -46,9 +46,10 @@ function tabsOf(run: string, node: string, n: Api<"Inspection">): Tab[] {
   }
   const source = { kind: "node", run, node } as const;
   const running = live(n.label.state);
+  const talks = n.agent !== "command" && !talksNow(stageOf(n.label.state)); // a command has no conversation, and the overview shows the one that is live
   return [
     overview,
-    ...(n.agent === "command" ? [] : [{ id: "conversation", label: "Conversation", content: () => <Conversation source={source} /> }]), // a command has none
+    ...(talks ? [{ id: "conversation", label: "Conversation", content: () => <Conversation source={source} /> }] : []),
     ...(running ? [{ id: "terminal", label: "Terminal", content: () => <LazyTerminal key={n.attempts.length} source={source} name={node} /> }] : []),
     ...(n.branch === undefined || n.branch === "" ? [] : [{ id: "changes", label: "Changes", content: () => <Changes source={source} comment={n.agent !== "command"} /> }]),
     { id: "log", label: "Log", content: () => <LogView source={source} live={running} /> },

@@ -8,7 +8,8 @@ import { useLogText } from "@/log/source";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { GateCase } from "@/needs/GateCase";
 import { useNeeds } from "@/needs/needs";
-import { CheckLine, Part } from "@/needs/pieces";
+import { CheckLine, Part, passed } from "@/needs/pieces";
+import { Fenced } from "@/node/Fenced";
 import { labelText, live, stageOf } from "@/node/words";
 import { useNodeOrders } from "@/runs/orders";
 import { count } from "@/ui/figures";
@@ -23,8 +24,18 @@ interface NowProps {
   brief?: boolean; // beside the graph: without the conversation and the whole log
 }
 
-/** What matters of a node now, by how it stands: why it failed, what it asks, what it does, or what it did. */
+/** What matters of a node now, by how it stands: why it failed, what it asks, what it does, or what it did; and what its fence refused. */
 export function Now({ run, node: n, brief = false }: NowProps) {
+  const failed = stageOf(n.label.state) === "failed";
+  return (
+    <>
+      <Standing run={run} node={n} brief={brief} />
+      {!failed && <Fenced writes={n.fenced} />}
+    </>
+  );
+}
+
+function Standing({ run, node: n, brief }: Required<NowProps>) {
   switch (stageOf(n.label.state)) {
     case "asks":
       return <Asks run={run} node={n} brief={brief} />;
@@ -95,18 +106,20 @@ function Below({ run, node }: { run: string; node: string }) {
 }
 
 function Failure({ run, node: n }: { run: string; node: Node }) {
-  const failed = n.checks.filter((c) => c.exit !== 0 || c.timed_out === true);
+  const failed = n.checks.filter((c) => !passed(c));
+  const printed = failed.some((c) => c.output !== undefined && c.output !== ""); // the log ends with the same
   const why = n.reason !== undefined && n.reason !== "" ? n.reason : n.label.detail !== "" ? n.label.detail : (n.attempts.at(-1)?.detail ?? "");
   return (
     <>
-      <Part title="Why it failed">
+      <Part title="Why it failed" actions={printed && <OpenLog run={run} node={n.name} />}>
         {/* A check says itself why it failed. */}
         {failed.length === 0 && <Words text={why !== "" ? why : n.label.reason === "" && n.label.code !== null ? `Its program ended with exit code ${n.label.code}.` : labelText(n.label)} />}
         {failed.map((c, i) => (
           <CheckLine key={i} check={c} />
         ))}
       </Part>
-      {n.attempts.length > 0 && <LastLines run={run} node={n.name} live={false} />}
+      <Fenced writes={n.fenced} />
+      {!printed && n.attempts.length > 0 && <LastLines run={run} node={n.name} live={false} />}
       <Blocks run={run} nodes={n.before} />
     </>
   );
@@ -234,6 +247,14 @@ export function NodeLinks({ run, nodes }: { run: string; nodes: readonly Api<"Be
   );
 }
 
+function OpenLog({ run, node }: { run: string; node: string }) {
+  return (
+    <Link to={nodePath(run, node, "log")} className="text-accent underline">
+      Open log
+    </Link>
+  );
+}
+
 const mostLines = 16;
 
 /** The end of what the node's program wrote. */
@@ -248,14 +269,7 @@ function LastLines({ run, node, live: grows }: { run: string; node: string; live
   }
   const lines = text.split("\n");
   return (
-    <Part
-      title="Last output"
-      actions={
-        <Link to={nodePath(run, node, "log")} className="text-accent underline">
-          Open log
-        </Link>
-      }
-    >
+    <Part title="Last output" actions={<OpenLog run={run} node={node} />}>
       <pre tabIndex={0} role="group" aria-label={`Last output of ${node}`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
         {visible(lines.slice(-mostLines).join("\n"))}
       </pre>

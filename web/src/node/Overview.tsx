@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
 import type { Api } from "@/api/client";
-import { CheckLine } from "@/needs/pieces";
+import { CheckLine, passed } from "@/needs/pieces";
 import { NodeLinks, Now } from "@/node/Now";
 import { ordersFirst, stageOf, total } from "@/node/words";
 import { Verify } from "@/node/Verify";
@@ -18,7 +18,7 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
   const stage = stageOf(n.label.state);
   const first = ordersFirst(n.role, stage);
   const shown = stage === "done" || stage === "failed"; // the checks that Now shows
-  const passed = stage === "failed" ? n.checks.filter((c) => c.exit === 0 && c.timed_out !== true) : shown ? [] : n.checks;
+  const checks = stage === "failed" ? n.checks.filter(passed) : shown ? [] : n.checks;
   return (
     <div className="flex flex-col gap-4 p-4 lg:flex-row">
       <div className="flex min-w-0 grow flex-col gap-4">
@@ -49,10 +49,10 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
             </div>
           )}
         </Panel>
-        {passed.length > 0 && (
+        {checks.length > 0 && (
           <Panel title="Checks">
             <ul className="flex flex-col gap-2">
-              {passed.map((c, i) => (
+              {checks.map((c, i) => (
                 <li key={i}>
                   <CheckLine check={c} />
                 </li>

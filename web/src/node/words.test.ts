@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { labelText, reasonOf, stageOf, took, tookText } from "@/node/words";
+import { labelText, reasonOf, stageOf, talksNow, took, tookText } from "@/node/words";
 
 describe("words of a node", () => {
   it.each([
@@ -35,6 +35,10 @@ describe("words of a node", () => {
     ["waiting", "waits"],
   ] as const)("put %s into the stage %s", (state, stage) => {
     expect(stageOf(state)).toBe(stage);
+  });
+
+  it("show the conversation of a node once: in its overview while it is live, else in a tab", () => {
+    expect((["asks", "works", "failed", "done", "waits"] as const).filter(talksNow)).toEqual(["asks", "works"]);
   });
 
   it("say of a gate that it waits for the reader, and no command", () => {

@@ -71,6 +71,11 @@ export function stageOf(state: Api<"DagNodeState">): Stage {
   }
 }
 
+/** Whether the overview of a node with an agent shows its conversation. */
+export function talksNow(stage: Stage): boolean {
+  return stage === "works" || stage === "asks";
+}
+
 /** Why a node stands as it does, in words: cmux says the command of a gate, which is no reason for a reader of the page. */
 export function reasonOf(n: { role: string; reason?: string | undefined }, state: Api<"DagNodeState">): string {
   if (n.role === "gate" && state === "needs input") {
