@@ -312,6 +312,35 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await page.getByLabel("Theme", { exact: true }).selectOption("dark");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
   await page.getByLabel("Theme", { exact: true }).selectOption("system");
+
+  // The density: each page has lower rows and smaller letters, and the browser keeps it.
+  const measures = () =>
+    page.evaluate(() => {
+      const title = document.querySelector("#page-title");
+      const letters = [title, document.querySelector("main a, main button, main label")].map((e) => (e ? parseFloat(getComputedStyle(e).fontSize) : NaN));
+      const heights = ["nav[aria-label=Pages] li", "main button, main a, main select", "footer"].map((of) => document.querySelector(of)?.getBoundingClientRect().height ?? NaN);
+      return [...letters, ...heights, title?.closest("header")?.getBoundingClientRect().height ?? NaN];
+    });
+  const measured = new Map<string, number[]>();
+  const all = ["/", "/runs", "/agents", "/tasks", "/health", "/budget", "/settings"];
+  for (const path of all) {
+    await to(path);
+    await expect.poll(async () => (await measures()).every(Number.isFinite), path).toBe(true);
+    measured.set(path, await measures());
+  }
+  await page.getByLabel("Density").selectOption("dense");
+  await expect(page.locator("html")).toHaveAttribute("data-density", "dense");
+  await page.reload();
+  for (const path of all) {
+    await to(path);
+    await expect(page.locator("html")).toHaveAttribute("data-density", "dense");
+    await expect.poll(async () => (await measures()).every((n, i) => n < (measured.get(path)?.[i] ?? 0)), path).toBe(true);
+  }
+  await sound(page, "settings-dense");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Find a page, a thing or a command" }).fill("comfortable");
+  await page.getByRole("option", { name: "Use the comfortable layout" }).click();
+  await expect(page.locator("html")).toHaveAttribute("data-density", "comfortable");
   await to("/projects");
   await page.getByRole("button", { name: "Register a project" }).click();
   await page.getByLabel("Folder").fill("/nowhere/at/all");

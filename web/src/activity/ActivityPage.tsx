@@ -152,7 +152,7 @@ function Events({ filter, choose }: { filter: Filter; choose: (kind: string) => 
       {() => (
         <div className="flex min-h-0 grow flex-col">
           <div className="flex shrink-0 flex-wrap items-center gap-3 px-4 py-1">
-            <div className="w-44">
+            <div className="wide-44">
               <Field label="Kind" hidden>
                 {(ids) => <Select {...ids} options={[["", "All kinds"] as const, ...kinds]} value={filter.kind} onChange={(e) => choose(e.target.value)} />}
               </Field>

@@ -25,7 +25,7 @@ export function ActivityTimeline({ items, more, runs }: { items: readonly Logged
       <ul className="flex flex-col gap-1">
         {rows.map((r) => (
           <li key={r.source} className="flex flex-wrap items-center gap-x-2 sm:flex-nowrap">
-            <Link to={`/activity?tab=events&source=${encodeURIComponent(r.source)}`} className="w-full shrink-0 wrap-anywhere hover:underline sm:w-56" title={r.source}>
+            <Link to={`/activity?tab=events&source=${encodeURIComponent(r.source)}`} className="w-full shrink-0 wrap-anywhere hover:underline sm:wide-56" title={r.source}>
               {r.label}
             </Link>
             <span role="img" aria-label={`${r.label}: ${count(r.total, "event")}`} className="flex h-6 min-w-0 grow overflow-hidden rounded bg-sunken">

@@ -19,7 +19,7 @@ export function AgentTree({ onGo }: { onGo: () => void }) {
   const all = tree(agents);
   return (
     <div>
-      <h2 className="px-2 pb-1 text-[0.85em] font-semibold text-muted">Agents</h2>
+      <h2 className="px-2 pb-1 text-sm font-semibold text-muted">Agents</h2>
       <ul aria-label="Agents, below those whom they report to">
         {all.slice(0, most).map(({ agent: a, depth }) => (
           <li key={a.name} style={{ paddingLeft: `${Math.min(depth, 3) * 0.75}rem` }}>
@@ -31,7 +31,7 @@ export function AgentTree({ onGo }: { onGo: () => void }) {
             >
               <span aria-hidden className={clsx("size-2 shrink-0 rounded-full", dots[toneOfAgent(a)])} />
               <span className="min-w-0 grow truncate">{called(a)}</span>
-              <span className={a.state === "needs input" || a.state === "down" ? "shrink-0 text-[0.85em] text-muted" : "sr-only"}>{a.state}</span>
+              <span className={a.state === "needs input" || a.state === "down" ? "shrink-0 text-sm text-muted" : "sr-only"}>{a.state}</span>
             </NavLink>
           </li>
         ))}

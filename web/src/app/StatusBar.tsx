@@ -8,7 +8,7 @@ import { count } from "@/ui/figures";
 /** The line at the bottom: whether what is seen is what is so. */
 export function StatusBar({ children }: { children?: ReactNode }) {
   return (
-    <footer className="flex min-h-8 shrink-0 items-center gap-3 border-t border-line bg-surface px-3 text-[0.92em]">
+    <footer className="flex min-h-8 shrink-0 items-center gap-3 border-t border-line bg-surface px-3 text-sm">
       <Connection />
       <div className="ml-auto flex items-center gap-2">{children}</div>
     </footer>

@@ -74,14 +74,14 @@ function Files({ source, changes, comment }: { source: WorkSource; changes: Api<
       )}
       <div className="flex min-h-0 grow">
         {wide && (
-          <div className="w-72 shrink-0 border-r border-line">
+          <div className="wide-72 shrink-0 border-r border-line">
             <FileList files={files} chosen={file?.path} comments={(path) => drafts.filter((d) => d.comment.path === path).length} onChoose={choose} />
           </div>
         )}
         {file && (
           <section aria-label={visible(file.path)} className="flex min-w-0 grow flex-col">
             <header className="flex items-baseline gap-2 border-b border-line px-3 py-1">
-              <h2 className="min-w-0 grow font-mono text-[0.93em] font-semibold wrap-anywhere">
+              <h2 className="min-w-0 grow font-mono text-code font-semibold wrap-anywhere">
                 {file.was !== undefined && file.was !== file.path && <span className="font-normal text-muted">{visible(file.was)} → </span>}
                 {visible(file.path)}
               </h2>

@@ -156,7 +156,7 @@ function DiffRow({ row, unified, place, choose, unfold }: RowProps) {
   );
   if (row.type === "same" && unified) {
     return (
-      <div className="flex font-mono text-[0.93em]">
+      <div className="flex font-mono text-code">
         <Number side="old" line={row.old} />
         {cell("new", row.new)}
       </div>
@@ -164,14 +164,14 @@ function DiffRow({ row, unified, place, choose, unfold }: RowProps) {
   }
   if (unified) {
     return (
-      <div className="flex font-mono text-[0.93em]">
+      <div className="flex font-mono text-code">
         {row.old ? cell("old", row.old) : <Number side="old" />}
         {row.old ? null : cell("new", row.new)}
       </div>
     );
   }
   return (
-    <div className="grid grid-cols-2 font-mono text-[0.93em]">
+    <div className="grid grid-cols-2 font-mono text-code">
       {cell("old", row.old)}
       <div className="flex min-w-0 border-l border-line">{cell("new", row.new)}</div>
     </div>

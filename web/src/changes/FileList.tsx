@@ -28,7 +28,7 @@ export function FileList({ files, chosen, comments, onChoose }: FileListProps) {
           onClick={() => onChoose(f.path)}
           className={clsx("flex w-full items-baseline gap-2 px-3 py-1.5 text-left", f.path === chosen ? "bg-accent-soft" : "hover:bg-sunken")}
         >
-          <span className="min-w-0 grow font-mono text-[0.93em] wrap-anywhere">{visible(f.path)}</span>
+          <span className="min-w-0 grow font-mono text-code wrap-anywhere">{visible(f.path)}</span>
           {comments(f.path) > 0 && <span className="rounded bg-warn-soft px-1 text-warn" aria-label="comments">{comments(f.path)}</span>}
           <Figures file={f} />
         </button>

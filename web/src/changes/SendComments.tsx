@@ -43,7 +43,7 @@ export function SendComments({ source }: { source: WorkSource }) {
         <ul className="mb-3 flex flex-col">
           {on.map((d) => (
             <li key={d.id}>
-              <p className="font-mono text-[0.93em] text-muted wrap-anywhere">
+              <p className="font-mono text-code text-muted wrap-anywhere">
                 {visible(d.comment.path)}
                 {d.comment.line !== undefined && `:${d.comment.line}`}
                 {d.comment.to !== undefined && `-${d.comment.to}`}

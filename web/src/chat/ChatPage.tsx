@@ -62,7 +62,7 @@ function Others({ agents }: { agents: readonly Agent[] }) {
     <nav aria-label="Agents" tabIndex={0} className="h-full overflow-y-auto p-2">
       {grouped(agents).map((g) => (
         <div key={g.label} className="mb-2">
-          <h2 className="px-2 text-[0.85em] font-semibold text-muted">{g.label}</h2>
+          <h2 className="px-2 text-sm font-semibold text-muted">{g.label}</h2>
           <ul>
             {g.agents.map((a) => (
               <li key={a.name}>

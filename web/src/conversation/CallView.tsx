@@ -97,7 +97,7 @@ function Lines({ path, about, lines }: { path: string; about: string; lines: rea
         <code className="grow wrap-anywhere">{visible(path)}</code>
         <span className="text-muted">{about}</span>
       </p>
-      <div tabIndex={0} role="group" aria-label={`Edit of ${visible(path)}`} className="max-h-96 overflow-auto font-mono text-[0.93em]">
+      <div tabIndex={0} role="group" aria-label={`Edit of ${visible(path)}`} className="max-h-96 overflow-auto font-mono text-code">
         {lines.slice(0, mostLines).map((l, i) => (
           <div key={i} className={clsx("flex", looks[l.kind])}>
             <span aria-hidden className="w-5 shrink-0 text-center select-none">

@@ -26,9 +26,9 @@ interface YamlEditorProps {
 }
 
 const theme = EditorView.theme({
-  "&": { height: "100%", backgroundColor: "var(--color-surface)", color: "var(--color-text)" },
+  "&": { height: "100%", fontSize: "var(--text-code)", backgroundColor: "var(--color-surface)", color: "var(--color-text)" },
   "&.cm-focused": { outline: "2px solid var(--color-accent)", outlineOffset: "-2px" },
-  ".cm-scroller": { fontFamily: "var(--font-mono)", overflow: "auto" },
+  ".cm-scroller": { fontFamily: "var(--font-mono)", lineHeight: "var(--line)", overflow: "auto" },
   ".cm-gutters": { backgroundColor: "var(--color-sunken)", color: "var(--color-muted)", borderRight: "1px solid var(--color-line)" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "transparent" },
   "&.cm-focused .cm-activeLineGutter": { color: "var(--color-text)" },

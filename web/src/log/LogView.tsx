@@ -40,7 +40,7 @@ export function LogView({ source, live }: LogViewProps) {
           setAt(at - 1);
         }}
       >
-        <div className="w-56">
+        <div className="wide-56">
           <Field label="Search the log" hidden>
             {(ids) => (
               <Input
@@ -87,7 +87,7 @@ function LogLine({ line, wanted, current }: { line: Line; wanted: string; curren
   const text = visible(line.text);
   const at = wanted === "" ? -1 : text.toLowerCase().indexOf(wanted.toLowerCase());
   return (
-    <div className={`min-h-5 px-3 font-mono text-[0.93em] whitespace-pre-wrap wrap-anywhere ${current ? "bg-accent-soft" : ""}`}>
+    <div className={`min-h-5 px-3 font-mono text-code whitespace-pre-wrap wrap-anywhere ${current ? "bg-accent-soft" : ""}`}>
       {at < 0 ? (
         text
       ) : (

@@ -75,7 +75,7 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
           <Asked need={need} />
           {known.error ? <Failed error={known.error} retry={() => void known.refetch()} /> : c === undefined ? <Loading rows={2} /> : <Facts need={need} found={c} />}
           {need.try !== undefined && (
-            <p className="text-[0.92em] text-muted">
+            <p className="text-sm text-muted">
               In a terminal: <code className="wrap-anywhere">{need.try}</code>
             </p>
           )}

@@ -87,7 +87,7 @@ function Work({ run, part: p }: { run: string; part: Api<"CasePart"> }) {
       {p.files.length > 0 && (
         <ul aria-label={`Files of ${p.name}`}>
           {p.files.slice(0, 12).map((f) => (
-            <li key={f.path} className="flex gap-3 font-mono text-[0.93em]">
+            <li key={f.path} className="flex gap-3 font-mono text-code">
               <Link to={`${place}?tab=changes&file=${encodeURIComponent(f.path)}`} className="min-w-0 text-accent underline wrap-anywhere">
                 {visible(f.path)}
               </Link>

@@ -36,7 +36,7 @@ export function HeldBar() {
 /** The key that does what a button does. */
 export function Key({ children }: { children: string }) {
   return (
-    <kbd aria-hidden className="hidden rounded border border-current px-1 text-[0.8em] leading-4 opacity-70 md:inline">
+    <kbd aria-hidden className="hidden rounded border border-current px-1 text-sm opacity-70 md:inline">
       {children}
     </kbd>
   );

@@ -50,7 +50,7 @@ export const NeedRow = memo(function NeedRow({ need, to, current, chosen, choose
             <span className="min-w-0 grow truncate font-medium">{title}</span>
             {need.since !== undefined && <Ago at={need.since} className="shrink-0 text-muted tabular-nums" />}
           </span>
-          <span className="flex items-baseline gap-2 text-[0.93em] text-muted">
+          <span className="flex items-baseline gap-2 text-sm text-muted">
             <span className="shrink-0">{kind}</span>
             <span className="min-w-0 grow truncate">{line}</span>
             {need.session !== undefined && <span className="max-w-24 shrink-0 truncate">{need.session}</span>}

@@ -152,7 +152,7 @@ function Inbox({ items, total }: { items: readonly Need[]; total: number }) {
   }, []);
 
   const theList = (
-    <section aria-label="List" className={`flex min-h-0 flex-col ${wide ? "w-96 shrink-0 border-r border-line" : "grow"}`}>
+    <section aria-label="List" className={`flex min-h-0 flex-col ${wide ? "wide-96 shrink-0 border-r border-line" : "grow"}`}>
       <div className="flex flex-wrap gap-1 border-b border-line p-2" role="group" aria-label="Filters">
         <Chip on={filter === null} onClick={() => set({ kind: undefined }, true)} text="All" n={all.length} />
         {filters.map(([id, text]) => {
@@ -226,7 +226,7 @@ function Chip({ on, onClick, text, n }: { on: boolean; onClick: () => void; text
       type="button"
       aria-pressed={on}
       onClick={onClick}
-      className="inline-flex min-h-7 items-center gap-1 rounded-full border border-line px-2.5 text-[0.93em] text-muted hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
+      className="inline-flex min-h-7 items-center gap-1 rounded-full border border-line px-2.5 text-sm text-muted hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
     >
       {text} <span className="tabular-nums">{n}</span>
     </button>

@@ -26,7 +26,7 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
         {first && n.orders.length > 0 && <NodeOrders run={run} node={n.name} orders={n.orders} state={n.label.state} />}
         <Now run={run} node={n} />
       </div>
-      <aside aria-label="About the node" className="flex w-full shrink-0 flex-col gap-3 lg:w-80">
+      <aside aria-label="About the node" className="flex w-full shrink-0 flex-col gap-3 lg:wide-80">
         <Panel title="Details" actions={n.role === "gate" ? undefined : <Verify run={run} node={n.name} />}>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
             {n.label.until !== null && <Fact name="Until">{moment(n.label.until)}</Fact>}

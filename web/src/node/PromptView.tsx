@@ -14,7 +14,7 @@ export function PromptView({ run, node, attempts }: { run: string; node: string;
   return (
     <div className="flex flex-col gap-3 p-3">
       {attempts > 1 && (
-        <div className="w-48">
+        <div className="wide-48">
           <Field label="Attempt">
             {(ids) => (
               <Select

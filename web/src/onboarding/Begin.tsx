@@ -159,7 +159,7 @@ function Choices({ start, title, nodes, more, children, onText }: ChoicesProps) 
   const [verify, setVerify] = useState(start.checks[0] ?? "");
   return (
     <>
-      <h2 className="text-lg font-semibold">{title}</h2>
+      <h2 className="text-title font-semibold">{title}</h2>
       {children}
       {more}
       <div className="grid gap-3 sm:grid-cols-2">
@@ -203,7 +203,7 @@ function Draw({ start, title, nodes, kind, verify, onText }: DrawProps) {
   });
   return (
     <section aria-label="Nodes of the draft" className="flex flex-col gap-3">
-      {title !== undefined && <h2 className="text-lg font-semibold">{title}</h2>}
+      {title !== undefined && <h2 className="text-title font-semibold">{title}</h2>}
       {nodes.length > 0 && (
         <ol className="rounded-lg border border-line bg-surface">
           {nodes.map((n) => (

@@ -40,7 +40,7 @@ export default function Welcome() {
   }
   return (
     <div className="mx-auto flex w-full max-w-3xl flex-col gap-4 p-4">
-      <h2 className="text-lg font-semibold">Begin here</h2>
+      <h2 className="text-title font-semibold">Begin here</h2>
       <Missing />
       {done("graph") ? (
         <p>

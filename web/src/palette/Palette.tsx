@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { Command } from "cmdk";
-import { Bot, ClipboardList, SquareDot, Workflow, Zap, type LucideIcon } from "lucide-react";
+import { Bot, ClipboardList, Settings, SquareDot, Workflow, Zap, type LucideIcon } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 
@@ -9,6 +9,7 @@ import { SpawnDialog } from "@/agents/SpawnDialog";
 import { hooks } from "@/api/client";
 import { pages } from "@/app/pages";
 import { nameOf, type Named } from "@/palette/commands";
+import { looks } from "@/palette/looks";
 import { OrderForm } from "@/palette/OrderForm";
 import type { Order } from "@/palette/orders";
 import { places } from "@/palette/places";
@@ -28,6 +29,7 @@ interface Thing extends Findable {
   to?: string;
   order?: Order;
   dialog?: NonNullable<Named["dialog"]>;
+  set?: () => void;
 }
 
 interface PaletteProps {
@@ -56,6 +58,11 @@ export default function Palette({ typed, type, onClose }: PaletteProps) {
     return <OrderForm order={asked.order} label={asked.label} onClose={onClose} />;
   }
   const carryOut = (t: Thing) => {
+    if (t.set) {
+      onClose();
+      t.set();
+      return;
+    }
     if (t.to === undefined) {
       ask(t);
       return;
@@ -123,6 +130,7 @@ function useThings(): readonly Thing[] {
           ? []
           : [{ kind: "command", key: `command ${o.id}`, icon: Zap, label: name.label, words: name.words ?? "", about: "command", order: o, ...(to === undefined ? {} : { to }), ...(dialog === undefined ? {} : { dialog }) }];
       }),
+      ...looks.map((l): Thing => ({ ...l, key: `look ${l.label}`, icon: Settings, about: "in this browser" })),
       ...(agents ?? []).map((a): Thing => ({ kind: "agent", key: `agent ${a.name}`, icon: Bot, label: called(a), words: `agent ${a.name} ${a.role}`, about: `agent, ${a.state}`, to: `/agents/${encodeURIComponent(a.name)}` })),
       ...(runs ?? []).map((r): Thing => ({ kind: "run", key: `run ${r.id}`, icon: Workflow, label: r.session, words: `run ${r.id} ${r.state}`, about: `run ${r.id}, ${r.state}`, to: `/runs/${encodeURIComponent(r.id)}` })),
       ...nodes.map(({ run, n }): Thing => ({ kind: "node", key: `node ${run?.id ?? ""} ${n.name}`, icon: SquareDot, label: n.name, words: `node ${n.label}`, about: `node of ${run?.session ?? ""}, ${n.label}`, to: `/runs/${encodeURIComponent(run?.id ?? "")}/nodes/${encodeURIComponent(n.name)}` })),

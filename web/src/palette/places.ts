@@ -46,6 +46,7 @@ const parts: readonly [label: string, to: string, inside: string, words: string]
   ["Maintenance", "/health?tab=maintenance", "Health", "plans clean up prune disk space worktrees gc"],
   ["Alerts", "/settings", "Settings", "plans notifications bell call"],
   ["Theme", "/settings", "Settings", "dark light mode colors appearance"],
+  ["Density", "/settings", "Settings", "dense comfortable compact spacing font size rows appearance"],
 ];
 
 export const places: readonly Place[] = [

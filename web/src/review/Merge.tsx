@@ -143,7 +143,7 @@ export function Conflicts({ files }: { files: readonly string[] }) {
   return (
     <ul aria-label="Files in conflict" className="text-bad">
       {files.map((f) => (
-        <li key={f} className="font-mono text-[0.93em] wrap-anywhere">
+        <li key={f} className="font-mono text-code wrap-anywhere">
           {visible(f)}
         </li>
       ))}

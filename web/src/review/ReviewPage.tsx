@@ -128,7 +128,7 @@ function Works({ run, items }: { run: string; items: readonly Work[] }) {
   return (
     <div className={`flex min-h-0 grow ${wide ? "" : "flex-col"}`}>
       {wide ? (
-        <div className="flex w-64 shrink-0 flex-col border-r border-line">
+        <div className="flex wide-64 shrink-0 flex-col border-r border-line">
           {list.length > searched && (
             <div className="shrink-0 border-b border-line p-2">
               <Field label="Find a node" hidden>

@@ -69,7 +69,7 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
         </div>
       </div>
       {talk && wide && (
-        <section aria-label="Conversation" className="flex w-96 shrink-0 flex-col border-l border-line">
+        <section aria-label="Conversation" className="flex wide-96 shrink-0 flex-col border-l border-line">
           <Conversation source={source} />
         </section>
       )}

@@ -13,8 +13,8 @@ export function BarsView({ label, bars, onSelect, selected }: { label: string; b
   const at = (s: number) => `${(100 * s) / whole}%`;
   return (
     <div className="flex h-full min-h-40 grow flex-col">
-      <div aria-hidden className="flex shrink-0 border-b border-line py-1 pr-16 text-[0.85em] text-muted">
-        <span className="w-28 shrink-0 md:w-52" />
+      <div aria-hidden className="flex shrink-0 border-b border-line py-1 pr-16 text-sm text-muted">
+        <span className="wide-28 shrink-0 md:wide-52" />
         <div className="relative h-4 grow">
           {ticks(whole).map((t) => (
             <span key={t} className="absolute border-l border-line-strong pl-1 whitespace-nowrap" style={{ left: at(t) }}>
@@ -31,7 +31,7 @@ export function BarsView({ label, bars, onSelect, selected }: { label: string; b
           estimate={32}
           row={(r) => (
             <div className={clsx("flex h-8 items-center border-b border-line pr-16", selected === r.name && "bg-accent-soft")}>
-              <span className={clsx("w-28 shrink-0 truncate px-2 md:w-52", r.critical && "font-semibold")} title={r.name}>
+              <span className={clsx("wide-28 shrink-0 truncate px-2 md:wide-52", r.critical && "font-semibold")} title={r.name}>
                 {onSelect ? (
                   <button type="button" aria-pressed={selected === r.name} className="max-w-full truncate text-accent hover:underline" onClick={() => onSelect(r.name)}>
                     {r.name}

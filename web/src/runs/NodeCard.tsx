@@ -13,19 +13,19 @@ export function nodeCard(n: Api<"GraphNode">) {
     <>
       <span className="flex items-center gap-1.5">
         <span className="min-w-0 grow truncate font-semibold">{n.name}</span>
-        {n.role !== "build" && <span className="text-[0.85em] text-muted">{n.role}</span>}
+        {n.role !== "build" && <span className="text-sm text-muted">{n.role}</span>}
         {n.critical && <span className="sr-only">on the critical path</span>}
       </span>
       <span className="flex min-w-0 items-center gap-1.5">
         <Label className="min-w-0 truncate">{n.label}</Label>
-        {n.since !== null && <Ago at={n.since} className="shrink-0 text-[0.85em] text-muted" />}
-        <span className="ml-auto shrink-0 text-[0.85em] whitespace-nowrap text-muted">
+        {n.since !== null && <Ago at={n.since} className="shrink-0 text-sm text-muted" />}
+        <span className="ml-auto shrink-0 text-sm whitespace-nowrap text-muted">
           {n.attempts > 1 && `${n.attempts} attempts`}
           {n.attempts > 1 && used > 0 && ", "}
           {used > 0 && `${tokens(used)} tok`}
         </span>
       </span>
-      <span className="truncate text-[0.85em] text-muted">{reasonOf(n, n.status.state)}</span>
+      <span className="truncate text-sm text-muted">{reasonOf(n, n.status.state)}</span>
     </>
   );
 }
@@ -41,11 +41,11 @@ export function plannedCard(n: Api<"Planned">) {
   return (
     <>
       <span className="truncate font-semibold">{n.name}</span>
-      <span className="truncate text-[0.85em] text-muted">
+      <span className="truncate text-sm text-muted">
         {n.role}
         {n.kind !== undefined && n.kind !== "" && `, ${n.kind}`}
       </span>
-      <span className="truncate text-[0.85em] text-muted">{n.if !== undefined && n.if !== "" ? `if ${n.if}` : n.scope.join(" ")}</span>
+      <span className="truncate text-sm text-muted">{n.if !== undefined && n.if !== "" ? `if ${n.if}` : n.scope.join(" ")}</span>
     </>
   );
 }
@@ -62,7 +62,7 @@ export function differenceCard(n: Differing) {
           <Label tone={tones[n.how]}>{n.how}</Label>
         </span>
       )}
-      <span className="truncate text-[0.85em] text-muted">{n.what}</span>
+      <span className="truncate text-sm text-muted">{n.what}</span>
     </>
   );
 }

@@ -20,12 +20,12 @@ export function NodeTable({ run, nodes }: { run: string; nodes: readonly Api<"Gr
   return (
     <div className="flex h-full min-h-0 grow flex-col">
       <div className="flex shrink-0 flex-wrap items-end gap-2 border-b border-line p-2">
-        <div className="w-44">
+        <div className="wide-44">
           <Field label="Find a node" hidden>
             {(ids) => <Input {...ids} type="search" placeholder="Name or label" value={words} onChange={(e) => setWords(e.target.value)} />}
           </Field>
         </div>
-        <div className="w-44">
+        <div className="wide-44">
           <Field label="Order" hidden>
             {(ids) => (
               <Select
@@ -58,15 +58,15 @@ export function NodeTable({ run, nodes }: { run: string; nodes: readonly Api<"Gr
             estimate={37}
             row={(n) => (
               <div className="flex flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-line px-3 py-1.5">
-                <Link to={`/runs/${run}/nodes/${encodeURIComponent(n.name)}`} className="w-48 truncate font-medium text-accent hover:underline" title={n.name}>
+                <Link to={`/runs/${run}/nodes/${encodeURIComponent(n.name)}`} className="wide-48 truncate font-medium text-accent hover:underline" title={n.name}>
                   {n.name}
                 </Link>
-                <span className="w-44">
+                <span className="wide-44">
                   <Label>{n.label}</Label>
                 </span>
                 <span className="w-10 text-muted">{n.since !== null && <Ago at={n.since} />}</span>
-                <span className="w-24 text-muted">{count(n.attempts, "attempt")}</span>
-                <span className="w-28 text-muted">{counted(n.used) > 0 && `${tokens(counted(n.used))} tokens`}</span>
+                <span className="wide-24 text-muted">{count(n.attempts, "attempt")}</span>
+                <span className="wide-28 text-muted">{counted(n.used) > 0 && `${tokens(counted(n.used))} tokens`}</span>
                 <span className="min-w-0 flex-1 truncate text-muted" title={reasonOf(n, n.status.state)}>
                   {reasonOf(n, n.status.state)}
                 </span>

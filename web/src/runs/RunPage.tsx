@@ -77,7 +77,7 @@ function Facts({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGr
   return (
     <div className="flex shrink-0 flex-wrap gap-x-4 gap-y-0.5 border-b border-line px-4 py-1 text-muted">
       <span>
-        from <span className="font-mono text-[0.93em]">{run.base_branch === "" ? run.base.slice(0, 10) : run.base_branch}</span>
+        from <span className="font-mono text-code">{run.base_branch === "" ? run.base.slice(0, 10) : run.base_branch}</span>
       </span>
       {run.started_at !== null && (
         <span>
@@ -92,7 +92,7 @@ function Facts({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGr
           critical path: {count(chain.length, "node")}, {duration(seconds)}
         </span>
       )}
-      <span className="font-mono text-[0.93em] wrap-anywhere">{run.id}</span>
+      <span className="font-mono text-code wrap-anywhere">{run.id}</span>
       {run.config_changed && <span className="text-warn">The configuration file has changed since: Update applies it.</span>}
     </div>
   );

@@ -1,5 +1,5 @@
 import { api, hooks, type Api } from "@/api/client";
-import { usePrefs, type Theme } from "@/app/prefs";
+import { usePrefs, type Density, type Theme } from "@/app/prefs";
 import { Alerts } from "@/settings/Alerts";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
@@ -15,6 +15,11 @@ const themes: readonly (readonly [Theme, string])[] = [
   ["dark", "Dark"],
 ];
 
+const densities: readonly (readonly [Density, string])[] = [
+  ["comfortable", "Comfortable"],
+  ["dense", "Dense"],
+];
+
 /** How the page looks, and the organization's configuration: what is active and what its file says. */
 export default function SettingsPage() {
   const config = hooks.useQuery("get", "/api/config", {}, { staleTime: 2000 });
@@ -28,6 +33,8 @@ export default function SettingsPage() {
   const logout = useOrder(() => api.POST("/api/login/logout-all"), "Every login has ended.");
   const theme = usePrefs((p) => p.theme);
   const setTheme = usePrefs((p) => p.setTheme);
+  const density = usePrefs((p) => p.density);
+  const setDensity = usePrefs((p) => p.setDensity);
   const enterSends = usePrefs((p) => p.enterSends);
   const setEnterSends = usePrefs((p) => p.setEnterSends);
   return (
@@ -35,10 +42,13 @@ export default function SettingsPage() {
       <div className="flex flex-col gap-4 p-4">
         <Panel title="This browser">
           <div className="flex flex-wrap items-end gap-4">
-            <div className="w-48">
+            <div className="wide-48">
               <Field label="Theme">{(ids) => <Select {...ids} options={themes} value={theme} onChange={(e) => setTheme(e.target.value as Theme)} />}</Field>
             </div>
-            <div className="w-48">
+            <div className="wide-48">
+              <Field label="Density">{(ids) => <Select {...ids} options={densities} value={density} onChange={(e) => setDensity(e.target.value as Density)} />}</Field>
+            </div>
+            <div className="wide-48">
               <Field label="Messages">
                 {(ids) => (
                   <Select

@@ -43,7 +43,7 @@ export function toneOf(label: string): Tone {
 /** A label as cmux says it, such as `failed (checks)`. The color only repeats what the text says. */
 export function Label({ children, tone, className }: { children: string; tone?: Tone; className?: string }) {
   return (
-    <span className={clsx("inline-flex items-center rounded px-1.5 py-px text-[0.92em] font-medium whitespace-nowrap", tones[tone ?? toneOf(children)], className)}>
+    <span className={clsx("inline-flex items-center rounded px-1.5 py-px text-sm font-medium whitespace-nowrap", tones[tone ?? toneOf(children)], className)}>
       {children}
     </span>
   );

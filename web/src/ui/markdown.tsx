@@ -16,7 +16,7 @@ const components: Components = {
   img: ({ alt, src }) => <Link href={typeof src === "string" ? src : ""}>{alt === undefined || alt === "" ? "image" : alt}</Link>,
   pre: ({ children }) => <pre tabIndex={0} className="my-2 overflow-x-auto rounded bg-sunken p-2">{children}</pre>,
   code: ({ children, className }) => <code className={className ?? "rounded bg-sunken px-1"}>{children}</code>,
-  h1: ({ children }) => <p className="mt-3 mb-1 text-lg font-semibold">{children}</p>,
+  h1: ({ children }) => <p className="mt-3 mb-1 text-title font-semibold">{children}</p>,
   h2: ({ children }) => <p className="mt-3 mb-1 text-base font-semibold">{children}</p>,
   h3: ({ children }) => <p className="mt-2 mb-1 font-semibold">{children}</p>,
   h4: ({ children }) => <p className="mt-2 mb-1 font-semibold">{children}</p>,

@@ -38,7 +38,7 @@ function Heading({ title }: { title: string }) {
   const beside = useContext(Beside);
   const { pathname } = useLocation();
   const name = (
-    <h1 id="page-title" className="text-lg font-semibold wrap-anywhere">
+    <h1 id="page-title" className="text-title font-semibold wrap-anywhere">
       {title}
     </h1>
   );
@@ -52,7 +52,7 @@ function Heading({ title }: { title: string }) {
             <li key={to}>{name}</li>
           ) : (
             <li key={to}>
-              <Link to={to} className="text-lg text-muted hover:text-text hover:underline">
+              <Link to={to} className="text-title text-muted hover:text-text hover:underline">
                 {label}
               </Link>
             </li>

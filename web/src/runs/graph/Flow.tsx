@@ -231,7 +231,7 @@ const Card = memo(function Card({ data }: NodeProps<Drawn>) {
   const { node, selected, select, card, labelOf } = data;
   const far = useContext(Far);
   const word = far ? (labelOf?.(node as never) ?? "") : "";
-  const inside = far ? <span className="my-auto text-3xl leading-9 font-semibold break-all" aria-hidden={!select}>{cut(node.name)}</span> : card(node as never);
+  const inside = far ? <span className="my-auto text-far font-semibold break-all" aria-hidden={!select}>{cut(node.name)}</span> : card(node as never);
   const look = `pointer-events-auto flex h-full w-full flex-col items-stretch gap-0.5 ${far ? "" : "overflow-hidden"} rounded-md border-2 px-2 py-1.5 text-left ${far && word !== "" ? fills[toneOf(word)] : "bg-surface"} ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
   return select ? (
     <button type="button" aria-pressed={selected} aria-label={far ? [node.name, node.critical ? "on the critical path" : "", word].filter(Boolean).join(" ") : undefined} className={`nodrag nopan ${look}`} onClick={() => select(node.name)}>
