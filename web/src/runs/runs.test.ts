@@ -7,7 +7,7 @@ import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
 import { merged } from "@/runs/difference";
 import { each } from "@/runs/each";
 import { crosses, routes } from "@/runs/graph/route";
-import { columns, cornered, edgeKey, edgesOf, layered, onChain, pathsOf, reuse, shapeKey, type Places, type Point, type ShapeNode } from "@/runs/graph/shape";
+import { below, columns, cornered, edgeKey, edgesOf, layered, onChain, parted, pathsOf, reuse, shapeKey, sizes, type Places, type Point, type ShapeNode, type Size } from "@/runs/graph/shape";
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { tokens } from "@/ui/figures";
 
@@ -104,6 +104,26 @@ test("no two nodes stand in one place, and edges join nodes that are there", () 
   );
 });
 
+test("what no edge joins stands in rows below the others", () => {
+  fc.assert(
+    fc.property(graph, fc.integer({ min: 0, max: 40 }), fc.constantFrom(...Object.values(sizes)), (nodes, more, size) => {
+      const all = [...nodes, ...Array.from({ length: nodes.some((n) => n.finally) ? 0 : more }, (_, i): ShapeNode => ({ name: `alone${i}`, depends_on: [] }))];
+      const { joined, alone } = parted(all);
+      const places = layered(all, size);
+      const lowest = joined.reduce((most, n) => Math.max(most, (places[n.name]?.y ?? 0) + size.height), -Infinity);
+      expect(alone.every((n) => (places[n.name]?.y ?? -Infinity) >= lowest)).toBe(true);
+      expect(all.every((n, i) => all.slice(i + 1).every((m) => apart(places[n.name], places[m.name], size)))).toBe(true);
+    }),
+  );
+  const alone = Array.from({ length: 40 }, (_, i): ShapeNode => ({ name: `n${i}`, depends_on: [] }));
+  expect(new Set(Object.values(layered(alone)).map((p) => p.x)).size).toBe(5);
+  expect(below(alone.slice(0, 3), [0, 310, 620], 500, sizes.comfortable)).toEqual({ n0: { x: 0, y: 500 }, n1: { x: 310, y: 500 }, n2: { x: 620, y: 500 } });
+});
+
+function apart(a: Point | undefined, b: Point | undefined, { width, height }: Size): boolean {
+  return a !== undefined && b !== undefined && (Math.abs(a.x - b.x) >= width || Math.abs(a.y - b.y) >= height);
+}
+
 test("a node stands right of all that it waits for", () => {
   const acyclic = graph.map((nodes) => nodes.map((n, i) => ({ ...n, finally: false, depends_on: n.depends_on.filter((d) => Number(d.slice(1)) < i) })));
   fc.assert(
@@ -199,19 +219,19 @@ const placed = fc.tuple(graph, fc.array(fc.integer({ min: 0, max: 400 }), { minL
 });
 
 /** Checks that no edge runs behind a node and that each joins its nodes. */
-function expectClear(nodes: readonly ShapeNode[], places: Places): void {
-  const lines = routes(nodes, places);
+function expectClear(nodes: readonly ShapeNode[], places: Places, size: Size = sizes.comfortable): void {
+  const lines = routes(nodes, places, size);
   for (const e of edgesOf(nodes)) {
     const line = lines.get(edgeKey(e)) ?? [];
     const [a, b] = [places[e.from], places[e.to]];
     expect(line.length).toBeGreaterThan(1);
-    expect(line[0]?.x).toBe((a?.x ?? 0) + 232);
+    expect(line[0]?.x).toBe((a?.x ?? 0) + size.width);
     expect(line.at(-1)?.x).toBe(b?.x);
     for (const n of nodes) {
       const at = places[n.name] ?? { x: 0, y: 0 };
       // An edge touches its own two nodes only where it leaves and arrives.
       const inner = n.name === e.from || n.name === e.to ? line.slice(n.name === e.from ? 1 : 0, n.name === e.to ? -1 : undefined) : line;
-      if (crosses(inner, at)) {
+      if (crosses(inner, at, size)) {
         throw new Error(`${e.from} to ${e.to} crosses ${n.name}: ${JSON.stringify({ line, at })}`);
       }
     }
@@ -220,6 +240,7 @@ function expectClear(nodes: readonly ShapeNode[], places: Places): void {
 
 test("no edge runs behind a node, in plain columns and in those of any layout", () => {
   fc.assert(fc.property(graph, (nodes) => expectClear(nodes, layered(nodes))), { numRuns: 500 });
+  fc.assert(fc.property(graph, (nodes) => expectClear(nodes, layered(nodes, sizes.dense), sizes.dense)), { numRuns: 500 });
   fc.assert(fc.property(placed, ({ nodes, places }) => expectClear(nodes, places)), { numRuns: 500 });
 });
 

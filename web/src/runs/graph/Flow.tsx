@@ -5,7 +5,7 @@ import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreAp
 import { Focus, Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { createContext, memo, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode, type RefObject } from "react";
 
-import { nodeHeight, nodeWidth, pathsOf, reuse, type Laid, type Places, type ShapeNode } from "@/runs/graph/shape";
+import { pathsOf, reuse, type Laid, type Places, type ShapeNode, type Size } from "@/runs/graph/shape";
 import { usePlaces } from "@/runs/graph/usePlaces";
 import { Button, IconButton } from "@/ui/button";
 import { toneOf, type Tone } from "@/ui/label";
@@ -49,10 +49,10 @@ export function Flow<T extends FlowNode>(props: FlowProps<T>) {
 
 function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card, labelOf, alike }: FlowProps<T>) {
   const far = useStore(({ transform }) => transform[2] < readable);
-  const { laid, final, shape } = usePlaces(nodes);
+  const { laid, final, shape, size } = usePlaces(nodes);
   const { places } = laid;
   const last = useRef<ReadonlyMap<string, Drawn>>(new Map());
-  const drawn = useMemo(() => drawnOf(nodes, places, selected, onSelect, card as Data["card"], labelOf as Data["labelOf"]), [nodes, places, selected, onSelect, card, labelOf]);
+  const drawn = useMemo(() => drawnOf(nodes, places, size, selected, onSelect, card as Data["card"], labelOf as Data["labelOf"]), [nodes, places, size, selected, onSelect, card, labelOf]);
   const same = useMemo(() => sameBy(alike as ((a: FlowNode, b: FlowNode) => boolean) | undefined), [alike]);
   // eslint-disable-next-line react-hooks/refs -- what was drawn last is kept, so that it is not drawn again
   const kept = useMemo(() => reuse(last.current, drawn, same), [drawn, same]);
@@ -182,10 +182,9 @@ function Tools({ working, places, final, still }: { working: (() => string[]) | 
   );
 }
 
-const measured = { width: nodeWidth, height: nodeHeight };
 const none: never[] = [];
 
-function drawnOf(nodes: readonly FlowNode[], places: Places, selected: string | undefined, select: Data["select"], card: Data["card"], labelOf: Data["labelOf"]): Drawn[] {
+function drawnOf(nodes: readonly FlowNode[], places: Places, size: Size, selected: string | undefined, select: Data["select"], card: Data["card"], labelOf: Data["labelOf"]): Drawn[] {
   return nodes.map((node) => {
     const position = places[node.name] ?? { x: 0, y: 0 };
     return {
@@ -194,10 +193,9 @@ function drawnOf(nodes: readonly FlowNode[], places: Places, selected: string | 
       position,
       // Not moved there by a transform: each would be drawn by itself.
       style: { transform: "none", left: position.x, top: position.y },
-      width: nodeWidth,
-      height: nodeHeight,
+      ...size,
       // What the library would measure, of each.
-      measured,
+      measured: size,
       handles: none,
       data: { node, card, labelOf, select, selected: node.name === selected },
     };
@@ -212,6 +210,7 @@ function sameBy(alike: (a: FlowNode, b: FlowNode) => boolean = Object.is): (a: D
     a.data.card === b.data.card &&
     a.position.x === b.position.x &&
     a.position.y === b.position.y &&
+    a.measured === b.measured &&
     (a.data.node === b.data.node || alike(a.data.node, b.data.node));
 }
 

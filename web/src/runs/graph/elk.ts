@@ -1,12 +1,31 @@
 import ELK, { type ElkNode } from "elkjs/lib/elk-api";
 import worker from "elkjs/lib/elk-worker.min.js?url";
 
-import { routes } from "@/runs/graph/route";
-import { edgesOf, nodeHeight, nodeWidth, type Laid, type Places, type ShapeNode } from "@/runs/graph/shape";
+import { below, edgesOf, layered, parted, type Laid, type Places, type Point, type ShapeNode, type Size } from "@/runs/graph/shape";
 
-/** Where elk puts the nodes, and the edges between them, worked out in a worker that ends with it. */
-export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): Promise<Laid> {
-  const edges = edgesOf(nodes);
+type Lines = ReadonlyMap<string, readonly Point[]>;
+
+/** The room above what stands alone. */
+const apart = 48;
+
+/** Where the nodes stand, and the edges between them: worked out in workers, once for a shape. */
+export async function layOut(nodes: readonly ShapeNode[], size: Size, signal: AbortSignal): Promise<Laid> {
+  const { joined, alone } = parted(nodes);
+  const places = await placesOf(joined, size, signal).catch(() => layered(joined, size));
+  signal.throwIfAborted();
+  const lines = joined.length === 0 ? new Map<string, Point[]>() : await linesOf(joined, places, size, signal);
+  const all = Object.values(places);
+  const xs = [...new Set(all.map((p) => p.x))].sort((a, b) => a - b);
+  const lowest = (most: number, p: Point) => Math.max(most, p.y);
+  const bottom = Math.max(all.reduce(lowest, -Infinity) + size.height, [...lines.values()].flat().reduce(lowest, -Infinity));
+  return { places: { ...places, ...below(alone, xs, joined.length === 0 ? 0 : bottom + apart, size) }, lines };
+}
+
+/** Where elk puts nodes. */
+async function placesOf(nodes: readonly ShapeNode[], size: Size, signal: AbortSignal): Promise<Places> {
+  if (nodes.length === 0) {
+    return {};
+  }
   const elk = new ELK({ workerFactory: () => new Worker(worker) });
   const end = () => elk.terminateWorker();
   signal.addEventListener("abort", end);
@@ -23,14 +42,24 @@ export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): 
         "elk.layered.thoroughness": nodes.length > 300 ? "1" : "7",
         "elk.layered.nodePlacement.strategy": nodes.length > 300 ? "SIMPLE" : "BRANDES_KOEPF",
       },
-      children: nodes.map((n) => ({ id: n.name, width: nodeWidth, height: nodeHeight })),
-      edges: edges.map((e, i) => ({ id: String(i), sources: [e.from], targets: [e.to] })),
+      children: nodes.map((n) => ({ id: n.name, ...size })),
+      edges: edgesOf(nodes).map((e, i) => ({ id: String(i), sources: [e.from], targets: [e.to] })),
     };
     const laid = await elk.layout(graph);
-    const places: Places = Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: Math.round(c.x ?? 0), y: Math.round(c.y ?? 0) }]));
-    return { places, lines: routes(nodes, places) };
+    return Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: Math.round(c.x ?? 0), y: Math.round(c.y ?? 0) }]));
   } finally {
     signal.removeEventListener("abort", end);
     end();
   }
+}
+
+/** The corners of the edges between nodes that have a place. */
+function linesOf(nodes: readonly ShapeNode[], places: Places, size: Size, signal: AbortSignal): Promise<Lines> {
+  const router = new Worker(new URL("./route.worker.ts", import.meta.url), { type: "module" });
+  return new Promise<Lines>((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error));
+    router.onmessage = ({ data }: MessageEvent<Lines>) => resolve(data);
+    router.onerror = (e) => reject(new Error(e.message));
+    router.postMessage([nodes.map(({ name, depends_on, finally: last }): ShapeNode => ({ name, depends_on, finally: last })), places, size]);
+  }).finally(() => router.terminate());
 }

@@ -2,7 +2,7 @@
  * The way of each edge between nodes that have a place: it runs around nodes, never behind
  * one, and two edges that share no node never lie on one another. It knows no React.
  */
-import { edgeKey, edgesOf, nodeHeight, nodeWidth, type Point, type Places, type ShapeEdge, type ShapeNode } from "@/runs/graph/shape";
+import { edgeKey, edgesOf, sizes, type Point, type Places, type ShapeEdge, type ShapeNode, type Size } from "@/runs/graph/shape";
 
 /** How far an edge keeps from a node that is not its end, at least. */
 const clear = 6;
@@ -25,10 +25,10 @@ interface Way {
 }
 
 /** Whether a line of corners crosses the rectangle of a node, its border included. */
-export function crosses(line: readonly Point[], at: Point): boolean {
+export function crosses(line: readonly Point[], at: Point, { width, height }: Size = sizes.comfortable): boolean {
   return line.some((p, i) => {
     const q = line[i + 1];
-    return q !== undefined && meets(p, q, { x: at.x, y: at.y }, { x: at.x + nodeWidth, y: at.y + nodeHeight });
+    return q !== undefined && meets(p, q, { x: at.x, y: at.y }, { x: at.x + width, y: at.y + height });
   });
 }
 
@@ -51,8 +51,8 @@ function meets(p: Point, q: Point, low: Point, high: Point): boolean {
 }
 
 /** The corners of every edge, by edgeKey. Nodes stand in columns: no two columns share an x. */
-export function routes(nodes: readonly ShapeNode[], places: Places): Map<string, readonly Point[]> {
-  const columns = columnsOf(nodes, places);
+export function routes(nodes: readonly ShapeNode[], places: Places, size: Size = sizes.comfortable): Map<string, readonly Point[]> {
+  const columns = columnsOf(nodes, places, size);
   const ways = waysOf(nodes, places, columns);
   const levels = levelsOf(ways, columns);
   const lanes = lanesOf(ways, levels, columns);
@@ -74,13 +74,14 @@ function without(line: readonly Point[]): Point[] {
 }
 
 interface Columns {
+  size: Size;
   xs: readonly number[]; // the left sides, in order
   of: ReadonlyMap<string, number>; // the column of each node
   taken: readonly (readonly Stretch[])[]; // what the nodes of each take, from top to bottom
   bottom: number;
 }
 
-function columnsOf(nodes: readonly ShapeNode[], places: Places): Columns {
+function columnsOf(nodes: readonly ShapeNode[], places: Places, size: Size): Columns {
   const xs = [...new Set(nodes.flatMap((n) => places[n.name]?.x ?? []))].sort((a, b) => a - b);
   const index = new Map(xs.map((x, i) => [x, i]));
   const of = new Map<string, number>();
@@ -91,22 +92,22 @@ function columnsOf(nodes: readonly ShapeNode[], places: Places): Columns {
     if (p) {
       const c = index.get(p.x) ?? 0;
       of.set(n.name, c);
-      taken[c]?.push({ low: p.y - clear, high: p.y + nodeHeight + clear });
-      bottom = Math.max(bottom, p.y + nodeHeight);
+      taken[c]?.push({ low: p.y - clear, high: p.y + size.height + clear });
+      bottom = Math.max(bottom, p.y + size.height);
     }
   }
-  return { xs, of, taken, bottom };
+  return { size, xs, of, taken, bottom };
 }
 
 /** Edges with the points where they leave and arrive: spread over the side of the node, in the order of the other ends. */
-function waysOf(nodes: readonly ShapeNode[], places: Places, { of }: Columns): Way[] {
+function waysOf(nodes: readonly ShapeNode[], places: Places, { of, size }: Columns): Way[] {
   const edges = edgesOf(nodes).filter((e) => places[e.from] && places[e.to]);
   const y = (name: string) => places[name]?.y ?? 0;
-  const outs = portsOf(edges, "from", (e) => y(e.to), y);
-  const ins = portsOf(edges, "to", (e) => y(e.from), y);
+  const outs = portsOf(edges, "from", (e) => y(e.to), y, size);
+  const ins = portsOf(edges, "to", (e) => y(e.from), y, size);
   const ways = edges.map((edge): Way => {
     const [a, b] = [of.get(edge.from) ?? 0, of.get(edge.to) ?? 0];
-    return { edge, out: { x: (places[edge.from]?.x ?? 0) + nodeWidth, y: outs.get(edge) ?? 0 }, into: { x: places[edge.to]?.x ?? 0, y: ins.get(edge) ?? 0 }, first: a + 1, last: b };
+    return { edge, out: { x: (places[edge.from]?.x ?? 0) + size.width, y: outs.get(edge) ?? 0 }, into: { x: places[edge.to]?.x ?? 0, y: ins.get(edge) ?? 0 }, first: a + 1, last: b };
   });
   // In one gap, an edge that arrives does not do so on the line of another that leaves.
   const left = new Map<number, Map<number, Set<string>>>(); // by gap and y, who leaves there
@@ -124,7 +125,7 @@ function waysOf(nodes: readonly ShapeNode[], places: Places, { of }: Columns): W
     const top = y(w.edge.to);
     for (const step of [0, 3, -3, 5, -5, 7, -7, 9, -9, 11, -11, 13, -13]) {
       const at = w.into.y + step;
-      if (at > top && at < top + nodeHeight && free(at)) {
+      if (at > top && at < top + size.height && free(at)) {
         w.into = { ...w.into, y: at };
         break;
       }
@@ -134,7 +135,7 @@ function waysOf(nodes: readonly ShapeNode[], places: Places, { of }: Columns): W
   return ways;
 }
 
-function portsOf(edges: readonly ShapeEdge[], end: "from" | "to", other: (e: ShapeEdge) => number, y: (name: string) => number): Map<ShapeEdge, number> {
+function portsOf(edges: readonly ShapeEdge[], end: "from" | "to", other: (e: ShapeEdge) => number, y: (name: string) => number, { height }: Size): Map<ShapeEdge, number> {
   const by = new Map<string, ShapeEdge[]>();
   for (const e of edges) {
     by.set(e[end], [...(by.get(e[end]) ?? []), e]);
@@ -142,7 +143,7 @@ function portsOf(edges: readonly ShapeEdge[], end: "from" | "to", other: (e: Sha
   const ports = new Map<ShapeEdge, number>();
   for (const [name, all] of by) {
     all.sort((a, b) => other(a) - other(b));
-    all.forEach((e, i) => ports.set(e, y(name) + (nodeHeight * (i + 1)) / (all.length + 1)));
+    all.forEach((e, i) => ports.set(e, y(name) + (height * (i + 1)) / (all.length + 1)));
   }
   return ports;
 }
@@ -240,7 +241,7 @@ function levelOf(w: Way, free: readonly Stretch[], unused: (step: number) => boo
 }
 
 /** The x at which each edge turns in its gaps: each edge has a lane of its own. */
-function lanesOf(ways: readonly Way[], levels: ReadonlyMap<Way, number>, { xs }: Columns): Map<Way, { first: number; last: number }> {
+function lanesOf(ways: readonly Way[], levels: ReadonlyMap<Way, number>, { xs, size }: Columns): Map<Way, { first: number; last: number }> {
   const gaps = new Map<number, { way: Way; end: "first" | "last"; from: number; to: number }[]>();
   const turn = (gap: number, way: Way, end: "first" | "last", from: number, to: number) => {
     const turns = gaps.get(gap) ?? [];
@@ -259,7 +260,7 @@ function lanesOf(ways: readonly Way[], levels: ReadonlyMap<Way, number>, { xs }:
   const lanes = new Map<Way, { first: number; last: number }>(ways.map((w) => [w, { first: 0, last: 0 }]));
   for (const [gap, turns] of gaps) {
     const before = xs[gap - 1];
-    const low = before === undefined ? (xs[0] ?? 0) - 3 * outside : before + nodeWidth;
+    const low = before === undefined ? (xs[0] ?? 0) - 3 * outside : before + size.width;
     const high = xs[gap] ?? low + 3 * outside;
     // Down from below, up from above: few of them cross.
     const rank = (t: { from: number; to: number }) => (t.to >= t.from ? -t.from : t.from);

@@ -3,11 +3,15 @@
  * React; graph/elk.ts finds better places.
  */
 
-/** The size of a node as it is drawn. */
-export const nodeWidth = 232;
-export const nodeHeight = 84;
-const gapX = 72;
-const gapY = 20;
+/** The size of a node as it is drawn: what three lines of text take, and no more. */
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export const sizes = { comfortable: { width: 232, height: 84 }, dense: { width: 208, height: 70 } } as const satisfies Record<string, Size>;
+export const gapX = 72;
+export const gapY = 20;
 
 export interface ShapeNode {
   name: string;
@@ -103,18 +107,38 @@ export function columns(nodes: readonly ShapeNode[]): Map<string, number> {
   return column;
 }
 
-/** Places at once: in columns, in the order of the configuration. */
-export function layered(nodes: readonly ShapeNode[]): Places {
+/** Nodes that an edge joins with others, and those that stand alone. */
+export function parted(nodes: readonly ShapeNode[]): { joined: ShapeNode[]; alone: ShapeNode[] } {
+  const ends = new Set(edgesOf(nodes).flatMap((e) => [e.from, e.to]));
+  return { joined: nodes.filter((n) => ends.has(n.name)), alone: nodes.filter((n) => !ends.has(n.name)) };
+}
+
+/** How much wider than high a block of nodes is. */
+const shape = 1.6;
+
+/** Nodes that stand alone, in rows below the others and in their columns, which begin at `xs`; in more columns where there are many. */
+export function below(alone: readonly ShapeNode[], xs: readonly number[], top: number, size: Size): Places {
+  const [stepX, stepY] = [size.width + gapX, size.height + gapY];
+  const across = Math.max(xs.length, Math.ceil(Math.sqrt((alone.length * stepY * shape) / stepX)));
+  const last = xs.at(-1) ?? -stepX;
+  const x = (c: number) => xs[c] ?? last + (c - xs.length + 1) * stepX;
+  return Object.fromEntries(alone.map((n, i) => [n.name, { x: x(i % across), y: top + Math.floor(i / across) * stepY }]));
+}
+
+/** Places at once: in columns, in the order of the configuration; what stands alone is below. */
+export function layered(nodes: readonly ShapeNode[], size: Size = sizes.comfortable): Places {
   const filled: number[] = [];
-  const column = columns(nodes);
-  const places: Record<string, { x: number; y: number }> = {};
-  for (const n of nodes) {
+  const { joined, alone } = parted(nodes);
+  const column = columns(joined);
+  const places: Record<string, Point> = {};
+  for (const n of joined) {
     const c = column.get(n.name) ?? 0;
     const row = filled[c] ?? 0;
     filled[c] = row + 1;
-    places[n.name] = { x: c * (nodeWidth + gapX), y: row * (nodeHeight + gapY) };
+    places[n.name] = { x: c * (size.width + gapX), y: row * (size.height + gapY) };
   }
-  return places;
+  const rows = filled.reduce((most, n) => Math.max(most, n), 0);
+  return { ...places, ...below(alone, filled.map((_, c) => c * (size.width + gapX)), rows * (size.height + gapY), size) };
 }
 
 /** The nodes and edges on a chain, such as the critical path. */
