@@ -96,7 +96,7 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await expect(main.getByRole("link", { name: "api" })).toBeVisible();
   await expect(page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^api/ })).toBeVisible();
   await sound(page, "agents");
-  await reaches(page, main.getByRole("link", { name: "api" }), page.getByRole("button", { name: "Orders for api" }));
+  await reaches(page, main.getByRole("link", { name: "api" }), page.getByRole("button", { name: "Actions for api" }));
   await page.getByRole("tab", { name: "List" }).click();
   await expect(main.getByRole("row", { name: /api/ })).toBeVisible();
   await sound(page, "agents-list");
@@ -141,12 +141,12 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await sound(page, "tasks");
 
   // By the keyboard: the menu has what a drop does.
-  await open.getByRole("button", { name: "Orders for t1" }).press("Enter");
+  await open.getByRole("button", { name: "Actions for t1" }).press("Enter");
   await page.getByRole("menuitem", { name: "Assign…" }).press("Enter");
   await page.getByLabel("Agent", { exact: true }).selectOption("api");
   await page.getByRole("dialog").getByRole("button", { name: "Assign" }).press("Enter");
   const working = page.getByRole("region", { name: /^Working, 1/ });
-  await expect(working.getByRole("button", { name: "Orders for t1" })).toBeVisible();
+  await expect(working.getByRole("button", { name: "Actions for t1" })).toBeVisible();
 
   // The task is pinned above the inbox of the agent that has it.
   await to("/chat/api");

@@ -97,9 +97,9 @@ export function AgentMenu({ agent, labeled = false }: { agent: Agent; labeled?: 
       <Menu
         trigger={
           labeled ? (
-            <Button icon={<MoreHorizontal aria-hidden size={16} />}>Orders</Button>
+            <Button icon={<MoreHorizontal aria-hidden size={16} />}>Actions</Button>
           ) : (
-            <IconButton label={`Orders for ${name}`}>
+            <IconButton label={`Actions for ${name}`}>
               <MoreHorizontal size={18} />
             </IconButton>
           )

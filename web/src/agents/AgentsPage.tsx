@@ -96,7 +96,7 @@ function Table({ agents }: { agents: readonly Agent[] }) {
       <table className="w-full border-collapse text-left">
         <thead>
           <tr className="border-b border-line-strong">
-            {["Agent", "State", "Since", "Task", "Does", "Tokens", "Orders"].map((h) => (
+            {["Agent", "State", "Since", "Task", "Does", "Tokens", "Actions"].map((h) => (
               <th key={h} scope="col" className="px-2 py-1 font-semibold">
                 {h}
               </th>

@@ -23,7 +23,7 @@ export function Teams() {
         <Answer query={teams}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty title="There is no team">Make one of a kind below.</Empty>
+              <Empty title="There is no team">Create one of a kind below.</Empty>
             ) : (
               <ul className="flex flex-col gap-3">
                 {items.map((t) => (
@@ -56,7 +56,7 @@ export function Teams() {
                   <p className="wrap-anywhere">{k.about}</p>
                   <p className="text-muted wrap-anywhere">{k.members.map((m) => m.role + (m.lead === true ? " (lead)" : "")).join(", ")}</p>
                   <div>
-                    <Button onClick={() => make(k.name)}>Make one</Button>
+                    <Button onClick={() => make(k.name)}>Create team</Button>
                   </div>
                 </li>
               ))}
@@ -77,9 +77,9 @@ function Make({ template, kinds, onClose }: { template: string; kinds: readonly 
   const [plan, setPlan] = useState<Api<"TeamPlan">>();
   const body: Api<"TeamIn"> = { template: kind, permanent, ...(name.trim() === "" ? {} : { name: name.trim() }), ...(task.trim() === "" ? {} : { task: task.trim() }) };
   const look = useOrder(async (team: Api<"TeamIn">) => setPlan((await api.POST("/api/teams/plan", { body: team })).data));
-  const make = useOrder((team: Api<"TeamIn">) => api.POST("/api/teams", { body: team }), ({ data }) => `Team ${data?.name ?? ""} is made.`);
+  const make = useOrder((team: Api<"TeamIn">) => api.POST("/api/teams", { body: team }), ({ data }) => `Team ${data?.name ?? ""} is created.`);
   return (
-    <Dialog title="Make a team" open onOpenChange={onClose} wide>
+    <Dialog title="Create a team" open onOpenChange={onClose} wide>
       <form
         className="flex flex-col gap-3"
         onSubmit={(e) => {
@@ -117,7 +117,7 @@ function Make({ template, kinds, onClose }: { template: string; kinds: readonly 
             Show the plan
           </Button>
           <Button type="submit" tone="accent" busy={make.isPending}>
-            Make it
+            Create team
           </Button>
         </div>
       </form>

@@ -11,6 +11,7 @@ import { handleKey } from "@/needs/keys";
 import { NeedRow } from "@/needs/NeedRow";
 import { useNeeds, useWaiting } from "@/needs/needs";
 import { usePermission } from "@/needs/notify";
+import { isNew, useOnboarding } from "@/onboarding/useOnboarding";
 import { Button, IconButton } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
@@ -40,20 +41,31 @@ export function NeedsPage() {
       <Answer query={needs}>
         {() =>
           waiting === undefined || waiting.items.length === 0 ? (
-            <>
-              <Empty title="Nothing needs you">Questions, gates, reviews, failures, unmerged tasks, limits, conflicts and messages appear here.</Empty>
-              <Boundary instead={null}>
-                <Suspense>
-                  <Welcome />
-                </Suspense>
-              </Boundary>
-            </>
+            <Nothing />
           ) : (
             <Inbox items={waiting.items} total={waiting.total} />
           )
         }
       </Answer>
     </Page>
+  );
+}
+
+/** What stands there while nothing waits: for a project that nobody has begun with, how to begin. */
+function Nothing() {
+  const { data, isPending } = useOnboarding();
+  const empty = <Empty title="Nothing needs you">Questions, gates, reviews, failures, unmerged tasks, limits, conflicts and messages appear here.</Empty>;
+  if (isPending) {
+    return null;
+  }
+  return data && isNew(data) ? (
+    <Boundary instead={empty}>
+      <Suspense>
+        <Welcome />
+      </Suspense>
+    </Boundary>
+  ) : (
+    empty
   );
 }
 

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 
 import { StartOrganization } from "@/agents/OrganizationOrders";
 import { Missing } from "@/onboarding/Missing";
-import { useOnboarding } from "@/onboarding/useOnboarding";
+import { isNew, useOnboarding } from "@/onboarding/useOnboarding";
 
 const ways: readonly { begin: string; icon: LucideIcon; title: string; about: string }[] = [
   { begin: "tasks", icon: ListTodo, title: "Say what should be done", about: "Name the tasks in a sentence or a list. cmux draws the graph." },
@@ -33,11 +33,11 @@ export function Ways() {
 
 /** What a project without runs and organization can begin with; for any other nothing. */
 export default function Welcome() {
-  const steps = useOnboarding().data?.steps;
-  const done = (id: string) => steps?.some((s) => s.id === id && s.done) === true;
-  if (steps === undefined || done("run") || done("organization")) {
+  const known = useOnboarding().data;
+  if (known === undefined || !isNew(known)) {
     return null;
   }
+  const done = (id: string) => known.steps.some((s) => s.id === id && s.done);
   return (
     <div className="mx-auto flex w-full max-w-3xl flex-col gap-4 p-4">
       <h2 className="text-title font-semibold">Begin here</h2>

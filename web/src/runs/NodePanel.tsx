@@ -18,7 +18,7 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
   const stage = stageOf(node.status.state);
   const first = ordersFirst(node.role, stage);
   return (
-    <aside aria-label={`Node ${node.name}`} className="flex max-h-[60%] w-full shrink-0 flex-col gap-3 overflow-auto border-t border-line bg-surface p-3 lg:max-h-none lg:wide-96 lg:border-t-0 lg:border-l">
+    <aside aria-label={`Node ${node.name}`} className="absolute inset-0 z-10 flex flex-col gap-3 overflow-auto bg-surface p-3 lg:static lg:wide-96 lg:shrink-0 lg:border-l lg:border-line">
       <header className="flex items-start gap-2">
         <h2 className="min-w-0 grow text-base font-semibold wrap-anywhere">
           <Link to={nodePath(run, node.name)} className="text-accent hover:underline">

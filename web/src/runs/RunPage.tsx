@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useCallback, useMemo } from "react";
 import { useParams, useSearchParams } from "react-router";
 
@@ -125,8 +126,8 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
     return <Empty title="The run has no node">Add one to its configuration, and update the run.</Empty>;
   }
   return (
-    <div className="flex min-h-0 grow flex-col lg:flex-row">
-      <div className="flex min-h-0 min-w-0 grow flex-col">
+    <div className="relative flex min-h-0 grow">
+      <div className={clsx("flex min-h-0 min-w-0 grow flex-col", node && "max-lg:invisible")}>
         <Tabs
           label="Views of the run"
           tabs={[

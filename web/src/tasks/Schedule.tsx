@@ -13,7 +13,10 @@ import { useOrder } from "@/ui/toasts";
 export function Schedule() {
   const schedule = hooks.useQuery("get", "/api/schedule", { params: { query: { limit: 1000 } } });
   const [adding, add] = useState(false);
-  const run = useOrder((id: string) => api.POST("/api/schedule/{id}/run", { params: { path: { id } } }), ({ data }) => `It came about: ${data?.made ?? "done"}.`);
+  const run = useOrder(
+    (s: Api<"Scheduled">) => api.POST("/api/schedule/{id}/run", { params: { path: { id: s.id } } }),
+    ({ data }, s) => (data?.failed !== undefined ? `${s.id} added no task: ${data.failed}.` : s.task ? `Task ${data?.made ?? ""} is added.` : "The message is sent."),
+  );
   const remove = useOrder((id: string) => api.DELETE("/api/schedule/{id}", { params: { path: { id } } }), (_, id) => `${id} is removed.`);
   return (
     <div className="flex flex-col gap-3 p-4">
@@ -44,7 +47,7 @@ export function Schedule() {
                     </span>
                   )}
                   <span className="ml-auto flex gap-2">
-                    <Button onClick={() => run.mutate(s.id)}>Run now</Button>
+                    <Button onClick={() => run.mutate(s)}>Run now</Button>
                     <Confirm tone="bad" title={`Remove ${s.id}?`} text={`"${s.title}" no longer fires.`} action="Remove" onConfirm={() => remove.mutate(s.id)}>
                       Remove
                     </Confirm>

@@ -31,9 +31,9 @@ export function TaskMenu({ task, labeled = false }: { task: Task; labeled?: bool
       <Menu
         trigger={
           labeled ? (
-            <Button icon={<MoreHorizontal aria-hidden size={16} />}>Orders</Button>
+            <Button icon={<MoreHorizontal aria-hidden size={16} />}>Actions</Button>
           ) : (
-            <IconButton label={`Orders for ${task.id}`} className="min-h-6">
+            <IconButton label={`Actions for ${task.id}`} className="min-h-6">
               <MoreHorizontal size={16} />
             </IconButton>
           )

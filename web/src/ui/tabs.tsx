@@ -28,7 +28,7 @@ export function Tabs({ name = "tab", label, first, tabs }: { name?: string; labe
     );
   return (
     <Radix.Root value={current.id} onValueChange={choose} className="flex min-h-0 grow flex-col">
-      <Radix.List aria-label={label} className="flex shrink-0 gap-1 overflow-x-auto border-b border-line px-2">
+      <Radix.List aria-label={label} className="flex shrink-0 flex-wrap gap-x-1 border-b border-line px-2">
         {tabs.map((t) => (
           <Radix.Trigger
             key={t.id}
