@@ -26,7 +26,7 @@ export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void 
           }
         }}
         className={clsx(
-          "wide-52 shrink-0 flex-col gap-3 overflow-y-auto border-r border-line bg-surface p-2 md:static md:flex",
+          "wide-56 shrink-0 flex-col gap-3 overflow-y-auto border-r border-line bg-surface p-2 md:static md:flex",
           open ? "fixed inset-y-0 left-0 z-40 flex" : "hidden",
         )}
       >
