@@ -107,11 +107,11 @@ function Below({ run, node }: { run: string; node: string }) {
 
 function Failure({ run, node: n }: { run: string; node: Node }) {
   const failed = n.checks.filter((c) => !passed(c));
-  const printed = failed.some((c) => c.output !== undefined && c.output !== ""); // the log ends with the same
+  const printed = failed.some((c) => c.output !== undefined && c.output !== ""); // which the log has too
   const why = n.reason !== undefined && n.reason !== "" ? n.reason : n.label.detail !== "" ? n.label.detail : (n.attempts.at(-1)?.detail ?? "");
   return (
     <>
-      <Part title="Why it failed" actions={printed && <OpenLog run={run} node={n.name} />}>
+      <Part title="Why it failed">
         {/* A check says itself why it failed. */}
         {failed.length === 0 && <Words text={why !== "" ? why : n.label.reason === "" && n.label.code !== null ? `Its program ended with exit code ${n.label.code}.` : labelText(n.label)} />}
         {failed.map((c, i) => (
@@ -119,7 +119,7 @@ function Failure({ run, node: n }: { run: string; node: Node }) {
         ))}
       </Part>
       <Fenced writes={n.fenced} />
-      {!printed && n.attempts.length > 0 && <LastLines run={run} node={n.name} live={false} />}
+      {n.attempts.length > 0 && <LastLines run={run} node={n.name} live={false} unchecked={printed} />}
       <Blocks run={run} nodes={n.before} />
     </>
   );
@@ -257,8 +257,11 @@ function OpenLog({ run, node }: { run: string; node: string }) {
 
 const mostLines = 16;
 
-/** The end of what the node's program wrote. */
-function LastLines({ run, node, live: grows }: { run: string; node: string; live: boolean }) {
+/** How the log says that a check begins. */
+const check = "── cmux: check: ";
+
+/** The end of what the node's program wrote; `unchecked`: before its checks, whose output stands elsewhere. */
+function LastLines({ run, node, live: grows, unchecked = false }: { run: string; node: string; live: boolean; unchecked?: boolean }) {
   const { log } = useLogText({ kind: "node", run, node }, grows);
   const text = log?.lines
     .map((l) => l.text)
@@ -267,7 +270,9 @@ function LastLines({ run, node, live: grows }: { run: string; node: string; live
   if (text === undefined || text === "") {
     return null;
   }
-  const lines = text.split("\n");
+  const all = text.split("\n");
+  const first = unchecked ? all.findIndex((l) => l.startsWith(check)) : -1;
+  const lines = first < 0 ? all : all.slice(0, first);
   return (
     <Part title="Last output" actions={<OpenLog run={run} node={node} />}>
       <pre tabIndex={0} role="group" aria-label={`Last output of ${node}`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
