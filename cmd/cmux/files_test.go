@@ -93,7 +93,8 @@ var elsewhere = map[string]string{
 	"signals/open.go":                           "here the rules are kept",
 	"signals/powercut/powercut.go":              "a disk of a test's own",
 
-	"agents/platform/fence/stage/stage_linux.go": "what is covered in a mount namespace of its own, and what ssh includes",
+	"agents/platform/fence/stage/stage_linux.go":     "what is covered in a mount namespace of its own, and what ssh includes",
+	"agents/platform/fence/stage/terminals_linux.go": "terminals below /dev",
 }
 
 func TestFilesOfTheFolderAreOpenedInOnePlace(t *testing.T) {

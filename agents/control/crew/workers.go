@@ -89,7 +89,7 @@ func (p *Crew) Spawn(ctx context.Context, o Spawn) (*Spawned, error) {
 		return nil, project.Usage("", "git does not accept the branch name %q: %s", o.Branch, why)
 	}
 	if o.Dir != "" && by != "" && org.Fence().On() {
-		return nil, project.Usage("leave out --dir: it gets a worktree", "a worker that shares a folder has no fence, so only a person makes one")
+		return nil, project.Usage("", "a worker that shares a folder has no fence, so only a person makes one: without --dir it gets a worktree")
 	}
 	if o.Dir == "" {
 		o.Dir, s.Project = p.projectDir(org, by, o.Project)
