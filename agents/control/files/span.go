@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"cmux/agents/control/project"
@@ -149,14 +150,42 @@ func (w *Span) Diff(ctx context.Context, f func(ctx context.Context, env []strin
 	if !w.tree {
 		return f(ctx, nil, w.Start, w.Tip)
 	}
-	was, _ := gitfile.Private(w.Dir)
-	err := w.diffTree(ctx, f)
-	if is, gerr := gitfile.Private(w.Dir); err != nil && gerr == nil && is != was && filepath.Base(was) == gitfile.Separate {
-		w.objects = filepath.Join(gitfile.Shared(is), "objects") // the node ended meanwhile
-		err = w.diffTree(ctx, f)
-	}
-	return err
+	return w.unmoved(ctx, func() error { return w.diffTree(ctx, f) })
 }
+
+// unmoved calls f, which asks git in the span's folder, and calls it again if it failed
+// because the worktree's node ended meanwhile: cmux takes over its own git directory then.
+func (w *Span) unmoved(ctx context.Context, f func() error) error {
+	was, _ := gitfile.Private(w.Dir)
+	err := f()
+	if err == nil || !w.tree || filepath.Base(was) != gitfile.Separate {
+		return err
+	}
+	late := time.After(takeOver)
+	for waited := false; ; waited = true {
+		is, gerr := gitfile.Private(w.Dir)
+		switch {
+		case gerr == nil && is != was:
+			w.objects = filepath.Join(gitfile.Shared(is), "objects")
+			return f()
+		case git.There(filepath.Join(was, "HEAD")): // it was not taken over, or begins again
+			if waited {
+				return f()
+			}
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-late:
+			return err
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// takeOver bounds how long a look into a worktree waits for its node to end.
+const takeOver = 5 * time.Second
 
 // diffTree is Diff of what stands in a worktree.
 func (w *Span) diffTree(ctx context.Context, f func(ctx context.Context, env []string, args ...string) error) error {
@@ -254,8 +283,11 @@ func (w *Span) File(ctx context.Context, path, was string) (*FilePair, error) {
 			return nil, project.Tag(fmt.Errorf("there is no file %q, or it is not shown", name), project.ErrMissing)
 		}
 	}
-	var err error
-	if pair.Old, err = w.committed(ctx, w.Start, was); err != nil {
+	err := w.unmoved(ctx, func() (err error) {
+		pair.Old, err = w.committed(ctx, w.Start, was)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if w.tree {

@@ -1,0 +1,60 @@
+package files
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"cmux/worktree/gitfile"
+)
+
+// What fails because a node ends meanwhile is asked again where its worktree leads then; what
+// fails otherwise is not.
+func TestNodeEndsMeanwhile(t *testing.T) {
+	tree, private := t.TempDir(), t.TempDir()
+	own := filepath.Join(private, gitfile.Separate)
+	lead := func(to string) {
+		if err := os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+to+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head := filepath.Join(own, "HEAD")
+	if err := errors.Join(os.Mkdir(own, 0o700), os.WriteFile(head, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var ended sync.WaitGroup
+	failed := errors.New("not a git repository")
+	for name, c := range map[string]struct {
+		ends  func() // during the first call
+		calls int
+	}{
+		"another failure": {func() {}, 1},
+		"it has ended":    {func() { lead(private) }, 2},
+		"it is ending": {func() {
+			if err := os.Remove(head); err != nil {
+				t.Fatal(err)
+			}
+			ended.Go(func() { lead(private) })
+		}, 2},
+	} {
+		lead(own)
+		if err := os.WriteFile(head, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		w := Span{Dir: tree, tree: true}
+		err := w.unmoved(t.Context(), func() error {
+			if calls++; calls == 1 {
+				c.ends()
+				return failed
+			}
+			return nil
+		})
+		ended.Wait()
+		if calls != c.calls || (err != nil) != (calls == 1) {
+			t.Errorf("%s: %d calls, %v", name, calls, err)
+		}
+	}
+}
