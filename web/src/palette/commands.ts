@@ -81,6 +81,8 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/teams": { label: "Create a team", words: "group agents template" },
   "POST /api/teams/plan": null,
   "DELETE /api/teams/{name}": { label: "Remove a team", words: "dissolve agents" },
+  "POST /api/organization/start": { label: "Start the organization", words: "supervisor crew begin up" },
+  "POST /api/organization/stop": { label: "Stop the organization", words: "supervisor crew end down" },
 };
 
 /** What people call a command: its own summary if nobody gave it a name here. null: it is not shown. */
