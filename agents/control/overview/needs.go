@@ -65,12 +65,18 @@ type NeedList struct {
 
 // Needs is what waits for a person. Records that cannot be read hide nothing else: that
 // they cannot be read waits too.
-func (ov *Overview) Needs(ctx context.Context) (NeedList, error) {
+func (ov *Overview) Needs(ctx context.Context) (NeedList, error) { return ov.needs(ctx, true) }
+
+// Pressing is Needs without reviews of runs, which take git a while for each node and which
+// nothing waits for.
+func (ov *Overview) Pressing(ctx context.Context) (NeedList, error) { return ov.needs(ctx, false) }
+
+func (ov *Overview) needs(ctx context.Context, reviews bool) (NeedList, error) {
 	l := NeedList{Items: []Need{}}
 	for _, from := range []struct {
 		what string
 		look func(context.Context) ([]Need, error)
-	}{{"runs", ov.runNeeds}, {"agents", ov.agentNeeds}, {"tasks", ov.taskNeeds}, {"incidents", ov.incidentNeeds}} {
+	}{{"runs", func(ctx context.Context) ([]Need, error) { return ov.runNeeds(ctx, reviews) }}, {"agents", ov.agentNeeds}, {"tasks", ov.taskNeeds}, {"incidents", ov.incidentNeeds}} {
 		some, err := from.look(ctx)
 		if err != nil {
 			some = append(some, fault(from.what, err))
@@ -176,7 +182,7 @@ func (n *Need) rank() int {
 }
 
 // runNeeds is what waits in the newest run of each session.
-func (ov *Overview) runNeeds(ctx context.Context) (all []Need, err error) {
+func (ov *Overview) runNeeds(ctx context.Context, reviews bool) (all []Need, err error) {
 	owners, err := run.Owners(ov.Root)
 	if err != nil {
 		return nil, err
@@ -199,7 +205,11 @@ func (ov *Overview) runNeeds(ctx context.Context) (all []Need, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range append(ViewNeeds(v), ov.reviewNeeds(ctx, v)...) {
+		some := ViewNeeds(v)
+		if reviews {
+			some = append(some, ov.reviewNeeds(ctx, v)...)
+		}
+		for _, n := range some {
 			n.Run, n.Session, n.Try = o.ID, o.Session, ov.Runs.InSession(n.Try, o.Session)
 			all = append(all, n)
 		}

@@ -40,8 +40,8 @@ run, or the newest run if all have ended. In a worktree of a run, it is that run
 --session NAME shows the newest run of one session.
 
 Below the nodes, status lists what waits for you: in the whole project, or with RUN or
---session in that run alone. The list and its words are those of the dashboard's inbox;
-each entry has the command that helps.
+--session in that run alone. The list and its words are those of the dashboard's inbox,
+without reviews (cmux agents review); each entry has the command that helps.
 
 TRIES counts the attempts of a node. LAST ACTIVITY is when cmux last recorded
 something about it; cmux agents logs NAME shows what its agent does.
@@ -157,7 +157,7 @@ const shownNeeds = 10
 // needs lists what waits for the person, as the dashboard's inbox has it: all of it, or
 // only what waits in a session.
 func (o *statusOptions) needs(ctx context.Context, p *control.Project, session string) error {
-	l, err := p.Overview().Needs(ctx)
+	l, err := p.Overview().Pressing(ctx)
 	if err != nil {
 		return err
 	}
