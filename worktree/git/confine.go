@@ -197,7 +197,7 @@ func wait(ctx context.Context, cmd *exec.Cmd, meanwhile func()) error {
 		return err
 	}
 	var write []string
-	if confine != nil && looks(cmd.Args) {
+	if confine != nil && (looks(cmd.Args) || slices.Contains(cmd.Args, "--intent-to-add")) { // the latter in a copy of the index
 		dir, err := os.MkdirTemp("", "cmux-")
 		if err != nil {
 			return err
