@@ -69,7 +69,7 @@ var house = []struct {
 	{"agents/kinds/command", "agents/kinds/agent agents/platform/proc dag"},
 	{"agents/kinds/claude", "agents/kinds/agent agents/kinds/guard agents/kinds/guard/places agents/kinds/handover agents/kinds/news agents/kinds/question agents/kinds/transcript agents/platform/proc agents/platform/tmux agents/records/event agents/records/mail dag signals"},
 	{"agents/kinds/stdio", "agents/kinds/agent agents/kinds/guard agents/kinds/guard/places agents/kinds/news agents/kinds/question agents/kinds/transcript agents/platform/proc agents/records/event signals"},
-	{"agents/kinds/codex", "agents/kinds/agent agents/kinds/guard agents/kinds/guard/places agents/kinds/handover agents/kinds/news agents/kinds/stdio agents/kinds/transcript agents/platform/proc agents/records/event dag worktree/gitfile"},
+	{"agents/kinds/codex", "agents/kinds/agent agents/kinds/guard agents/kinds/guard/places agents/kinds/handover agents/kinds/news agents/kinds/stdio agents/kinds/transcript agents/platform/fence agents/platform/proc agents/records/event dag worktree/gitfile"},
 	{"agents/kinds/kimi", "agents/kinds/agent agents/kinds/guard agents/kinds/guard/places agents/kinds/news agents/kinds/question agents/kinds/stdio agents/kinds/transcript agents/platform/proc agents/records/event dag"},
 	{"agents/kinds/acp", "agents/kinds/agent agents/kinds/guard agents/kinds/guard/places agents/kinds/news agents/kinds/stdio agents/kinds/transcript agents/records/event dag"},
 	{"agents/kinds", "agents/kinds/acp agents/kinds/agent agents/kinds/claude agents/kinds/codex agents/kinds/command agents/kinds/kimi dag"},

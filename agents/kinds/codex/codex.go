@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/stdio"
 	"cmux/agents/kinds/transcript"
+	"cmux/agents/platform/fence"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
 	"cmux/dag"
@@ -107,7 +110,12 @@ func newAgent(s *agent.Stage) (*instance, error) {
 	if len(text) > maxInput {
 		text = handover.ByFile(s.PromptFile)
 	}
-	a.Agent = stdio.NewAgent(s, a, text, stdio.Options{Path: path, Args: []string{"app-server", "-c", flag}})
+	args := []string{"app-server", "-c", flag}
+	if s.Confine != nil {
+		data := filepath.Join(agent.HomeIn("CODEX_HOME", ".codex")(func(name string) string { return proc.Getenv(s.Env, name) }), fence.CodexData)
+		args = append(args, "-c", "sqlite_home="+strconv.Quote(data))
+	}
+	a.Agent = stdio.NewAgent(s, a, text, stdio.Options{Path: path, Args: args})
 	return a, nil
 }
 

@@ -14,6 +14,8 @@
 //
 // A node with auto_accept runs without Codex's sandbox. Other nodes run in it: a
 // build may write its worktree and what of the repository a commit needs, a
-// review nothing; what is to leave the sandbox is asked of a person. The network
-// is open, as reporting needs it.
+// review nothing; what is to leave the sandbox is asked of a person. In a fence
+// of cmux, that fence takes the sandbox's place, which could not start there:
+// nothing leaves it, so that nothing is asked. The network is open, as reporting
+// needs it.
 package codex

@@ -25,6 +25,11 @@ func TestSandbox(t *testing.T) {
 		{agent.Stage{Review: true, AutoAccept: true}, "never", "read-only"},
 	} {
 		c.s.Dir = t.TempDir()
+		fenced := c.s
+		fenced.Confine = func(*exec.Cmd) error { return nil }
+		if got := sandboxOf(&fenced); got.approval != c.approval || got.mode != "danger-full-access" {
+			t.Errorf("in a fence: %s, %s", got.approval, got.mode)
+		}
 		if got := sandboxOf(&c.s); got.approval != c.approval || got.mode != c.mode {
 			t.Errorf("review %v, automatic %v, auto_accept %v: %s, %s", c.s.Review, c.s.Automatic, c.s.AutoAccept, got.approval, got.mode)
 		}

@@ -29,19 +29,24 @@ var settings = strings.Fields("settings.json settings.local.json CLAUDE.md comma
 	"config.toml config.json mcp.json mcp-config.json hooks.json AGENTS.md prompts extensions GEMINI.md QWEN.md policies trustedFolders.json")
 
 // made are folders that a tool makes at its first use: it could not make them in the
-// fence. The tool is a program in PATH; empty: any.
-var made = []struct{ tool, dirs string }{
-	{"", ".cache"},
-	{"npm", ".npm"},
-	{"go", "go/pkg"},
-	{"cargo", ".cargo/registry .cargo/git"},
-	{"yarn", ".yarn/berry"},
-	{"pnpm", ".local/share/pnpm/store"},
-	{"gradle", ".gradle/caches .gradle/daemon .gradle/native .gradle/wrapper/dists"},
-	{"mvn", ".m2/repository"},
-	{"claude", ".claude/projects .claude/todos .claude/shell-snapshots .claude/session-env .claude/file-history .claude/plans .claude/tasks .claude/debug .claude/sessions"},
-	{"codex", ".codex/sessions .codex/log .codex/tmp"},
+// fence. The tool is a program in PATH; empty: any. They lie below the folder that variable
+// names, else below dir in the home folder.
+var made = []struct{ tool, variable, dir, dirs string }{
+	{"", "", "", ".cache"},
+	{"npm", "", "", ".npm"},
+	{"go", "", "", "go/pkg"},
+	{"cargo", "", "", ".cargo/registry .cargo/git"},
+	{"yarn", "", "", ".yarn/berry"},
+	{"pnpm", "", "", ".local/share/pnpm/store"},
+	{"gradle", "", "", ".gradle/caches .gradle/daemon .gradle/native .gradle/wrapper/dists"},
+	{"mvn", "", "", ".m2/repository"},
+	{"claude", "CLAUDE_CONFIG_DIR", ".claude", "projects todos shell-snapshots session-env file-history plans tasks debug sessions"},
+	{"codex", "CODEX_HOME", ".codex", "sessions archived_sessions log tmp thread-writer-locks shell_snapshots " + CodexData},
 }
+
+// CodexData is where Codex keeps its databases in a fence, below its own folder: there it
+// could not make the files that SQLite makes beside each.
+const CodexData = "cmux"
 
 // variables name folders that tools write to instead.
 var variables = strings.Fields("TMPDIR XDG_CACHE_HOME GOCACHE GOMODCACHE GOTMPDIR CARGO_TARGET_DIR " +
@@ -75,7 +80,7 @@ func Usual(env func(name string) string, kept, more []string) ([]string, error) 
 	home, holders := env("HOME"), []string(nil)
 	if filepath.IsAbs(home) {
 		home = real(home)
-		if err := prepareHome(home, env("PATH")); err != nil {
+		if err := prepareHome(home, env); err != nil {
 			return nil, err
 		}
 		for _, name := range caches {
@@ -139,20 +144,24 @@ func outermost(places []string) []string {
 	return all
 }
 
-// prepareHome makes the folders that tools in path could not make in the fence.
-func prepareHome(home, path string) error {
+// prepareHome makes the folders that tools in PATH could not make in the fence.
+func prepareHome(home string, env func(name string) string) error {
 	if _, err := os.Stat(home); err != nil {
 		return nil // nothing lies there
 	}
 	for _, m := range made {
-		if m.tool != "" && !slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
+		if m.tool != "" && !slices.ContainsFunc(filepath.SplitList(env("PATH")), func(dir string) bool {
 			_, err := exec.LookPath(filepath.Join(dir, m.tool))
 			return err == nil
 		}) {
 			continue
 		}
+		in := filepath.Join(home, m.dir)
+		if dir := env(m.variable); m.variable != "" && filepath.IsAbs(dir) {
+			in = dir
+		}
 		for _, dir := range strings.Fields(m.dirs) {
-			if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrExist) {
+			if err := os.MkdirAll(filepath.Join(in, dir), 0o700); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
 		}
