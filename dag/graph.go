@@ -113,12 +113,12 @@ type Fence struct {
 	Hide    []string     `json:"hide,omitempty"`    // places that are found empty, as Write
 }
 
-// Strictest returns the mode of a repository's f where a person wants least, off if that
+// Strictest returns the mode of a repository's f where a person wants least, auto if that
 // is empty: a repository can only ask for more.
 func (f Fence) Strictest(least FenceMode) FenceMode {
 	modes := []FenceMode{FenceOff, FenceAuto, FenceRequire}
 	if least == "" {
-		least = FenceOff
+		least = FenceAuto
 	}
 	return modes[max(slices.Index(modes, f.Mode), slices.Index(modes, least))]
 }

@@ -15,7 +15,7 @@ import (
 // User is a person's own configuration, for all their runs of all projects.
 type User struct {
 	MaxAgents int           // how many agents work at the same time; 0: no bound
-	Fence     dag.FenceMode // what a repository may only make stricter; empty: off
+	Fence     dag.FenceMode // what a repository may only make stricter; empty: auto
 	FenceHide []string      // what every fence hides, as in dag.Fence
 	Hosts     []string      // additional hosts of the dashboard, as written; see HostOrigin
 }
@@ -25,7 +25,7 @@ func userFields() []keys.Field[User] {
 		keys.Count(keys.Key{Name: "max_agents", Def: "no limit", Example: "max_agents: 4", Least: 1,
 			Doc: "How many AI agents may work at the same time, in all your runs of all projects together. Commands, gates and merges do not count. An agent that needs input or waits for a usage limit does not count either; it takes a place again to continue."},
 			func(u *User) *int { return &u.MaxAgents }),
-		keys.Choice(keys.Key{Name: "fence", Def: "off", Example: "fence: require", Allowed: dag.FenceModes(),
+		keys.Choice(keys.Key{Name: "fence", Def: "auto", Example: "fence: require", Allowed: dag.FenceModes(),
 			Doc: "The fence around the agents of all your runs and organizations, see `fence` of a run: a repository's configuration can only make it stricter. `off` leaves it to the repository."},
 			func(u *User) *dag.FenceMode { return &u.Fence }),
 		keys.List(keys.Key{Name: "fence_hide", Example: "fence_hide: [~/.ssh, ~/.aws, ~/.config/gh]",
