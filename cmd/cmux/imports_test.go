@@ -106,7 +106,7 @@ var house = []struct {
 	{"agents/control/draft", "agents/kinds agents/kinds/agent agents/platform/say dag dag/keys worktree/hint"},
 	{"agents/control/finding", "worktree/hint"},
 	{"agents/control/preflight", "agents/control/finding agents/kinds agents/kinds/agent agents/platform/fence agents/platform/proc agents/platform/say agents/runs/runner dag worktree worktree/common worktree/git worktree/hint"},
-	{"agents/control/files", "agents/control/project agents/platform/endpoint agents/platform/fence agents/runs/run dag signals worktree worktree/git worktree/gitfile worktree/separate"},
+	{"agents/control/files", "agents/control/project agents/kinds/guard/places agents/platform/endpoint agents/platform/fence agents/runs/run dag signals worktree worktree/git worktree/gitfile worktree/separate"},
 	{"agents/control/runs", "agents/control/files agents/control/project agents/control/runview agents/kinds/question agents/org/task agents/platform/fence agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/runs/run agents/runs/runner dag dag/keys signals worktree worktree/common worktree/git worktree/hint worktree/merge"},
 	{"agents/control/commands", "agents/control/configfile agents/control/preflight agents/control/project agents/control/runs agents/control/runview agents/kinds/question agents/org/standing agents/platform/harmless agents/platform/say agents/runs/attempt agents/runs/run agents/runs/runner dag signals worktree worktree/common worktree/hint"},
 	{"agents/control/graphs", "agents/control/commands agents/control/configfile agents/control/project agents/control/runs agents/control/runview agents/runs/run dag signals worktree/hint"},

@@ -41,15 +41,25 @@ func Looking(ctx context.Context) context.Context {
 
 // looks reports whether a command of git only looks at files.
 func looks(args []string) bool {
+	return slices.Contains([]string{"status", "diff", "diff-files", "diff-index"}, verb(args))
+}
+
+// writes reports whether a command of git writes the files of a worktree.
+func writes(args []string) bool {
+	return slices.Contains([]string{"checkout", "clean", "merge", "read-tree", "reset", "restore"}, verb(args))
+}
+
+// verb returns what a command of git is told to do.
+func verb(args []string) string {
 	for i := 1; i < len(args); i++ {
 		switch arg := args[i]; {
 		case arg == "-c":
 			i++
 		case !strings.HasPrefix(arg, "-"):
-			return arg == "status" || arg == "diff" || arg == "diff-files" || arg == "diff-index"
+			return arg
 		}
 	}
-	return false
+	return ""
 }
 
 type foreignKey struct{}
@@ -66,9 +76,10 @@ func WithForeign(ctx context.Context, confine Confine) context.Context {
 type plainKey struct{}
 
 // WithPlain returns a context in which plain restricts git that nothing else restricts, where
-// WithTree gives it a git directory: a program lives in that worktree, and can put a link in
-// the place of a folder while git writes or reads there. plain is told the worktree and its
-// git directory, and keeps git from following links in the worktree.
+// a program may put a link in the place of a folder while git writes or reads there: where
+// WithTree gives git a directory, since a program lives in that worktree, and where git writes
+// the files of another worktree. plain is told the worktree and the git directory of the
+// former, else no directory. It keeps git from following links where such a program writes.
 func WithPlain(ctx context.Context, plain func(cmd *exec.Cmd, tree, private string) error) context.Context {
 	return context.WithValue(ctx, plainKey{}, plain)
 }
@@ -139,7 +150,7 @@ func restricted(ctx context.Context, cmd *exec.Cmd) (Confine, error) {
 		}
 		s.agents = pinned || s.inside // pinned: an agent lives there
 	}
-	if plain, _ := ctx.Value(plainKey{}).(func(*exec.Cmd, string, string) error); !s.agents && pinned && plain != nil {
+	if plain, _ := ctx.Value(plainKey{}).(func(*exec.Cmd, string, string) error); !s.agents && plain != nil && (pinned || writes(cmd.Args)) {
 		return func(cmd *exec.Cmd, _ []string) error { return plain(cmd, cmd.Dir, private) }, nil
 	}
 	if !s.agents || within == nil {

@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/control/project"
+	"cmux/agents/kinds/guard/places"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/fence"
 	"cmux/agents/runs/run"
@@ -89,16 +90,16 @@ func (w *Span) Stands(tree string) bool {
 	return true
 }
 
-// Look returns ctx in which git writes nothing but places, as far as the system has a fence.
+// Look returns ctx in which git writes nothing but write, as far as the system has a fence.
 // A node with a fence of its own may lead git elsewhere in its worktree and name programs
 // for git to run: what looks into it from outside is not to do more than the node may.
 // The node has the fence f, in the project at root. env looks up a variable of the person.
-func Look(ctx context.Context, env func(name string) string, root string, f dag.Fence, places ...string) context.Context {
+func Look(ctx context.Context, env func(name string) string, root string, f dag.Fence, write ...string) context.Context {
 	if _, err := fence.Support(); err != nil {
 		return ctx
 	}
 	around := outside(env, append(endpoint.Secrets(root), fence.Named(f.Hide, env)...))
-	return git.WithConfine(ctx, func(cmd *exec.Cmd, also []string) error { return around(cmd, slices.Concat(places, also)) })
+	return git.WithConfine(ctx, func(cmd *exec.Cmd, also []string) error { return around(cmd, slices.Concat(write, also)) })
 }
 
 // Foreign returns ctx in which git writes no more than an agent could, where the settings
@@ -108,19 +109,37 @@ func Foreign(ctx context.Context, env func(name string) string) context.Context 
 	return git.WithForeign(ctx, outside(env, nil))
 }
 
-// plain returns what keeps git from following links in a worktree where a program lives. Where
-// the system cannot do that, git writes in nothing but the worktree and its repository.
+// plain returns what keeps git from following links in a worktree where a program lives, and
+// in the folders of a project that its supervisor writes. Where the system cannot do that, git
+// writes in nothing but the worktree and its repository.
 func plain() func(cmd *exec.Cmd, tree, private string) error {
 	can := sync.OnceValue(func() error { _, err := fence.Hides(); return err })
 	return func(cmd *exec.Cmd, tree, private string) error {
-		if can() == nil {
-			return fence.Plain(cmd, tree)
+		folders := []string{tree}
+		if private == "" {
+			if folders = ledgers(tree); len(folders) == 0 {
+				return nil
+			}
 		}
-		if _, err := fence.Support(); err != nil {
+		if can() == nil {
+			return fence.Plain(cmd, folders...)
+		}
+		if _, err := fence.Support(); err != nil || private == "" {
 			return nil // nor is there a fence around the program
 		}
 		return (&fence.Fence{Write: []string{tree, gitfile.Common(private), os.DevNull}}).Confine(cmd)
 	}
+}
+
+// ledgers are the folders of a project that its supervisor may write.
+func ledgers(root string) (all []string) {
+	for _, l := range places.Ledgers() {
+		path := filepath.Join(root, l.Path)
+		if info, err := os.Lstat(path); err == nil && l.Folder && info.IsDir() {
+			all = append(all, path)
+		}
+	}
+	return all
 }
 
 // outside returns what restricts git to writing places. It hides secrets, the person's key

@@ -3,10 +3,12 @@ package files
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 
+	"cmux/agents/platform/fence"
 	"cmux/worktree/gitfile"
 )
 
@@ -56,5 +58,36 @@ func TestNodeEndsMeanwhile(t *testing.T) {
 		if calls != c.calls || (err != nil) != (calls == 1) {
 			t.Errorf("%s: %d calls, %v", name, calls, err)
 		}
+	}
+}
+
+// Git that writes the files of a project follows no link that its supervisor has put there.
+func TestPlainLedgers(t *testing.T) {
+	if _, err := fence.Hides(); err != nil {
+		t.Skip(err)
+	}
+	root := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(root, "memory/in"), 0o700), os.Mkdir(filepath.Join(root, "src"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"memory/in/to", "src/to"} {
+		if err := os.Symlink(t.TempDir(), filepath.Join(root, d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := exec.Command("sh", "-c", "for f in memory/in/to/x memory/in/x src/to/x; do echo x > $f && echo wrote $f; done 2>/dev/null")
+	write.Dir = root
+	if err := plain()(write, root, ""); err != nil {
+		t.Fatal(err)
+	}
+	out, err := write.Output()
+	if want := "wrote memory/in/x\nwrote src/to/x\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s", err, out)
+	}
+
+	// Without such folders nothing changes.
+	other := exec.Command("true")
+	if err := plain()(other, t.TempDir(), ""); err != nil || other.Args[0] != "true" {
+		t.Errorf("%v: %q", err, other.Args)
 	}
 }
