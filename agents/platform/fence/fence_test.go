@@ -49,12 +49,21 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// A program of any sort, and what it starts, writes where it may, and nowhere else.
+// A program of any sort, and what it starts, writes where it may, and nowhere else, under each
+// version of Landlock that serves.
 func TestFence(t *testing.T) {
-	t.Parallel()
 	if _, err := Support(); err != nil {
 		t.Skip(err)
 	}
+	for _, most := range []string{"3", "6", "99"} {
+		t.Run("at most "+most, func(t *testing.T) {
+			t.Setenv("CMUX_LANDLOCK", most)
+			testFence(t)
+		})
+	}
+}
+
+func testFence(t *testing.T) {
 	s, err := proc.NewSpawner()
 	if err != nil {
 		t.Fatal(err)
