@@ -85,7 +85,9 @@ function Talk({ agent }: { agent: Agent }) {
 /** What matters of the agent now: why it is down, and what it asks, where the reader answers it. */
 function AgentNow({ agent: a }: { agent: Agent }) {
   const answer = useOrder(give.answer, `${a.name} is answered.`);
-  const [why, warning] = [a.detail ?? "", a.warning ?? ""];
+  const asked = a.question?.parts.map((p) => p.text.trim()) ?? [];
+  const why = asked.includes((a.detail ?? "").trim()) ? "" : (a.detail ?? ""); // the question says it
+  const warning = a.warning ?? "";
   if (why === "" && warning === "" && a.question === undefined) {
     return null;
   }

@@ -36,7 +36,7 @@ export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
                 path={file.path}
                 old={old?.text ?? ""}
                 now={now?.text ?? ""}
-                unified={unified}
+                unified={unified || old === null || now === null} // beside nothing a side stands alone
                 commenting={
                   comment
                     ? {
