@@ -387,7 +387,7 @@ func (m *move) restart() {
 	}
 	m.Falters, m.Subagents = 0, 0
 	m.TurnEnded, m.WentOn, m.Again = false, false, false
-	m.Question, m.Limit, m.Falter, m.Report, m.Pending = nil, nil, nil, nil, m.surviving()
+	m.Question, m.Dialog, m.Limit, m.Falter, m.Report, m.Pending = nil, nil, nil, nil, nil, m.surviving()
 	m.launch(true)
 }
 

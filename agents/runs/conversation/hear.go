@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/news"
+	"cmux/agents/kinds/question"
 	"cmux/agents/platform/say"
 	"cmux/dag"
 )
@@ -43,6 +44,7 @@ func (m *move) hear(what What) {
 			return
 		}
 		m.Taken, m.Midway = false, m.busy || m.inTurn
+		m.Question, m.Dialog = m.Dialog, nil // nobody has answered it, and no hook tells of it again
 		if m.Activity == dag.TakenOver {
 			m.become(Become{Activity: dag.Working})
 		}
@@ -234,6 +236,7 @@ func (m *move) did(d Did) {
 		m.personTyped(e.Text)
 	case news.Prompted:
 		lastSaid(m)
+		m.Dialog = nil
 		if !e.Own {
 			m.personTyped(e.Text)
 			return
@@ -261,7 +264,7 @@ func (m *move) did(d Did) {
 	case news.WentOn:
 		lastSaid(m)
 		m.letGo()
-		m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
+		m.TurnEnded, m.Question, m.Dialog, m.Limit, m.Falter = false, nil, nil, nil, nil
 		m.WentOn = true
 		if m.Open.InPane && !m.busy && !m.inTurn && m.rests() {
 			m.TurnEnded = true // there was no turn: it rests again
@@ -360,14 +363,34 @@ func (m *move) asked(e news.Asked, hook Ref) {
 	if !e.Shown {
 		m.do(ShowQuestion{e.Question})
 	}
-	switch {
-	case !m.Taken && !m.Overridden:
+	if !m.Taken && !m.Overridden {
 		m.Question = &e.Question
-	case hook != 0:
+		return
+	}
+	if m.Taken && !m.Overridden {
+		m.Dialog = m.stands(&e.Question)
+	}
+	if hook != 0 {
 		m.letGo()
-	default:
+	} else {
 		m.TurnEnded = true
 	}
+}
+
+// stands returns the dialog that the program shows once nobody but keys in its pane
+// can answer q; nil: it shows none.
+func (m *move) stands(q *question.Question) *question.Question {
+	switch {
+	case m.questionOpen():
+		shown := question.InPane(m.Gate.question.String())
+		return &shown
+	case q != nil && q.InPane:
+		return q
+	case m.Phase == Asking && m.Open.InPane:
+		shown := m.Open.Question
+		return &shown
+	}
+	return nil
 }
 
 // hold keeps a hook waiting.
@@ -387,6 +410,9 @@ func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
 		}
 	}
 	m.quiet()
+	if e.Background == 0 {
+		m.Dialog = nil // else it may be a sub-agent's
+	}
 	m.Progress = m.at
 	m.Falters, m.Subagents = 0, e.Background
 	if !m.Taken {
@@ -451,6 +477,11 @@ func turnsTo(m *move) {
 // tookOver takes in that a person is at work in the agent.
 func (m *move) tookOver(said string) {
 	m.quiet()
+	if said != "" {
+		m.Dialog = nil
+	} else if q := m.stands(m.Question); q != nil {
+		m.Dialog = q
+	}
 	m.letGo()
 	m.hangUp("a person writes to you: do as they say")
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil

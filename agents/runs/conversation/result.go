@@ -274,7 +274,7 @@ func (m *move) leftBehind(e LeftBehind) {
 		m.do(Note{e.Detail})
 	}
 	m.Taken, m.TurnEnded, m.Again, m.Ended = false, false, false, false
-	m.Question, m.Limit, m.Falter, m.Report = nil, nil, nil, nil
+	m.Question, m.Dialog, m.Limit, m.Falter, m.Report = nil, nil, nil, nil, nil
 	m.Open = Open{}
 	m.quiet()
 	m.letGo()

@@ -62,6 +62,7 @@ type State struct {
 	Report    *Report
 	TurnEnded bool
 	Question  *question.Question
+	Dialog    *question.Question // that stands in the pane of one that a person is at work in
 	Limit     *news.LimitMet
 	Falter    *news.Faltered
 	Said      *string   // a person's words
