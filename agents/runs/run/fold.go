@@ -57,7 +57,7 @@ func (h *History) applyRun(r *Record) {
 	case RunnerDown:
 		h.Ups = nil
 	case Stopped:
-		h.Stopped = true
+		h.Stopped, h.StoppedAt = true, r.At
 		h.State.Take(dag.Change{Kind: dag.Stop})
 	case Resumed:
 		h.Stopped = false

@@ -127,22 +127,23 @@ func (n *Node) LastEnd() *End {
 // scheduler's State, which is folded from the same records, one at a time, and
 // that a runner asks what is due.
 type History struct {
-	Graph    *dag.Graph
-	State    *dag.State         // its clock is moved on by Tick
-	Nodes    []Node             // by node index
-	Limits   map[string]Limit   // by account, until it is known to be over
-	Shared   map[string]string  // by account: the id of the newest state of it known here that all runs of the person know
-	Untold   map[string]*Record // by account: what this run found out of it last, which may not be known to others yet
-	Stopped  bool
-	Final    dag.RunState // how the run has ended; empty while it goes on, or goes on again
-	Started  time.Time
-	Ended    time.Time
-	Folder   signals.Identity // of the signals folder, when the newest runner came
-	Boot     string           // of the machine, when the newest runner came
-	Answered map[string]bool  // ids of requests that were carried out or refused
-	Ups      []time.Time      // when runners took the run, since the last one that left in order
-	Launch   string           // of the newest runner
-	Used     dag.Usage        // by all nodes, those that an update removed as well
+	Graph     *dag.Graph
+	State     *dag.State         // its clock is moved on by Tick
+	Nodes     []Node             // by node index
+	Limits    map[string]Limit   // by account, until it is known to be over
+	Shared    map[string]string  // by account: the id of the newest state of it known here that all runs of the person know
+	Untold    map[string]*Record // by account: what this run found out of it last, which may not be known to others yet
+	Stopped   bool
+	StoppedAt time.Time    // the last time
+	Final     dag.RunState // how the run has ended; empty while it goes on, or goes on again
+	Started   time.Time
+	Ended     time.Time
+	Folder    signals.Identity // of the signals folder, when the newest runner came
+	Boot      string           // of the machine, when the newest runner came
+	Answered  map[string]bool  // ids of requests that were carried out or refused
+	Ups       []time.Time      // when runners took the run, since the last one that left in order
+	Launch    string           // of the newest runner
+	Used      dag.Usage        // by all nodes, those that an update removed as well
 
 	Collisions []Collision // of each pair of nodes that ever met, in the order in which they first did, as it is now
 

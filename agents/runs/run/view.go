@@ -23,7 +23,7 @@ type View struct {
 	ConfigChanged bool            // the configuration on disk is not the frozen one
 	Pending       []Request       // not carried out yet
 	StartedAt     time.Time
-	EndedAt       time.Time
+	EndedAt       time.Time // of a stopped run: when it was stopped
 	Used          dag.Usage // by all nodes
 	Full          string    // a folder whose disk is full: nodes wait for space; empty: none
 	Incidents     []Record  // what agents tried and may not, and what was found that cmux did not write
@@ -76,6 +76,9 @@ func (v *View) fill(h *History, now time.Time) {
 	}
 	v.Limits = h.limits(now)
 	v.RunState = v.state(h)
+	if v.RunState == dag.RunStopped && v.EndedAt.IsZero() {
+		v.EndedAt = h.StoppedAt
+	}
 	v.Collisions = h.Standing()
 }
 

@@ -214,6 +214,9 @@ func TestViewOfAnEndThatNobodyRecorded(t *testing.T) {
 		if v.RunState != step.want {
 			t.Errorf("the run is %q with a runner %v, want %q", v.RunState, step.runner, step.want)
 		}
+		if over := step.want == dag.RunStopped || step.want == dag.RunDone; v.EndedAt.IsZero() == over {
+			t.Errorf("the run is %q, and its time ended at %v", v.RunState, v.EndedAt)
+		}
 		if err := unlock(); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import { kinds, story, tell, tellNodes, tellRuns, type About, type Known, type L
 import { hooks, type Api } from "@/api/client";
 import { kept } from "@/live/fold";
 import { useLog } from "@/live/store";
-import { wordsOf } from "@/runs/figures";
+import { labelText } from "@/node/words";
 import { clock, day } from "@/ui/time";
 
 /** The events that pass a filter, the newest first, those that come live too. The filter is one for as long as the component is there. */
@@ -67,7 +67,7 @@ const runsTold = 3;
 
 /** When a node's attempts ended, and how. */
 function timesOf(n: Api<"GraphNode">): NodeTimes {
-  const spans = n.role === "gate" ? [] : n.spans.map((s) => ({ attempt: s.attempt, ended: s.ended_at, label: s.label === null ? s.lost : wordsOf(s.label), state: s.label?.state ?? "lost" }));
+  const spans = n.role === "gate" ? [] : n.spans.map((s) => ({ attempt: s.attempt, ended: s.ended_at, label: s.label === null ? s.lost : labelText(s.label), state: s.label?.state ?? "lost" }));
   return { name: n.name, spans };
 }
 

@@ -46,7 +46,7 @@ function tabsOf(run: string, node: string, n: Api<"Inspection">): Tab[] {
   }
   const source = { kind: "node", run, node } as const;
   const running = live(n.label.state);
-  const talks = n.agent !== "command" && !talksNow(stageOf(n.label.state)); // a command has no conversation, and the overview shows the one that is live
+  const talks = n.agent !== "command" && !talksNow(stageOf(n.label)); // a command has no conversation, and the overview shows the one that is live
   return [
     overview,
     ...(talks ? [{ id: "conversation", label: "Conversation", content: () => <Conversation source={source} /> }] : []),

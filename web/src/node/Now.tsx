@@ -10,7 +10,7 @@ import { GateCase } from "@/needs/GateCase";
 import { useNeeds } from "@/needs/needs";
 import { CheckLine, Part, passed } from "@/needs/pieces";
 import { Fenced } from "@/node/Fenced";
-import { labelText, live, stageOf } from "@/node/words";
+import { labelText, live, reasonOf, stageOf, stopped } from "@/node/words";
 import { useNodeOrders } from "@/runs/orders";
 import { count } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -26,7 +26,7 @@ interface NowProps {
 
 /** What matters of a node now, by how it stands: why it failed, what it asks, what it does, or what it did; and what its fence refused. */
 export function Now({ run, node: n, brief = false }: NowProps) {
-  const failed = stageOf(n.label.state) === "failed";
+  const failed = stageOf(n.label) === "failed";
   return (
     <>
       <Standing run={run} node={n} brief={brief} />
@@ -36,7 +36,7 @@ export function Now({ run, node: n, brief = false }: NowProps) {
 }
 
 function Standing({ run, node: n, brief }: Required<NowProps>) {
-  switch (stageOf(n.label.state)) {
+  switch (stageOf(n.label)) {
     case "asks":
       return <Asks run={run} node={n} brief={brief} />;
     case "failed":
@@ -205,11 +205,15 @@ function Done({ run, node: n }: { run: string; node: Node }) {
 }
 
 function Waits({ run, node: n }: { run: string; node: Node }) {
-  const missing = n.after.filter((b) => stageOf(b.label.state) !== "done");
+  const missing = n.after.filter((b) => stageOf(b.label) !== "done");
+  const reason = reasonOf(n, n.label.state);
+  if (n.label.reason === stopped) {
+    return <p>It was at work when the run was stopped. Resume the run, and it goes on.</p>;
+  }
   return (
     <Part title={n.label.state === "blocked" ? "What blocks it" : "What it waits for"}>
       {missing.length === 0 ? (
-        <p className="text-muted">{n.reason !== undefined && n.reason !== "" ? visible(n.reason) : "A free place to run in."}</p>
+        <p className="text-muted">{reason !== "" ? visible(reason) : "A free place to run in."}</p>
       ) : (
         <NodeLinks run={run} nodes={missing} />
       )}

@@ -15,7 +15,7 @@ type Node = Api<"Inspection">;
 /** What matters of a node now and what can be done about it; beside it, what is known of it. */
 export function Overview({ run, node: n }: { run: string; node: Node }) {
   const last = n.attempts.at(-1);
-  const stage = stageOf(n.label.state);
+  const stage = stageOf(n.label);
   const first = ordersFirst(n.role, stage);
   const shown = stage === "done" || stage === "failed"; // the checks that Now shows
   const checks = stage === "failed" ? n.checks.filter(passed) : shown ? [] : n.checks;
@@ -23,7 +23,7 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
     <div className="flex flex-col gap-4 p-4 lg:flex-row">
       <div className="flex min-w-0 grow flex-col gap-4">
         <h2 className="sr-only">Now</h2>
-        {first && n.orders.length > 0 && <NodeOrders run={run} node={n.name} orders={n.orders} state={n.label.state} />}
+        {first && n.orders.length > 0 && <NodeOrders run={run} node={n.name} orders={n.orders} failed={stage === "failed"} />}
         <Now run={run} node={n} />
       </div>
       <aside aria-label="About the node" className="flex w-full shrink-0 flex-col gap-3 lg:wide-80">
@@ -45,7 +45,7 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
           </dl>
           {!first && n.orders.length > 0 && (
             <div className="mt-3">
-              <NodeOrders run={run} node={n.name} orders={n.orders} state={n.label.state} />
+              <NodeOrders run={run} node={n.name} orders={n.orders} failed={stage === "failed"} />
             </div>
           )}
         </Panel>

@@ -19,6 +19,9 @@ describe("words of a node", () => {
     expect(labelText({ ...label, state: "failed", code: 7 })).toBe("failed (exit 7)");
     expect(labelText({ ...label, state: "failed", reason: "checks" })).toBe("failed (checks)");
     expect(labelText({ ...label, reason: "override", open: true })).toBe("done (override), still open");
+    expect(labelText({ ...label, state: "failed", reason: "setup", code: 2 })).toBe("failed (setup, 2)");
+    expect(labelText({ ...label, reason: "override" })).toBe("done (override)");
+    expect(labelText({ ...label, state: "lost" })).toBe("lost");
     expect(labelText({ ...label, state: "blocked", by: "api", reason: "failed" })).toBe("blocked (api failed)");
     expect(took(59.96e9)).toBe("60.0 s");
   });
@@ -34,7 +37,14 @@ describe("words of a node", () => {
     ["blocked", "waits"],
     ["waiting", "waits"],
   ] as const)("put %s into the stage %s", (state, stage) => {
-    expect(stageOf(state)).toBe(stage);
+    expect(stageOf({ state })).toBe(stage);
+  });
+
+  it("say of what was at work when its run was stopped that it stopped, and waits for the run", () => {
+    const label = { by: "", detail: "", open: false, until: null, code: null, reason: "stopped", state: "lost" } as const;
+    expect(labelText(label)).toBe("stopped");
+    expect(stageOf(label)).toBe("waits");
+    expect(reasonOf({ role: "build", reason: "its attempt ended; stopped: cmux agents resume" }, "lost")).toBe("its attempt ended; stopped");
   });
 
   it("show the conversation of a node once: in its overview while it is live, else in a tab", () => {

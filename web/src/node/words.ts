@@ -15,6 +15,8 @@ export function labelText(l: Api<"Label">): string {
       return l.by === "" ? "blocked" : `blocked (${l.by} ${reason})`;
     case "limited":
       return l.until === null ? "limited" : `limited until ${clock(new Date(l.until))}`;
+    case "lost": // of a run that a person stopped: stopped
+      return reason === "" ? "lost" : reason;
     default:
       return l.state;
   }
@@ -56,12 +58,13 @@ export function tookText(duration: string): string {
 /** What a person wants to know of a node first. */
 export type Stage = "asks" | "failed" | "works" | "done" | "waits";
 
-export function stageOf(state: Api<"DagNodeState">): Stage {
+export function stageOf({ state, reason = "" }: { state: Api<"DagNodeState">; reason?: string }): Stage {
   switch (state) {
     case "needs input":
       return "asks";
-    case "failed":
     case "lost":
+      return reason === stopped ? "waits" : "failed";
+    case "failed":
       return "failed";
     case "done":
     case "skipped":
@@ -70,6 +73,9 @@ export function stageOf(state: Api<"DagNodeState">): Stage {
       return live(state) ? "works" : "waits";
   }
 }
+
+/** The reason of a node that was at work when its run was stopped: it goes on with the run. */
+export const stopped = "stopped";
 
 /** Whether the overview of a node with an agent shows its conversation. */
 export function talksNow(stage: Stage): boolean {
@@ -81,7 +87,7 @@ export function reasonOf(n: { role: string; reason?: string | undefined }, state
   if (n.role === "gate" && state === "needs input") {
     return "waits for your approval";
   }
-  return n.reason ?? "";
+  return (n.reason ?? "").replaceAll(": cmux agents resume", ""); // which is a button of the page
 }
 
 /** Whether a button is what a person most often wants: not of what is done, and not where a question is answered. */

@@ -1,12 +1,13 @@
 import { Link, useSearchParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
-import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
-import { tokens } from "@/ui/figures";
+import { labelText } from "@/node/words";
+import { counted, difference, duration, took } from "@/runs/figures";
+import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
-import { useNow } from "@/ui/time";
+import { exact, useNow } from "@/ui/time";
 
 /** Two runs beside each other, node by node. */
 export default function ComparePage() {
@@ -38,14 +39,15 @@ function Table({ compared: { a, b, nodes } }: { compared: Api<"Compared"> }) {
             <th scope="col" className="p-2">Node</th>
             {[a, b].map((r) => (
               <th key={r.id} scope="col" className="p-2">
-                <Link to={`/runs/${r.id}`} className="text-accent hover:underline">
-                  {r.id}
+                <Link to={`/runs/${r.id}`} title={r.id} className="text-accent hover:underline">
+                  {r.session}
                 </Link>
+                {r.started_at !== null && <span className="block text-sm font-normal whitespace-nowrap text-muted">{`started ${exact(r.started_at)}`}</span>}
               </th>
             ))}
             <th scope="col" className="p-2">Time</th>
             <th scope="col" className="p-2">Tokens</th>
-            <th scope="col" className="p-2">Changed keys</th>
+            <th scope="col" className="p-2">Changes of its configuration</th>
           </tr>
         </thead>
         <tbody>
@@ -82,9 +84,9 @@ function FigureOf({ figure }: { figure: Figure | null }) {
   }
   return (
     <span className="flex flex-wrap items-center gap-x-2">
-      <Label>{wordsOf(figure.label)}</Label>
+      <Label>{labelText(figure.label)}</Label>
       <span className="text-muted">
-        {figure.attempts}× {duration(figure.seconds)}
+        {figure.attempts > 0 && `${duration(figure.seconds)}${figure.attempts > 1 ? ` in ${count(figure.attempts, "attempt")}` : ""}`}
         {counted(figure.used) > 0 && `, ${tokens(counted(figure.used))} tokens`}
         {figure.diffstat !== "" && `, ${figure.diffstat}`}
       </span>

@@ -1,13 +1,12 @@
 import { Check, FastForward, RotateCcw, Square, Undo2 } from "lucide-react";
 
-import type { Api } from "@/api/client";
 import { useNodeOrders } from "@/runs/orders";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { steadyClass, useSteady } from "@/ui/useSteady";
 
 /** The buttons of a node: those of its orders that fit it as it stands. Only a failed node is most often retried. */
-export function NodeOrders({ run, node, orders, state }: { run: string; node: string; orders: readonly string[]; state: Api<"DagNodeState"> }) {
+export function NodeOrders({ run, node, orders, failed }: { run: string; node: string; orders: readonly string[]; failed: boolean }) {
   const give = useNodeOrders(run, node);
   const fits = (name: string) => orders.includes(name);
   const steady = useSteady(`${run} ${node} ${orders.join(" ")}`); // with other orders, another button stands in the same place
@@ -25,7 +24,7 @@ export function NodeOrders({ run, node, orders, state }: { run: string; node: st
       )}
       {fits("retry") && (
         <>
-          <Button tone={state === "failed" || state === "lost" ? "accent" : "plain"} icon={<RotateCcw aria-hidden size={15} />} busy={give.retry.isPending} onClick={() => give.retry.mutate({})}>
+          <Button tone={failed ? "accent" : "plain"} icon={<RotateCcw aria-hidden size={15} />} busy={give.retry.isPending} onClick={() => give.retry.mutate({})}>
             Retry
           </Button>
           <Confirm

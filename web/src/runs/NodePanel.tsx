@@ -15,7 +15,7 @@ import { Ago } from "@/ui/time";
 /** The chosen node: what matters of it now, what can be done about it, and its attempts. */
 export function NodePanel({ run, node, past, onClose }: { run: string; node: Api<"GraphNode">; past: boolean; onClose: () => void }) {
   const inspected = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}", { params: { path: { id: run, node: node.name } } });
-  const stage = stageOf(node.status.state);
+  const stage = stageOf(node.status);
   const first = ordersFirst(node.role, stage);
   return (
     <aside aria-label={`Node ${node.name}`} className="absolute inset-0 z-10 flex flex-col gap-3 overflow-auto bg-surface p-3 lg:static lg:wide-96 lg:shrink-0 lg:border-l lg:border-line">
@@ -38,7 +38,7 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
       </p>
       <Answer query={inspected}>
         {(found) => {
-          const orders = past ? <p className="text-muted">The session has a newer run: this run takes no commands.</p> : <NodeOrders run={run} node={node.name} orders={found.orders} state={node.status.state} />;
+          const orders = past ? <p className="text-muted">The session has a newer run: this run takes no commands.</p> : <NodeOrders run={run} node={node.name} orders={found.orders} failed={stage === "failed"} />;
           return (
             <>
               {first && orders}

@@ -22,6 +22,7 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
     () => each(failed, (node) => api.POST("/api/runs/{id}/nodes/{node}/retry", { params: { path: { id: run.id, node } }, body: {} })),
     ({ done, refused }) => [`${count(done.length, "node runs", "nodes run")} again.`, ...refused.map(({ name, why }) => `Not ${name}: ${why}`)].join(" "),
   );
+  const resumes = run.state === "stopped" || run.state === "no runner";
   const over = run.state === "done" || run.state === "failed";
   if (run.past) {
     return <span className="text-muted">Its session has a newer run.</span>;
@@ -29,11 +30,11 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
   return (
     <>
       {failed.length > 0 && (
-        <Button tone="accent" icon={<RotateCcw aria-hidden size={15} />} busy={retry.isPending} onClick={() => retry.mutate()}>
+        <Button tone={resumes ? "plain" : "accent"} icon={<RotateCcw aria-hidden size={15} />} busy={retry.isPending} onClick={() => retry.mutate()}>
           Retry failed
         </Button>
       )}
-      {(run.state === "stopped" || run.state === "no runner") && (
+      {resumes && (
         <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={resume.isPending} onClick={() => resume.mutate()}>
           Resume
         </Button>

@@ -50,7 +50,7 @@ const states = [
 ] as const;
 
 function About({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }) {
-  const stages = nodes.map((n) => stageOf(n.status.state));
+  const stages = nodes.map((n) => stageOf(n.status));
   return (
     <>
       <Label>{run.state}</Label>

@@ -2,7 +2,8 @@
  * Attempts and schedules as bars in time. It knows no React and no clock.
  */
 import type { Api } from "@/api/client";
-import { duration, wordsOf } from "@/runs/figures";
+import { labelText } from "@/node/words";
+import { duration } from "@/runs/figures";
 import { toneOf, type Tone } from "@/ui/label";
 
 export interface Bar {
@@ -42,7 +43,7 @@ export function attemptBars(nodes: readonly Node[], now: number): Bars {
       const live = s.ended_at === null;
       const end = Math.max(start, ((live ? now : Date.parse(s.ended_at ?? "")) - first) / 1000);
       seconds = Math.max(seconds, end);
-      const how = s.label ? wordsOf(s.label) : s.lost !== "" ? s.lost : n.label;
+      const how = s.label ? labelText(s.label) : s.lost !== "" ? s.lost : n.label;
       return { start, end, tone: live ? "info" : toneOf(how), text: `Attempt ${s.attempt}: ${how}, ${duration(end - start)}` };
     }),
   }));

@@ -2,6 +2,7 @@
  * What the pages of runs say of time, use and labels. It knows no React.
  */
 import type { Api } from "@/api/client";
+import { stageOf } from "@/node/words";
 
 /** How long something took: 0.4s, 12s, 3m 05s, 2h 10m. */
 export function duration(seconds: number): string {
@@ -23,33 +24,18 @@ export function counted(used: Api<"DagUsage"> | null | undefined): number {
   return used ? used.input + used.output + used.cache_create : 0;
 }
 
-/** A label in words, as cmux says it. */
-export function wordsOf(l: Api<"Label">): string {
-  const code = l.code ?? 0;
-  switch (l.state) {
-    case "done":
-      return l.reason === "override" && l.open ? "done (override), still open" : l.reason === "" ? "done" : `done (${l.reason})`;
-    case "failed":
-      return l.reason === "" ? `failed (exit ${code})` : code === 0 ? `failed (${l.reason})` : `failed (${l.reason}, ${code})`;
-    case "blocked":
-      return l.by === "" ? "blocked" : `blocked (${l.by} ${l.reason})`;
-    default:
-      return l.state;
-  }
-}
-
 type State = Api<"DagNodeState">;
 
 const atWork: ReadonlySet<State> = new Set<State>(["running", "checking", "taken over", "needs input", "limited"]);
-const failed: ReadonlySet<State> = new Set<State>(["failed", "lost"]);
 
 /** Whether a node has an agent that lives, or waits for a person. */
 export function works(n: { status: { state: State } }): boolean {
   return atWork.has(n.status.state);
 }
 
-export function hasFailed(n: { status: { state: State } }): boolean {
-  return failed.has(n.status.state);
+/** Whether only a retry brings a node on: one that was at work when its run was stopped goes on with the run. */
+export function hasFailed(n: { status: { state: State; reason?: string } }): boolean {
+  return stageOf(n.status) === "failed";
 }
 
 /** How long a run has taken, in seconds; undefined: it has not begun. */

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { Problem } from "@/api/client";
+import type { labelText } from "@/node/words";
 import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
-import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
+import { counted, difference, duration, hasFailed, took } from "@/runs/figures";
 import { merged } from "@/runs/difference";
 import { each } from "@/runs/each";
 import { crosses, routes } from "@/runs/graph/route";
@@ -11,18 +12,7 @@ import { below, columns, cornered, edgeKey, edgesOf, layered, onChain, parted, p
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { tokens } from "@/ui/figures";
 
-const label = (over: object) => ({ state: "done", reason: "", code: null, by: "", detail: "", open: false, until: "", ...over }) as Parameters<typeof wordsOf>[0];
-
-test.each([
-  [{}, "done"],
-  [{ reason: "override" }, "done (override)"],
-  [{ reason: "override", open: true }, "done (override), still open"],
-  [{ state: "failed", code: 7 }, "failed (exit 7)"],
-  [{ state: "failed", reason: "checks" }, "failed (checks)"],
-  [{ state: "failed", reason: "setup", code: 2 }, "failed (setup, 2)"],
-  [{ state: "blocked", reason: "failed", by: "api" }, "blocked (api failed)"],
-  [{ state: "needs input" }, "needs input"],
-])("the label %j is %s", (over, words) => expect(wordsOf(label(over))).toBe(words));
+const label = (over: object) => ({ state: "done", reason: "", code: null, by: "", detail: "", open: false, until: "", ...over }) as Parameters<typeof labelText>[0];
 
 test.each([
   [0.04, "0s"],
@@ -32,6 +22,11 @@ test.each([
   [65, "1m 05s"],
   [7300, "2h 01m"],
 ])("%d seconds are %s", (s, words) => expect(duration(s)).toBe(words));
+
+test("what was at work when its run was stopped has not failed: it goes on with the run", () => {
+  const node = (state: "failed" | "lost" | "running", reason = "") => ({ status: { state, reason } });
+  expect([node("failed"), node("lost"), node("lost", "stopped"), node("running")].map(hasFailed)).toEqual([true, true, false, false]);
+});
 
 test("figures of runs", () => {
   expect(counted({ input: 1, output: 2, cache_create: 3, cache_read: 100 })).toBe(6);
