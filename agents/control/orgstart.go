@@ -69,7 +69,7 @@ type PermissionChoice struct {
 // PermissionChoices are the ways in which agents may act.
 func PermissionChoices() []PermissionChoice {
 	return []PermissionChoice{
-		{standing.PermitAsked, "agents ask you before risky actions"},
+		{standing.PermitAsked, "each agent program asks you as you have set it up, or as it does by default"},
 		{standing.PermitAuto, "the agent program decides by itself what is safe, and does not ask you"},
 		{standing.PermitAll, "agents ask nothing and may do everything that you may"},
 	}
