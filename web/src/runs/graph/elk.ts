@@ -1,6 +1,7 @@
 import ELK, { type ElkNode } from "elkjs/lib/elk-api";
 import worker from "elkjs/lib/elk-worker.min.js?url";
 
+import { routes } from "@/runs/graph/route";
 import { below, edgesOf, layered, parted, type Laid, type Places, type Point, type ShapeNode, type Size } from "@/runs/graph/shape";
 
 type Lines = ReadonlyMap<string, readonly Point[]>;
@@ -26,10 +27,10 @@ async function placesOf(nodes: readonly ShapeNode[], size: Size, signal: AbortSi
   if (nodes.length === 0) {
     return {};
   }
-  const elk = new ELK({ workerFactory: () => new Worker(worker) });
-  const end = () => elk.terminateWorker();
-  signal.addEventListener("abort", end);
+  const layouter = new Worker(worker);
+  const lost = failure(layouter, signal); // elk waits for ever for a worker that does not load
   try {
+    const elk = new ELK({ workerFactory: () => layouter });
     const graph: ElkNode = {
       id: "root",
       layoutOptions: {
@@ -45,21 +46,39 @@ async function placesOf(nodes: readonly ShapeNode[], size: Size, signal: AbortSi
       children: nodes.map((n) => ({ id: n.name, ...size })),
       edges: edgesOf(nodes).map((e, i) => ({ id: String(i), sources: [e.from], targets: [e.to] })),
     };
-    const laid = await elk.layout(graph);
+    const laid = await Promise.race([elk.layout(graph), lost]);
     return Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: Math.round(c.x ?? 0), y: Math.round(c.y ?? 0) }]));
   } finally {
-    signal.removeEventListener("abort", end);
-    end();
+    layouter.terminate();
   }
 }
 
-/** The corners of the edges between nodes that have a place. */
-function linesOf(nodes: readonly ShapeNode[], places: Places, size: Size, signal: AbortSignal): Promise<Lines> {
+/** The corners of the edges between nodes that have a place. If no worker finds them, the page does. */
+async function linesOf(nodes: readonly ShapeNode[], places: Places, size: Size, signal: AbortSignal): Promise<Lines> {
+  const job: Parameters<typeof routes> = [nodes.map(({ name, depends_on, finally: last }): ShapeNode => ({ name, depends_on, finally: last })), places, size];
+  try {
+    return await inWorker(job, signal);
+  } catch {
+    signal.throwIfAborted();
+    return routes(...job);
+  }
+}
+
+async function inWorker(job: Parameters<typeof routes>, signal: AbortSignal): Promise<Lines> {
   const router = new Worker(new URL("./route.worker.ts", import.meta.url), { type: "module" });
-  return new Promise<Lines>((resolve, reject) => {
+  try {
+    const lost = failure(router, signal);
+    router.postMessage(job);
+    return await Promise.race([new Promise<Lines>((resolve) => (router.onmessage = ({ data }: MessageEvent<Lines>) => resolve(data))), lost]);
+  } finally {
+    router.terminate();
+  }
+}
+
+/** Rejects when a worker does not load or fails, or nobody waits for it any more. */
+function failure(worker: Worker, signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error));
-    router.onmessage = ({ data }: MessageEvent<Lines>) => resolve(data);
-    router.onerror = (e) => reject(new Error(e.message));
-    router.postMessage([nodes.map(({ name, depends_on, finally: last }): ShapeNode => ({ name, depends_on, finally: last })), places, size]);
-  }).finally(() => router.terminate());
+    worker.onerror = (e) => reject(new Error(e.message));
+  });
 }
