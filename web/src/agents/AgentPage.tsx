@@ -45,6 +45,7 @@ export default function AgentPage() {
         )
       }
       actions={a && <AgentMenu agent={a} labeled />}
+      ready={!agent.isPending}
     >
       <Answer query={agent}>
         {(found) => (

@@ -22,7 +22,8 @@ import { Link } from "react-router";
 
 export default function AgentsPage() {
   const agents = useAgents();
-  const state = useHeartbeat().data?.state;
+  const heartbeat = useHeartbeat();
+  const state = heartbeat.data?.state;
   const [spawning, spawn] = useState(false);
   const [typed, type] = useState("");
   const seen = (all: readonly Agent[]) => all.filter((a) => matches(a, typed));
@@ -50,6 +51,7 @@ export default function AgentsPage() {
           )}
         </>
       }
+      ready={!agents.isPending && !heartbeat.isPending}
     >
       {(state === "stopped" || state === "no monitor") && (
         <div role="status" className="flex flex-wrap items-center gap-3 border-b border-line bg-warn-soft px-4 py-2">

@@ -46,7 +46,7 @@ export function Teams() {
           }
         </Answer>
       </Panel>
-      <Panel title="Kinds">
+      <Panel title="Kinds" ready={!teams.isPending}>
         <Answer query={kinds}>
           {({ items }) => (
             <ul className="grid gap-3 md:grid-cols-2">

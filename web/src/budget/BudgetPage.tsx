@@ -1,9 +1,10 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { Suspense, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 
 import { useAgents } from "@/agents/agents";
 import { chart, type By } from "@/budget/series";
-import { hooks } from "@/api/client";
+import { hooks, type Api } from "@/api/client";
 import { Field, Select } from "@/ui/field";
 import { grouped, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -24,12 +25,13 @@ const spans = [
 /** The tokens that were used, over time, by agent and model; limits and when they end. */
 export default function BudgetPage() {
   const spending = hooks.useQuery("get", "/api/budget/summary");
+  const limits = hooks.useQuery("get", "/api/limits");
   return (
-    <Page title="Budget" about={spending.data && <span>{tokens(spending.data.counted)} tokens count in all</span>}>
+    <Page title="Budget" about={spending.data && <span>{tokens(spending.data.counted)} tokens count in all</span>} ready={!spending.isPending}>
       <div className="flex flex-col gap-4 p-4">
         <OverTime />
-        <Limits />
-        <Panel title="By agent">
+        <Limits limits={limits} />
+        <Panel title="By agent" ready={!limits.isPending}>
           <Answer query={spending}>
             {(s) =>
               s.agents.length === 0 ? (
@@ -126,8 +128,7 @@ function OverTime() {
 }
 
 /** The accounts that have met a limit, and the agents that rest until theirs is over. */
-function Limits() {
-  const limits = hooks.useQuery("get", "/api/limits");
+function Limits({ limits }: { limits: UseQueryResult<Api<"ListAccountLimit">, unknown> }) {
   const resting = (useAgents().data?.items ?? []).filter((a) => a.state === "limited");
   return (
     <Panel title="Limits">

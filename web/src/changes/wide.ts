@@ -1,16 +1,16 @@
-import { useEffect, useState, type RefObject } from "react";
+import { useLayoutEffect, useState, type RefObject } from "react";
 
-/** Whether an element is at least so many pixels wide; false before it is measured. */
-export function useWide(box: RefObject<HTMLElement | null>, least: number): boolean {
+/** Whether an element is at least so many pixels wide. It is measured before it is seen. */
+export function useWide(ref: RefObject<HTMLElement | null>, least: number): boolean {
   const [wide, setWide] = useState(false);
-  useEffect(() => {
-    const element = box.current;
-    if (!element) {
+  useLayoutEffect(() => {
+    if (!ref.current) {
       return;
     }
+    setWide(ref.current.clientWidth >= least);
     const watch = new ResizeObserver(([entry]) => setWide((entry?.contentRect.width ?? 0) >= least));
-    watch.observe(element);
+    watch.observe(ref.current);
     return () => watch.disconnect();
-  }, [box, least]);
+  }, [ref, least]);
   return wide;
 }

@@ -29,6 +29,7 @@ export default function ChatPage() {
         )
       }
       actions={agent && <AgentMenu agent={agent} labeled />}
+      ready={!agents.isPending}
     >
       <Answer query={agents}>
         {({ items }) =>

@@ -53,7 +53,9 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
   const sound = check.data !== undefined && check.data.faults.length === 0;
   const edited = dirty(draft);
   const conflict = changed(draft);
-  const run = useRunOf(check.data?.session);
+  const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 1000 } } });
+  const session = check.data?.session;
+  const run = session === undefined ? undefined : runs.data?.items.find((r) => r.session === session)?.id; // the newest, which an update would change
   const save = useOrder(async (over: boolean) => {
     const sent = draft;
     try {
@@ -117,6 +119,7 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
           </>
         )
       }
+      ready={begins || !(check.isPending || runs.isPending)}
     >
       {conflict && (
         <div role="alert" className="flex flex-wrap items-center gap-2 border-b border-line bg-bad-soft px-4 py-2 text-bad">
@@ -199,9 +202,3 @@ function useSaveKey(save: () => void): void {
 }
 
 const none: readonly Api<"GraphFault">[] = [];
-
-/** The newest run of a session, which an update would change. */
-function useRunOf(session: string | undefined): string | undefined {
-  const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 1000 } } });
-  return session === undefined ? undefined : runs.data?.items.find((r) => r.session === session)?.id;
-}

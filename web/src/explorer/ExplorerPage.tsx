@@ -1,6 +1,6 @@
 import { useSearchParams } from "react-router";
 
-import { FileTree } from "@/explorer/FileTree";
+import { FileTree, useFolder } from "@/explorer/FileTree";
 import { FileViewer } from "@/explorer/FileViewer";
 import { JournalTree } from "@/explorer/JournalTree";
 import { MemoryViewer } from "@/explorer/MemoryViewer";
@@ -14,6 +14,7 @@ export default function ExplorerPage() {
   const [params, setParams] = useSearchParams();
   const path = params.get("path") ?? "";
   const choose = (next: string) => setParams(next === "" ? {} : { path: next });
+  const below = useFolder("").isPending ? "invisible p-2" : "p-2"; // it would move as the project comes
   return (
     <Page title="Explorer">
       <Panes
@@ -31,11 +32,11 @@ export default function ExplorerPage() {
                   <summary className="font-semibold">Project</summary>
                   <FileTree path="" chosen={path} choose={choose} />
                 </details>
-                <details className="p-2">
+                <details className={below}>
                   <summary className="font-semibold">Roles and worker contexts</summary>
                   <FileTree path=".cmux/roles" chosen={path} choose={choose} />
                 </details>
-                <details open className="p-2">
+                <details open className={below}>
                   <summary className="font-semibold">Journal</summary>
                   <JournalTree chosen={path} choose={choose} />
                 </details>

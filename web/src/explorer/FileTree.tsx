@@ -12,14 +12,19 @@ interface TreeProps {
   choose: (path: string) => void;
 }
 
-/** A folder with what is in it; folders open where they stand. */
-export function FileTree({ path, chosen, choose }: TreeProps) {
-  const entries = hooks.useInfiniteQuery(
+/** What is in a folder; empty: the project. */
+export function useFolder(path: string) {
+  return hooks.useInfiniteQuery(
     "get",
     "/api/filesystem",
     { params: { query: { limit: 500, ...(path === "" ? {} : { path }) } } },
     { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"ListFileEntry">) => p.next, staleTime: 5000 },
   );
+}
+
+/** A folder with what is in it; folders open where they stand. */
+export function FileTree({ path, chosen, choose }: TreeProps) {
+  const entries = useFolder(path);
   if (entries.error !== null) {
     return <Failed error={entries.error} retry={() => void entries.refetch()} />;
   }

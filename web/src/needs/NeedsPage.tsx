@@ -37,7 +37,7 @@ export function NeedsPage() {
   const needs = useNeeds();
   const waiting = useWaiting();
   return (
-    <Page title="Needs you" about={waiting && <span>{count(waiting.total, "thing waits", "things wait")}</span>} actions={<Actions />}>
+    <Page title="Needs you" about={waiting && <span>{count(waiting.total, "thing waits", "things wait")}</span>} actions={<Actions />} ready={!needs.isPending}>
       <Answer query={needs}>
         {() =>
           waiting === undefined || waiting.items.length === 0 ? (

@@ -32,6 +32,7 @@ export default function NodePage() {
           </Link>
         </>
       }
+      ready={!node.isPending}
     >
       <Answer query={node}>{(data) => <Tabs label="Parts of the node" tabs={tabsOf(id, name, data)} />}</Answer>
     </Page>

@@ -48,7 +48,7 @@ export default function ProjectsPage() {
             }
           </Answer>
         </Panel>
-        <Panel title="Sessions" actions={<Button onClick={() => setOpen("session")}>Make a session</Button>}>
+        <Panel title="Sessions" ready={!projects.isPending} actions={<Button onClick={() => setOpen("session")}>Make a session</Button>}>
           <Answer query={sessions}>
             {({ items }) =>
               items.length === 0 ? (

@@ -54,7 +54,8 @@ function Newest() {
 function OfRun({ run: asked }: { run: string }) {
   const navigate = useNavigate();
   const all = useWaiting()?.items.filter((n) => n.kind === "review") ?? [];
-  const whole = hooks.useQuery("get", "/api/runs/{id}", { params: { path: { id: asked } } }).data?.run; // a part of its id will do
+  const found = hooks.useQuery("get", "/api/runs/{id}", { params: { path: { id: asked } } });
+  const whole = found.data?.run; // a part of its id will do
   const run = whole?.id ?? asked;
   const reviews = hooks.useQuery("get", "/api/runs/{id}/reviews", { params: { path: { id: run } } });
   const others = new Map(all.flatMap((n) => (n.run === undefined ? [] : [[n.run, `${n.session ?? n.run} (${all.filter((o) => o.run === n.run).length} to review)`] as const])));
@@ -80,6 +81,7 @@ function OfRun({ run: asked }: { run: string }) {
           </Field>
         )
       }
+      ready={!found.isPending && !reviews.isPending}
     >
       <Tabs
         label="Review and merge"

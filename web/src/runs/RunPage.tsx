@@ -29,6 +29,7 @@ export default function RunPage() {
       title={data ? `Run of ${data.run.session}` : "Run"}
       about={data && <About graph={data} />}
       actions={data && <RunActions graph={data} />}
+      ready={!graph.isPending}
     >
       <Answer query={graph}>
         {(g) => (

@@ -43,6 +43,7 @@ export default function RunsPage() {
           <StartButton />
         </>
       }
+      ready={!runs.isPending}
     >
       <Answer query={runs}>
         {({ items }) =>

@@ -127,7 +127,7 @@ export default function SettingsPage() {
             </>
           )}
         </Answer>
-        <Panel title="Alerts">
+        <Panel title="Alerts" ready={!config.isPending}>
           <Alerts />
         </Panel>
       </div>

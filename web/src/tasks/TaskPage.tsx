@@ -19,7 +19,7 @@ export default function TaskPage() {
   const task = hooks.useQuery("get", "/api/tasks/{id}", { params: { path: { id } } });
   const t = task.data;
   return (
-    <Page title={t ? `${t.id} ${t.title}` : id} about={t && <Label className="whitespace-normal">{t.label}</Label>} actions={t && <TaskMenu task={t} labeled />}>
+    <Page title={t ? `${t.id} ${t.title}` : id} about={t && <Label className="whitespace-normal">{t.label}</Label>} actions={t && <TaskMenu task={t} labeled />} ready={!task.isPending}>
       <Answer query={task}>
         {(found) => (
           <Tabs

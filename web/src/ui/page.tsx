@@ -2,6 +2,8 @@ import { createContext, useContext, useEffect, type ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 import { createStore, useStore } from "zustand";
 
+import { Loading } from "@/ui/states";
+
 const titles = createStore<{ title: string }>(() => ({ title: "" }));
 
 /** The title of the page that is seen; app/title.tsx puts it into the browser's. */
@@ -16,20 +18,23 @@ interface PageProps {
   title: string;
   actions?: ReactNode;
   about?: ReactNode; // beside the title: figures, a label
+  /** Whether the answers that fill the head are there; missing: the head needs none. Head and body are seen with them, at once: a head that grows would move the body. */
+  ready?: boolean;
   children: ReactNode;
 }
 
 /** The frame of each page: its name among the pages beside it, what can be done, and a body that fills the rest. */
-export function Page({ title, actions, about, children }: PageProps) {
+export function Page({ title, actions, about, ready = true, children }: PageProps) {
   useEffect(() => titles.setState({ title }), [title]);
   return (
     <section aria-labelledby="page-title" className="flex h-full min-h-0 flex-col">
       <header className="flex min-h-12 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2">
         <Heading title={title} />
-        <div className="flex grow flex-wrap items-center gap-2 text-muted">{about}</div>
-        <div className="flex flex-wrap items-center gap-2">{actions}</div>
+        <div className="flex grow flex-wrap items-center gap-2 text-muted">{ready && about}</div>
+        <div className="flex flex-wrap items-center gap-2">{ready && actions}</div>
       </header>
-      <div className="flex min-h-0 grow flex-col overflow-auto">{children}</div>
+      {!ready && <Loading />}
+      <div className={`flex min-h-0 grow flex-col overflow-auto ${ready ? "" : "invisible"}`}>{children}</div>
     </section>
   );
 }
@@ -63,10 +68,10 @@ function Heading({ title }: { title: string }) {
   );
 }
 
-/** A part of a page with a name. */
-export function Panel({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+/** A part of a page with a name. It is seen when it is `ready`: what stands above it has come, and moves it no more. */
+export function Panel({ title, actions, ready = true, children }: { title: string; actions?: ReactNode; ready?: boolean; children: ReactNode }) {
   return (
-    <section aria-label={title} className="rounded-lg border border-line bg-surface">
+    <section aria-label={title} className={`rounded-lg border border-line bg-surface ${ready ? "" : "invisible"}`}>
       <header className="flex min-h-10 flex-wrap items-center gap-2 border-b border-line px-3 py-1">
         <h2 className="grow font-semibold">{title}</h2>
         {actions}
