@@ -20,7 +20,7 @@ export function SystemHealth() {
           <Panel title="Organization" actions={<Label tone={o.state === "running" ? "ok" : "warn"}>{o.state}</Label>}>
             <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
               <Row label="Server">{o.server ? (o.server.up ? "up" : `down${o.server.why === undefined ? "" : `: ${o.server.why}`}`) : "unknown"}</Row>
-              <Row label="Heartbeat">{beat === undefined ? "none since this page was opened" : <><Ago at={beat} /> ago</>}</Row>
+              <Row label="Heartbeat">{beat === undefined ? "not seen yet" : <><Ago at={beat} /> ago</>}</Row>
               <Row label="Session">{o.session ?? "none"}</Row>
               <Row label="Integration branch">{o.integration ?? "none"}</Row>
               <Row label="Permissions">{o.permissions ?? "unknown"}</Row>
@@ -51,7 +51,7 @@ export function SystemHealth() {
               )}
             </Answer>
           </Panel>
-          <Panel title="Agents">
+          <Panel title="Agents" ready={!recovery.isPending}>
             {o.agents.length === 0 ? (
               <p className="text-muted">There are none.</p>
             ) : (
@@ -68,7 +68,7 @@ export function SystemHealth() {
               </ul>
             )}
           </Panel>
-          <Panel title="Open incidents">
+          <Panel title="Open incidents" ready={!recovery.isPending}>
             {o.incidents.length === 0 ? (
               <p className="text-muted">There are none.</p>
             ) : (
