@@ -6,7 +6,8 @@ import type { Browser, Page } from "@playwright/test";
 import { expect, test } from "../e2e/organization";
 
 const clients = 10;
-const events = 50; // the page shows as many of a kind
+const events = 50; // the list draws as many at once
+const patience = 20_000; // ms, for an event to come onto a page
 
 declare global {
   interface Window {
@@ -23,10 +24,10 @@ async function watching(browser: Browser, of: Page): Promise<Page> {
   const p = await context.newPage();
   await p.addInitScript(() => {
     window.seen = {};
-    // Only what is new is looked at, and counts with the frame that shows it.
+    // Only what is new is looked at, and counts with the frame that shows it. A subject ends in a semicolon: digits may stand beside it.
     const look = (changes: MutationRecord[]) => {
       for (const node of changes.flatMap((c) => (c.type === "characterData" ? [c.target] : [...c.addedNodes]))) {
-        for (const [subject] of (node.textContent ?? "").matchAll(/event-\d+/g)) {
+        for (const [subject] of (node.textContent ?? "").matchAll(/event-\d+;/g)) {
           requestAnimationFrame(() => (window.seen[subject] ??= Date.now()));
         }
       }
@@ -86,14 +87,14 @@ async function elsewhere(of: Page, n: number): Promise<void> {
 async function measure(root: string, pages: Page[]): Promise<number[]> {
   const written: Record<string, number> = {};
   for (let i = 0; i < events; i++) {
-    const subject = `event-${i}`;
+    const subject = `event-${i};`;
     const line = { id: `bench${i}`, ts: new Date().toISOString(), from: "supervisor", to: "user", subject, body: "text", status: "submitted" };
     appendFileSync(join(root, ".cmux/mailbox"), `${JSON.stringify(line)}\n`);
     if (i > 0) {
       written[subject] = Date.now();
     }
     for (const p of pages) {
-      await p.waitForFunction((s) => s in window.seen, subject, { polling: 50 });
+      await p.waitForFunction((s) => s in window.seen, subject, { polling: 50, timeout: patience });
     }
     await new Promise((done) => setTimeout(done, 200));
   }
