@@ -39,9 +39,10 @@ part from its beginning or end. The default is every unfinished
 run, or the newest run if all have ended. In a worktree of a run, it is that run.
 --session NAME shows the newest run of one session.
 
-Below the nodes, status lists what waits for you: in the whole project, or with RUN or
---session in that run alone. The list and its words are those of the dashboard's inbox,
-without reviews (cmux agents review); each entry has the command that helps.
+Below the nodes, status says what waits for you in the run, and lists what else waits in
+the project, unless you give RUN or --session. The list and its words are those of the
+dashboard's inbox, without reviews (cmux agents review); each entry has the command that
+helps.
 
 TRIES counts the attempts of a node. LAST ACTIVITY is when cmux last recorded
 something about it; cmux agents logs NAME shows what its agent does.
@@ -54,7 +55,8 @@ With --json the shape is
    "limits": [{"account", "until", "since", "met_by": {"project", "session", "run", "node"}, "said"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
               "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs", "dir", "fenced"}],
-   "others": [the same of each further run that has not ended]}
+   "others": [the same of each further run that has not ended],
+   "needs": [{"id", "kind", "name", "run", "session", "since", "label", "text", "question", "orders", "try", "called", "title"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since the label's source was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
@@ -83,7 +85,12 @@ the folder of the configuration in which it works, fenced is how many writes the
 has refused (cmux agents fence); each is left out elsewhere.
 A limit is that of an account, which a node of this run or of another of your runs
 met; until is null where no end is known, said is what the program said.
-Incidents, strays, collisions, limits and others are left out where there are none. An incident is what an
+Needs is what waits for you in the project, also in the runs above, or with RUN or
+--session in that run alone, in the order of the inbox. Kind is node, failure, conflict,
+limit, run, agent, task, merge, incident, message or fault; called and title are what the
+list shows; orders are the commands that fit a node or agent, and try is one to call. Of
+unread messages it has the newest 200.
+Incidents, strays, collisions, limits, others and needs are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
 was. A stray is a file among the markers that belongs to no node; node is the one
@@ -126,10 +133,12 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	v, past, err := p.Runs().ViewOf(ctx, o.Run)
 	if errors.Is(err, run.ErrNone) && !o.Watch {
 		if o.JSON {
-			return cli.PrintJSON(o.Out, runs.Report{Nodes: []runs.NodeReport{}})
+			return o.report(ctx, p, runs.Report{Nodes: []runs.NodeReport{}}, "")
 		}
-		_, err := fmt.Fprint(o.Out, "No run yet in this project.\nBegin with: cmux agents init, then cmux agents start\n")
-		return err
+		if _, err := fmt.Fprint(o.Out, "No run yet in this project.\nBegin with: cmux agents init, then cmux agents start\n"); err != nil {
+			return err
+		}
+		return o.needs(ctx, p, nil)
 	}
 	if err != nil {
 		return err
@@ -138,40 +147,64 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 		w := &watching{IO: o.IO, now: p.Now, leaves: true}
 		return w.show(ctx, v.Run)
 	}
+	one := o.Run != "" || p.Session != ""
 	if o.JSON {
-		return cli.PrintJSON(o.Out, runs.NewReport(v))
+		only := ""
+		if one {
+			only = v.Run.Plan.ID
+		}
+		return o.report(ctx, p, runs.NewReport(v), only)
 	}
-	if _, err := fmt.Fprint(o.Out, renderStatus(v, p.Now(), cli.Look{Width: o.Width(), Color: o.Color(), Verbose: o.Verbose, Past: past})); err != nil || past {
+	if _, err := fmt.Fprint(o.Out, renderStatus(v, p.Now(), cli.Look{Width: o.Width(), Color: o.Color(), Verbose: o.Verbose, Past: past})); err != nil || one {
 		return err
 	}
-	session := ""
-	if o.Run != "" || p.Session != "" {
-		session = v.Run.Plan.Graph.Session
+	return o.needs(ctx, p, []*run.View{v})
+}
+
+// statusReport is what status prints for programs.
+type statusReport struct {
+	runs.Report
+	Needs []overview.Need `json:"needs,omitempty"`
+}
+
+// report prints a report with what waits for the person; only is the id of the one run in
+// which it looks, or empty for the whole project.
+func (o *statusOptions) report(ctx context.Context, p *control.Project, r runs.Report, only string) error {
+	l, err := p.Overview().Pressing(ctx)
+	if err != nil {
+		return err
 	}
-	return o.needs(ctx, p, session)
+	if only != "" {
+		l.Items = slices.DeleteFunc(l.Items, func(n overview.Need) bool { return n.Run != only })
+	}
+	return cli.PrintJSON(o.Out, statusReport{Report: r, Needs: l.Items})
 }
 
 // shownNeeds is how many things that wait for the person are listed.
 const shownNeeds = 10
 
-// needs lists what waits for the person, as the dashboard's inbox has it: all of it, or
-// only what waits in a session.
-func (o *statusOptions) needs(ctx context.Context, p *control.Project, session string) error {
+// needs lists what waits for the person, as the dashboard's inbox has it, except in the
+// runs that are shown: there the lines below the table say it.
+func (o *statusOptions) needs(ctx context.Context, p *control.Project, shown []*run.View) error {
 	l, err := p.Overview().Pressing(ctx)
 	if err != nil {
 		return err
 	}
-	if session != "" {
-		l.Items = slices.DeleteFunc(l.Items, func(n overview.Need) bool { return n.Session != session })
-		l.Total = len(l.Items)
-	}
-	if l.Total == 0 {
+	all := len(l.Items)
+	l.Items = slices.DeleteFunc(l.Items, func(n overview.Need) bool {
+		return slices.ContainsFunc(shown, func(v *run.View) bool { return v.Run.Plan.ID == n.Run })
+	})
+	if l.Total -= all - len(l.Items); l.Total == 0 {
 		return nil
 	}
+	also := ""
+	if len(shown) > 0 {
+		also = "also "
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nwaiting for you: %d\n", l.Total)
-	shown := min(len(l.Items), shownNeeds)
-	for i := range shown {
+	fmt.Fprintf(&b, "\n%swaiting for you: %d\n", also, l.Total)
+	listed := min(len(l.Items), shownNeeds)
+	for i := range listed {
 		n := &l.Items[i]
 		line := "  " + n.Line()
 		if n.Try != "" {
@@ -182,7 +215,7 @@ func (o *statusOptions) needs(ctx context.Context, p *control.Project, session s
 		}
 		b.WriteString(line + "\n")
 	}
-	if more := l.Total - shown; more > 0 {
+	if more := l.Total - listed; more > 0 {
 		fmt.Fprintf(&b, "  and %d more\n", more)
 	}
 	_, err = fmt.Fprint(o.Out, b.String())
@@ -207,7 +240,7 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 		for _, v := range views[1:] {
 			all.Others = append(all.Others, runs.NewReport(v))
 		}
-		return true, cli.PrintJSON(o.Out, all)
+		return true, o.report(ctx, p, all, "")
 	}
 	for i, v := range views {
 		text := renderStatus(v, p.Now(), cli.Look{Width: o.Width(), Color: o.Color(), Verbose: o.Verbose})
@@ -218,7 +251,7 @@ func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown 
 			return true, err
 		}
 	}
-	return true, o.needs(ctx, p, "")
+	return true, o.needs(ctx, p, views)
 }
 
 // statusColumn is a column of the status table with what stands in it of a node.
