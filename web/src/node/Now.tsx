@@ -10,7 +10,7 @@ import { GateCase } from "@/needs/GateCase";
 import { useNeeds } from "@/needs/needs";
 import { CheckLine, Part, passed } from "@/needs/pieces";
 import { Fenced } from "@/node/Fenced";
-import { labelText, live, reasonOf, stageOf, stopped } from "@/node/words";
+import { labelText, lastOutput, live, reasonOf, stageOf, stopped } from "@/node/words";
 import { useNodeOrders } from "@/runs/orders";
 import { count } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -259,28 +259,17 @@ function OpenLog({ run, node }: { run: string; node: string }) {
   );
 }
 
-const mostLines = 16;
-
-/** How the log says that a check begins. */
-const check = "── cmux: check: ";
-
 /** The end of what the node's program wrote; `unchecked`: before its checks, whose output stands elsewhere. */
 function LastLines({ run, node, live: grows, unchecked = false }: { run: string; node: string; live: boolean; unchecked?: boolean }) {
   const { log } = useLogText({ kind: "node", run, node }, grows);
-  const text = log?.lines
-    .map((l) => l.text)
-    .join("\n")
-    .trimEnd();
-  if (text === undefined || text === "") {
+  const text = lastOutput(log?.lines.map((l) => l.text) ?? [], unchecked);
+  if (text === "") {
     return null;
   }
-  const all = text.split("\n");
-  const first = unchecked ? all.findIndex((l) => l.startsWith(check)) : -1;
-  const lines = first < 0 ? all : all.slice(0, first);
   return (
     <Part title="Last output" actions={<OpenLog run={run} node={node} />}>
       <pre tabIndex={0} role="group" aria-label={`Last output of ${node}`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
-        {visible(lines.slice(-mostLines).join("\n"))}
+        {visible(text)}
       </pre>
     </Part>
   );

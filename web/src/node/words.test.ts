@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { labelText, reasonOf, stageOf, talksNow, took, tookText } from "@/node/words";
+import { labelText, lastOutput, reasonOf, stageOf, talksNow, took, tookText } from "@/node/words";
 
 describe("words of a node", () => {
   it.each([
@@ -11,6 +11,17 @@ describe("words of a node", () => {
     ["2h0m0s", "120 m 0 s"],
   ])("say a duration of %s as %s", (duration, text) => {
     expect(tookText(duration)).toBe(text);
+  });
+
+  it.each([
+    [["one", "two", "", ""], false, "one\ntwo"],
+    [["one", "── cmux: check: make", "broken"], true, "one"],
+    [["one", "── cmux: check: make", "broken"], false, "one\n── cmux: check: make\nbroken"],
+    [["", "── cmux: check: make", "broken"], true, ""],
+    [[], true, ""],
+    [Array.from({ length: 20 }, (_, i) => String(i)), false, "4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19"],
+  ] as const)("have the last output of %j, without checks %s", (log, unchecked, text) => {
+    expect(lastOutput(log, unchecked)).toBe(text);
   });
 
   it("say a label as cmux does", () => {
