@@ -40,7 +40,7 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
         </Button>
       )}
       <Link to="/config/agents" className="inline-flex min-h-8 items-center gap-1.5 rounded-md border border-line-strong bg-surface px-2.5 py-1 font-medium hover:bg-sunken">
-        <Pencil aria-hidden size={15} /> Edit
+        <Pencil aria-hidden size={15} /> <span className="max-md:sr-only">Edit</span>
       </Link>
       <UpdateButton run={run.id} accent={run.config_changed} />
       {!over && run.runner && (
@@ -53,7 +53,7 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
           busy={stop.isPending}
           onConfirm={() => stop.mutate()}
         >
-          Stop
+          <span className="max-md:sr-only">Stop</span>
         </Confirm>
       )}
       {over && <StartButton />}

@@ -90,11 +90,11 @@ function Facts({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGr
       {time !== undefined && <span>{run.ended_at === null ? `runs for ${duration(time)}` : `took ${duration(time)}`}</span>}
       {counted(run.used) > 0 && <span>{tokens(counted(run.used))} tokens</span>}
       {chain.length > 0 && (
-        <span title={chain.join(" → ")}>
+        <span title={chain.join(" → ")} className="max-md:hidden">
           critical path: {count(chain.length, "node")}, {duration(seconds)}
         </span>
       )}
-      <span className="font-mono text-code wrap-anywhere">{run.id}</span>
+      <span className="font-mono text-code wrap-anywhere max-md:hidden">{run.id}</span>
       {run.config_changed && <span className="text-warn">The configuration file has changed since: Update applies it.</span>}
     </div>
   );
@@ -143,6 +143,7 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
                   selected={chosen}
                   onSelect={choose}
                   working={() => graph.nodes.filter(works).map((n) => n.name)}
+                  first={() => matters(graph.nodes)}
                   card={nodeCard}
                   labelOf={labelOf}
                   alike={sameNode}
@@ -157,6 +158,11 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
       {node && <NodePanel key={node.name} run={graph.run.id} node={node} past={graph.run.past} onClose={() => choose(undefined)} />}
     </div>
   );
+}
+
+/** The nodes that a person looks for first: those that wait for them, else those that failed, else those that work. */
+function matters(nodes: readonly Api<"GraphNode">[]): string[] {
+  return (["asks", "failed", "works"] as const).map((stage) => nodes.filter((n) => stageOf(n.status.state) === stage).map((n) => n.name)).find((names) => names.length > 0) ?? [];
 }
 
 const labelOf = (n: Api<"GraphNode">) => n.label;

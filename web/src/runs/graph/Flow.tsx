@@ -22,6 +22,8 @@ interface FlowProps<T extends FlowNode> {
   onSelect?: (name: string) => void;
   /** The names that "What works" zooms to; missing: there is no such button. */
   working?: (() => string[]) | undefined;
+  /** The names that are seen first where the whole graph would be too small to be read. */
+  first?: (() => string[]) | undefined;
   card: (node: T) => ReactNode; // must be the same function as long as it draws the same
   /** What stands for a node where it is too small to be read, beside its name. */
   labelOf?: (node: T) => string;
@@ -47,7 +49,7 @@ export function Flow<T extends FlowNode>(props: FlowProps<T>) {
   );
 }
 
-function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card, labelOf, alike }: FlowProps<T>) {
+function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, first, card, labelOf, alike }: FlowProps<T>) {
   const far = useStore(({ transform }) => transform[2] < readable);
   const { laid, final, shape, size } = usePlaces(nodes);
   const { places } = laid;
@@ -86,7 +88,7 @@ function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect,
           <ViewportPortal>
             <Edges shape={shape} laid={laid} critical={critical} />
           </ViewportPortal>
-          <Tools working={working} places={places} final={final} still={!moved} />
+          <Tools working={working} first={first} places={places} final={final} still={!moved} />
         </ReactFlow>
       </Far>
     </div>
@@ -126,6 +128,8 @@ function useLayer(): RefObject<HTMLDivElement | null> {
 
 /** Below this zoom a node is its name alone: nobody could read more, and a thousand of them are seen at once. */
 const readable = 0.4;
+/** From this zoom on a card is read with ease. */
+const clear = 0.7;
 const Far = createContext(false);
 /** Up to this many small nodes stay in the page: creating them when they become visible takes longer. */
 const mostSmall = 3000;
@@ -145,13 +149,32 @@ const Edges = memo(function Edges({ shape, laid, critical }: { shape: readonly S
 const proOptions = { hideAttribution: true };
 const fit = { padding: { top: "56px", left: 0.06, right: 0.06, bottom: 0.06 }, maxZoom: 1 } as const; // the tools are above it
 
-function Tools({ working, places, final, still }: { working: (() => string[]) | undefined; places: Places; final: boolean; still: boolean }) {
+/** As wide as a telephone: a whole graph could not be read there. */
+const narrow = 640;
+
+/** What is seen of a graph first: all of it; in a narrow window what matters, as large as it can be read. */
+function begin(flow: ReturnType<typeof useReactFlow>, width: number, names: readonly string[]): Parameters<typeof flow.fitView>[0] {
+  const [only] = names;
+  const whole = flow.getNodesBounds(flow.getNodes());
+  if (only === undefined || width > narrow || whole.width * clear <= width) {
+    return fit;
+  }
+  const all = flow.getNodesBounds([...names]).width * clear <= width ? names : [only];
+  return { ...fit, minZoom: clear, nodes: all.map((id) => ({ id })) };
+}
+
+function Tools({ working, first, places, final, still }: { working: (() => string[]) | undefined; first: (() => string[]) | undefined; places: Places; final: boolean; still: boolean }) {
   const flow = useReactFlow();
+  const store = useStoreApi();
+  const names = useRef(first);
+  useEffect(() => {
+    names.current = first;
+  });
   const room = useStore(({ width, height }) => (still ? `${width} ${height}` : ""));
   useEffect(() => {
-    const frame = requestAnimationFrame(() => void flow.fitView(fit));
+    const frame = requestAnimationFrame(() => void flow.fitView(begin(flow, store.getState().width, names.current?.() ?? [])));
     return () => cancelAnimationFrame(frame);
-  }, [flow, places, room]);
+  }, [flow, store, places, room]);
   return (
     <Panel position="top-right" className="flex gap-1 rounded-md border border-line bg-surface p-0.5">
       <span className="sr-only" role="status">
