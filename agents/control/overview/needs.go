@@ -49,11 +49,18 @@ type Need struct {
 	Label    string             `json:"label"`             // how it stands
 	Text     string             `json:"text"`
 	Question *question.Question `json:"question,omitempty"`
-	Orders   []string           `json:"orders,omitempty"` // of a node or agent, that fit it
-	Commit   string             `json:"commit,omitempty"` // of a review: the decision is about it
-	Try      string             `json:"try,omitempty"`    // the command that a person would call
-	Called   string             `json:"called"`           // the kind as a person calls it: Gate, Question, Failure, ...
-	Title    string             `json:"title"`            // its text where Name is only an id, else Name
+	Orders   []string           `json:"orders,omitempty"`   // of a node or agent, that fit it
+	Commit   string             `json:"commit,omitempty"`   // of a review: the decision is about it
+	Try      string             `json:"try,omitempty"`      // the command that a person would call
+	Called   string             `json:"called"`             // the kind as a person calls it: Gate, Question, Failure, ...
+	Title    string             `json:"title"`              // its text where Name is only an id, else Name
+	Messages []string           `json:"messages,omitempty"` // unread ones that tell of the same: they are not listed
+	Agent    string             `json:"agent,omitempty"`    // of a task: who had it, and can have it again
+	Nodes    []string           `json:"nodes,omitempty"`    // of a limit: that wait for its end; of a conflict: whose work can be dropped
+	Until    time.Time          `json:"until,omitzero"`     // of a limit; zero: it is not known
+	Files    []string           `json:"files,omitempty"`    // of a conflict: that both branches change in the same places
+
+	about string // of a message: the task that cmux tells of; empty: none
 }
 
 // NeedList is what waits for a person: what keeps work from going on first, then
@@ -90,10 +97,12 @@ func (ov *Overview) needs(ctx context.Context, reviews bool) (NeedList, error) {
 	if err := ctx.Err(); err != nil {
 		return NeedList{}, err
 	}
-	for _, m := range mails { // what an agent waits for stands with the agent
-		if !slices.ContainsFunc(l.Items, func(n Need) bool { return n.Question != nil && n.Question.Message == m.Name }) {
-			l.Items = append(l.Items, m)
+	for _, m := range mails {
+		if i := slices.IndexFunc(l.Items, m.toldOf); i >= 0 {
+			l.Items[i].Messages = append(l.Items[i].Messages, m.Name)
+			continue
 		}
+		l.Items = append(l.Items, m)
 	}
 	for i := range l.Items {
 		l.Items[i].Called, l.Items[i].Title = l.Items[i].called(), l.Items[i].title()
@@ -101,6 +110,15 @@ func (ov *Overview) needs(ctx context.Context, reviews bool) (NeedList, error) {
 	l.Total = len(l.Items) + unlisted
 	slices.SortStableFunc(l.Items, byRank)
 	return l, nil
+}
+
+// toldOf reports whether n is what message m tells of: they are one thing that waits.
+func (m *Need) toldOf(n Need) bool {
+	switch n.Kind {
+	case NeedTask, NeedMerge:
+		return m.about != "" && n.Name == m.about
+	}
+	return n.Question != nil && n.Question.Message == m.Name
 }
 
 // fault is the need of a person who mends what cannot be read.
@@ -275,16 +293,44 @@ func ViewNeeds(v *run.View) (all []Need) {
 	if !runview.Over(v) {
 		for _, l := range v.Limits {
 			label := dag.Label{State: dag.NodeLimited, Until: l.Until}
-			all = append(all, Need{ID: "limit " + id + " " + l.Account, Kind: NeedLimit, Name: l.Account, Since: l.Since, Label: label.String(), Text: l.Said})
+			n := Need{ID: "limit " + id + " " + l.Account, Kind: NeedLimit, Name: l.Account, Since: l.Since, Label: label.String(), Text: l.Said, Until: l.Until, Nodes: held(v, l.Account)}
+			if len(n.Nodes) > 0 {
+				n.Orders, n.Try = []string{"release"}, "cmux agents release "+n.Nodes[0]
+			}
+			all = append(all, n)
 		}
 	}
 	for _, c := range runs.Collisions(v) {
-		if len(c.Conflicts) > 0 {
-			all = append(all, Need{ID: "conflict " + id + " " + c.A + " " + c.B, Kind: NeedConflict, Name: c.A + ", " + c.B, Since: c.Since,
-				Label: "conflict", Text: "both change " + strings.Join(c.Conflicts, ", ")})
+		a, b := v.Run.Plan.Graph.Index(c.A), v.Run.Plan.Graph.Index(c.B)
+		if len(c.Conflicts) == 0 || dropped(&v.Nodes[a]) || dropped(&v.Nodes[b]) {
+			continue
 		}
+		n := Need{ID: "conflict " + id + " " + c.A + " " + c.B, Kind: NeedConflict, Name: c.A + ", " + c.B, Since: c.Since,
+			Label: "conflict", Text: "both change " + strings.Join(c.Conflicts, ", "), Files: c.Conflicts}
+		for _, i := range []int{a, b} {
+			if runs.Reviewable(&v.Nodes[i]) == nil {
+				n.Nodes = append(n.Nodes, v.Nodes[i].Spec.Name)
+			}
+		}
+		all = append(all, n)
 	}
 	return all
+}
+
+// dropped reports whether a person leaves the work of n out of a merge, so that it is in
+// no conflict.
+func dropped(n *run.NodeView) bool {
+	return n.Review != nil && n.Review.Verdict == run.VerdictDropped && n.Review.Commit == n.Tip
+}
+
+// held are the nodes that wait for the end of an account's limit.
+func held(v *run.View, account string) (names []string) {
+	for i := range v.Nodes {
+		if n := &v.Nodes[i]; n.Status.Label.State == dag.NodeLimited && n.Spec.Account == account {
+			names = append(names, v.Nodes[i].Spec.Name)
+		}
+	}
+	return names
 }
 
 // needID is the id of a need in which something may be asked: another question is
@@ -327,9 +373,17 @@ func (ov *Overview) taskNeeds(context.Context) (all []Need, err error) {
 	if err != nil {
 		return nil, err
 	}
+	crew, err := standing.Open(ov.Root)
+	if err != nil { // that it cannot be read waits with the agents
+		crew = &standing.Org{}
+	}
 	for _, t := range list.All() {
 		if t.State == task.Blocked { // what its agent asks stands with the agent
-			all = append(all, Need{ID: "task " + t.ID, Kind: NeedTask, Name: t.ID, Since: t.ChangedAt, Label: t.Label(), Text: t.Title, Try: "cmux tasks show " + t.ID})
+			n := Need{ID: "task " + t.ID, Kind: NeedTask, Name: t.ID, Since: t.ChangedAt, Label: t.Label(), Text: t.Title, Try: "cmux tasks show " + t.ID}
+			if crew.Agents[t.Agent] != nil {
+				n.Agent = t.Agent
+			}
+			all = append(all, n)
 		}
 	}
 	for _, t := range list.Mergeable() {
@@ -362,7 +416,11 @@ func (ov *Overview) mailNeeds(ctx context.Context) (all []Need, unlisted int, er
 		return nil, 0, err
 	}
 	for _, m := range unread {
-		all = append(all, Need{ID: "message " + m.ID, Kind: NeedMessage, Name: m.ID, Since: m.TS, Label: "from " + m.From, Text: m.Subject, Try: "cmux mailbox read " + m.ID})
+		about := ""
+		if m.Verified {
+			about = m.Task
+		}
+		all = append(all, Need{about: about, ID: "message " + m.ID, Kind: NeedMessage, Name: m.ID, Since: m.TS, Label: "from " + m.From, Text: m.Subject, Try: "cmux mailbox read " + m.ID})
 	}
 	if more {
 		var org OrgReport

@@ -91,5 +91,5 @@ func (k *Keeper) cannotStart(ctx context.Context, a *Agent, t *task.Task, c *mer
 		return err
 	}
 	body := fmt.Sprintf("%s\n\nThe work that %s starts from does not fit together. Bring it together first: cmux tasks merge. Then: cmux tasks assign %[2]s %s", why, t.ID, a.Name)
-	return k.write(ctx, a, t.CreatedBy, fmt.Sprintf("%s-%d-conflict", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), body)
+	return k.write(ctx, a, t.ID, t.CreatedBy, fmt.Sprintf("%s-%d-conflict", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), body)
 }

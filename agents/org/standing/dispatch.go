@@ -122,7 +122,7 @@ func (k *Keeper) orphans(ctx context.Context, list *task.List) (err error) {
 		}
 		id, subject := fmt.Sprintf("%s-%d-orphan", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title)
 		why += fmt.Sprintf(". Give it to another one: cmux tasks assign %s NAME. An agent that is made with the name %s gets it by itself", t.ID, t.Agent)
-		err = errors.Join(err, k.write(ctx, &Agent{Name: t.Agent}, t.CreatedBy, id, subject, why))
+		err = errors.Join(err, k.write(ctx, &Agent{Name: t.Agent}, t.ID, t.CreatedBy, id, subject, why))
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 		}
 		body := fmt.Sprintf("%s was at work on %s when %s. Its changes that were not committed are saved as %s.\n\nTo get them back: %s%[4]s", a.Name, t.ID, taken(t), end.Snapshot, restoreCommand)
 		id := fmt.Sprintf("%s-%d-%x-saved", t.ID, a.Last.Attempt, a.Last.At.UnixNano())
-		if err := k.write(ctx, a, to, id, fmt.Sprintf("%s: uncommitted changes are saved: %s", t.ID, t.Title), body); err != nil {
+		if err := k.write(ctx, a, "", to, id, fmt.Sprintf("%s: uncommitted changes are saved: %s", t.ID, t.Title), body); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 	body += fmt.Sprintf("\n\nTask %s. Its record: cmux tasks show %[1]s", t.ID)
 	// Nobody can know it before: a forged line with it would keep this one out.
 	id := fmt.Sprintf("%s-%d-%x", t.ID, a.Last.Attempt, a.Last.At.UnixNano())
-	return k.write(ctx, a, t.CreatedBy, id, fmt.Sprintf("%s %s: %s", prefix, t.ID, t.Title), body)
+	return k.write(ctx, a, t.ID, t.CreatedBy, id, fmt.Sprintf("%s %s: %s", prefix, t.ID, t.Title), body)
 }
 
 // taken says why a task is no longer its agent's.
@@ -240,14 +240,14 @@ func taken(t *task.Task) string {
 }
 
 // write sends a message of an agent's to who gave it a task, once.
-func (k *Keeper) write(ctx context.Context, a *Agent, to, id, subject, body string) error {
+func (k *Keeper) write(ctx context.Context, a *Agent, about, to, id, subject, body string) error {
 	if _, err := mailbox.ParseAddress(to); err != nil || to == task.Cmux || to == a.Name {
 		to = orElse(a.Member.Supervisor, Supervisor)
 	}
 	if k.org.Agents[to] == nil && to != "user" {
 		to = "user"
 	}
-	return k.sends(ctx, mailbox.Message{ID: id, From: a.Name, To: to, Subject: subject, Body: body})
+	return k.sends(ctx, mailbox.Message{ID: id, From: a.Name, To: to, Subject: subject, Body: body, Task: about})
 }
 
 // sends sends a message that cmux answers for, once.
@@ -414,7 +414,7 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 	}
 	if why := k.unusable(a, t); why != "" {
 		_, err := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why})
-		return errors.Join(err, k.write(ctx, a, t.CreatedBy, fmt.Sprintf("%s-%d-branch", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), why))
+		return errors.Join(err, k.write(ctx, a, t.ID, t.CreatedBy, fmt.Sprintf("%s-%d-branch", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), why))
 	}
 	if o, err := keeps(ctx, k, a, t); o != nil || err != nil {
 		k.at(k.Now().Add(time.Second))
@@ -491,7 +491,7 @@ func (k *Keeper) cannot(ctx context.Context, a *Agent, t *task.Task, why error) 
 	}
 	k.desk.told[a.Name] = why.Error()
 	id := fmt.Sprintf("%s-%d-%x", t.ID, t.Version, k.Now().UnixNano())
-	return k.write(ctx, a, t.CreatedBy, id, fmt.Sprintf("[ERROR] %s cannot begin with %s: %s", a.Name, t.ID, t.Title), why.Error())
+	return k.write(ctx, a, t.ID, t.CreatedBy, id, fmt.Sprintf("[ERROR] %s cannot begin with %s: %s", a.Name, t.ID, t.Title), why.Error())
 }
 
 // unusable says why a task's branch is none that work may be done on.

@@ -2599,15 +2599,19 @@ export interface components {
             why?: string;
         };
         Case: {
+            agent?: string;
             below: components["schemas"]["CasePart"][];
             blocks: components["schemas"]["Beside"][];
             called: string;
             commit?: string;
+            files?: string[];
             id: string;
             kind: string;
             label: string;
+            messages?: string[];
             name: string;
             node: components["schemas"]["Inspection"] | null;
+            nodes?: string[];
             orders?: string[];
             question?: components["schemas"]["Question"];
             review: components["schemas"]["Delivery"] | null;
@@ -2620,6 +2624,8 @@ export interface components {
             text: string;
             title: string;
             try?: string;
+            /** Format: date-time */
+            until?: string;
             used: components["schemas"]["DagUsage"];
         };
         CasePart: {
@@ -3502,13 +3508,17 @@ export interface components {
             agents: string[];
         };
         Need: {
+            agent?: string;
             called: string;
             commit?: string;
+            files?: string[];
             id: string;
             /** @enum {string} */
             kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "merge" | "incident" | "message" | "fault";
             label: string;
+            messages?: string[];
             name: string;
+            nodes?: string[];
             orders?: string[];
             question?: components["schemas"]["Question"];
             run?: string;
@@ -3518,6 +3528,8 @@ export interface components {
             text: string;
             title: string;
             try?: string;
+            /** Format: date-time */
+            until?: string;
         };
         Needs: {
             items: components["schemas"]["Need"][];

@@ -17,25 +17,26 @@ import { Answer, Empty } from "@/ui/states";
 interface ChangesProps {
   source: WorkSource;
   comment?: boolean; // comments can be written and sent; on
+  first?: string | undefined; // the file that is seen until another is chosen; else the first of them
 }
 
 /** What a node or a task changed: its files, and each side by side. The file is in the address (`?file=`). */
-export function Changes({ source, comment = true }: ChangesProps) {
+export function Changes({ source, comment = true, first }: ChangesProps) {
   const changes = useChanges(source);
   return (
     <Answer query={changes}>
-      {(c) => (c.files.length === 0 ? <Empty title="Nothing has changed">Files appear here when the agent changes them.</Empty> : <Files source={source} changes={c} comment={comment} />)}
+      {(c) => (c.files.length === 0 ? <Empty title="Nothing has changed">Files appear here when the agent changes them.</Empty> : <Files source={source} changes={c} comment={comment} first={first} />)}
     </Answer>
   );
 }
 
-function Files({ source, changes, comment }: { source: WorkSource; changes: Api<"Changes">; comment: boolean }) {
+function Files({ source, changes, comment, first }: { source: WorkSource; changes: Api<"Changes">; comment: boolean; first: string | undefined }) {
   const box = useRef<HTMLDivElement>(null);
   const wide = useWide(box, 900);
   const [params, setParams] = useSearchParams();
   const [one, setOne] = useState(false); // one column, though there is room for two
   const { files } = changes;
-  const file = files.find((f) => f.path === params.get("file")) ?? files[0];
+  const file = files.find((f) => f.path === params.get("file")) ?? files.find((f) => f.path === first) ?? files[0];
   const drafts = useDrafts(source);
   const choose = (path: string) =>
     setParams(
@@ -63,7 +64,7 @@ function Files({ source, changes, comment }: { source: WorkSource; changes: Api<
         )}
         {comment && <SendComments source={source} />}
       </div>
-      {!wide && (
+      {!wide && files.length > 1 && (
         <div className="border-b border-line p-2">
           <Field label="File" hidden>
             {(ids) => (
@@ -79,7 +80,7 @@ function Files({ source, changes, comment }: { source: WorkSource; changes: Api<
           </div>
         )}
         {file && (
-          <section aria-label={visible(file.path)} className="flex min-w-0 grow flex-col">
+          <div className="flex min-w-0 grow flex-col">
             <header className="flex items-baseline gap-2 border-b border-line px-3 py-1">
               <h2 className="min-w-0 grow font-mono text-code font-semibold wrap-anywhere">
                 {file.was !== undefined && file.was !== file.path && <span className="font-normal text-muted">{visible(file.was)} → </span>}
@@ -90,7 +91,7 @@ function Files({ source, changes, comment }: { source: WorkSource; changes: Api<
             <div className="min-h-0 grow">
               <FileDiff key={file.path} source={source} file={file} unified={!wide || one} comment={comment} />
             </div>
-          </section>
+          </div>
         )}
       </div>
     </div>

@@ -3,6 +3,7 @@ import { useSearchParams } from "react-router";
 
 import { TextDialog } from "@/agents/AgentDialogs";
 import { api, hooks, type Api } from "@/api/client";
+import { IncidentFacts } from "@/health/IncidentFacts";
 import { useIncidents } from "@/health/queries";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
@@ -91,40 +92,7 @@ function Detail({ id, onClose }: { id: string; onClose: () => void }) {
                 </span>
               )}
             </p>
-            {i.advice && (
-              <p className="rounded bg-info-soft p-2 wrap-anywhere">
-                {i.advice.text} {i.advice.command !== undefined && i.advice.command !== "" && <code>{i.advice.command}</code>}
-              </p>
-            )}
-            {i.acked_at !== null && (
-              <p className="wrap-anywhere">
-                Known to {i.acked_by} since <Ago at={i.acked_at} />
-                {i.ack !== undefined && i.ack !== "" && `: ${i.ack}`}
-              </p>
-            )}
-            {i.outcome !== undefined && i.outcome !== "" && <p className="wrap-anywhere">Ended: {i.outcome}</p>}
-            <h3 className="font-semibold">Evidence</h3>
-            <ul className="flex flex-col gap-1">
-              {i.evidence.map((e, n) => (
-                <li key={n} className="flex gap-2">
-                  <Ago at={e.at} className="w-9 shrink-0 text-muted" />
-                  <span className="min-w-0 whitespace-pre-wrap wrap-anywhere">{e.text}</span>
-                </li>
-              ))}
-            </ul>
-            <h3 className="font-semibold">What was done</h3>
-            {i.deeds.length === 0 && <p className="text-muted">Nothing.</p>}
-            <ul className="flex flex-col gap-1">
-              {i.deeds.map((d, n) => (
-                <li key={n} className="flex gap-2">
-                  <Ago at={d.at} className="w-9 shrink-0 text-muted" />
-                  <span className="min-w-0 wrap-anywhere">
-                    {d.what}
-                    {d.result !== "" && `: ${d.result}`}
-                  </span>
-                </li>
-              ))}
-            </ul>
+            <IncidentFacts incident={i} />
             {i.state === "open" && (
               <div className="flex justify-end gap-2">
                 {i.acked_at === null && <Button onClick={() => ask("ack")}>I know</Button>}

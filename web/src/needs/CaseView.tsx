@@ -7,7 +7,8 @@ import { Changes } from "@/changes/Changes";
 import { visible } from "@/changes/visible";
 import { Conversation } from "@/conversation/Conversation";
 import type { AgentSource } from "@/conversation/source";
-import { actionsOf, each, sendAnswer, type Action } from "@/needs/actions";
+import { IncidentFacts } from "@/health/IncidentFacts";
+import { actionsOf, assign, commonActions, each, sendAnswer, settles, type Action } from "@/needs/actions";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { decided, isGate, terminalOf } from "@/needs/answers";
 import { GateCase } from "@/needs/GateCase";
@@ -21,7 +22,7 @@ import { count } from "@/ui/figures";
 import { Label, toneOf } from "@/ui/label";
 import { Markdown } from "@/ui/markdown";
 import { Failed, Loading } from "@/ui/states";
-import { Ago } from "@/ui/time";
+import { Ago, moment } from "@/ui/time";
 import { steadyClass } from "@/ui/useSteady";
 
 type Need = Api<"Need">;
@@ -71,14 +72,15 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
         <Body known={known}>{(found) => found.review && <ReviewView run={need.run ?? ""} work={found.review} />}</Body>
       ) : (
         <div className="min-h-0 grow overflow-y-auto p-4" tabIndex={0} role="group" aria-label="The case">
-          <div className={`flex flex-col gap-4 ${need.kind === "merge" ? "" : "max-w-4xl"}`}>
-          <Asked need={need} />
-          {known.error ? <Failed error={known.error} retry={() => void known.refetch()} /> : c === undefined ? <Loading rows={2} /> : <Facts need={need} found={c} />}
-          {need.try !== undefined && (
-            <p className="text-sm text-muted">
-              In a terminal: <code className="wrap-anywhere">{need.try}</code>
-            </p>
-          )}
+          {/* What is long fills the pane; the command for a terminal stands at its end. */}
+          <div className={`flex min-h-full flex-col gap-4 ${need.kind === "merge" || need.kind === "conflict" ? "" : "max-w-4xl"}`}>
+            <Asked need={need} />
+            {known.error ? <Failed error={known.error} retry={() => void known.refetch()} /> : c === undefined ? <Loading rows={2} /> : <Facts need={need} found={c} />}
+            {need.try !== undefined && (
+              <p className="text-sm text-muted">
+                In a terminal: <code className="wrap-anywhere">{need.try}</code>
+              </p>
+            )}
           </div>
         </div>
       )}
@@ -112,7 +114,7 @@ function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "st
       {need.kind === "incident" && <To to="/health">Open health</To>}
       {(need.kind === "task" || need.kind === "merge") && <To to={`/tasks/${encodeURIComponent(need.name)}`}>Open task</To>}
       {(need.kind === "node" || need.kind === "failure" || need.kind === "review") && need.run !== undefined && <To to={nodePage(need.run, need.name)}>Open node</To>}
-      {like.length > 0 && actionsOf(need).length > 0 && (
+      {like.length > 0 && commonActions([need, ...like]).length > 0 && (
         <Button tone="quiet" onClick={() => chooseAll([need.id, ...like.map((n) => n.id)])}>{`Choose all ${like.length + 1} ${need.called.toLowerCase()}s${need.session === undefined ? "" : ` of ${need.session}`}`}</Button>
       )}
     </div>
@@ -165,20 +167,41 @@ function Asked({ need }: { need: Need }) {
   const said = q?.parts.map((p) => p.text).join("\n");
   return (
     <>
-      {need.text !== "" && need.kind !== "failure" && need.text !== said && need.text !== need.title && !(q && answerable) && <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(need.text)}</p>}
+      {need.text !== "" && need.kind !== "failure" && need.text !== said && need.text !== need.title && need.kind !== "conflict" && !(q && answerable) && <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(need.text)}</p>}
       {answerable && (
         <div className="max-w-prose">
           <AnswerForm of={need.name} question={q} busy={false} keys={q !== undefined} send={(answer) => decide([need], `${need.name}: answered “${answer.text.slice(0, 60)}”`, () => sendAnswer(need, answer))} />
         </div>
       )}
-      {need.kind === "limit" && <p className="text-muted">The nodes that use the account continue by themselves when the limit ends.</p>}
-      {need.kind === "conflict" && need.run !== undefined && (
-        <p className="flex flex-wrap gap-3">
-          {need.name.split(", ").map((n) => (
-            <To key={n} to={`${nodePage(need.run ?? "", n)}?tab=changes`}>{`Changes of ${n}`}</To>
-          ))}
+      {need.kind === "limit" && <Limit need={need} />}
+    </>
+  );
+}
+
+/** Tells the agent that had a task what it wants to know, and gives it the task again. */
+function answerTask(need: Need, text: string) {
+  return settles(
+    each(async (n) => {
+      await api.POST("/api/messages", { body: { to: n.agent ?? "", subject: `Re: ${need.title}`.slice(0, 200), body: text, ...(n.messages === undefined ? {} : { re: n.messages[0] ?? "" }) } });
+      await assign(n);
+    }),
+  );
+}
+
+/** What an account's limit holds up, and until when. */
+function Limit({ need }: { need: Need }) {
+  const nodes = need.nodes ?? [];
+  return (
+    <>
+      {nodes.length > 0 && (
+        <p className="wrap-anywhere">
+          <span className="text-muted">{`${count(nodes.length, "node waits", "nodes wait")} for the account: `}</span>
+          <Nodes run={need.run ?? ""} names={nodes} />
         </p>
       )}
+      <p className="text-muted">
+        {need.until === undefined ? "They continue by themselves when the limit ends." : `They continue by themselves when the limit ends, at ${moment(need.until)}.`} If the account works again earlier, try now.
+      </p>
     </>
   );
 }
@@ -219,7 +242,7 @@ function Message({ need }: { need: Need }) {
 
 /** What is known beside the question. */
 function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
-  const source: AgentSource | undefined = need.kind === "agent" ? { kind: "agent", name: need.name } : c.node && !isGate(need) && c.node.agent !== "command" && c.node.attempts.length > 0 ? { kind: "node", run: need.run ?? "", node: need.name } : undefined;
+  const source: AgentSource | undefined = need.kind === "agent" ? { kind: "agent", name: need.name } : need.kind === "task" && need.agent !== undefined ? { kind: "agent", name: need.agent } : c.node && !isGate(need) && c.node.agent !== "command" && c.node.attempts.length > 0 ? { kind: "node", run: need.run ?? "", node: need.name } : undefined;
   const reason = c.node?.reason ?? "";
   return (
     <>
@@ -244,14 +267,60 @@ function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
       )}
       {isGate(need) && <GateCase run={need.run ?? ""} found={c} />}
       {c.task && <TaskFacts need={need} task={c.task} />}
-      {need.kind === "incident" && <IncidentFacts id={need.name} />}
+      {need.kind === "incident" && <Incident id={need.name} />}
       {source && (
-        <Part title="Conversation">
-          <div className="flex h-[26rem] flex-col rounded-md border border-line">
+        <Part title="Conversation" fills>
+          <div className="flex h-80 grow flex-col rounded-md border border-line">
             <Conversation source={source} />
           </div>
         </Part>
       )}
+      {need.kind === "failure" && c.node?.agent === "command" && <Command run={need.run ?? ""} node={need.name} />}
+      {need.kind === "conflict" && need.run !== undefined && <Conflict run={need.run} names={need.name.split(", ")} files={need.files ?? []} />}
+    </>
+  );
+}
+
+/** What a command node runs. */
+function Command({ run, node }: { run: string; node: string }) {
+  const { data } = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/prompt", { params: { path: { id: run, node }, query: { attempt: 0 } } });
+  return (
+    data && (
+      <Part title="What it runs">
+        <pre tabIndex={0} role="group" aria-label={`What ${node} runs`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+          {visible(data.task)}
+        </pre>
+      </Part>
+    )
+  );
+}
+
+/** The branches that do not fit together, beside each other. */
+function Conflict({ run, names, files }: { run: string; names: readonly string[]; files: readonly string[] }) {
+  return (
+    <>
+      <div>
+        <p>A merge of both would conflict in:</p>
+        <ul aria-label="Files in conflict" className="font-mono text-code text-bad">
+          {files.map((f) => (
+            <li key={f} className="wrap-anywhere">
+              {visible(f)}
+            </li>
+          ))}
+        </ul>
+        <p className="mt-1 text-muted">Drop one, or open the changes of one and send it back with a comment.</p>
+      </div>
+      <div className="flex grow flex-wrap gap-4">
+        {names.map((name) => (
+          <div key={name} className="flex min-w-0 grow basis-96 flex-col">
+            <Part title={`Changes of ${name}`} fills actions={<To to={`${nodePage(run, name)}?tab=changes`}>Open changes</To>}>
+              <div className="h-80 grow rounded-md border border-line">
+                <Changes source={{ kind: "node", run, node: name }} comment={false} first={files[0]} />
+              </div>
+            </Part>
+          </div>
+        ))}
+      </div>
     </>
   );
 }
@@ -262,26 +331,48 @@ function Blocks({ run, blocks }: { run: string; blocks: readonly Api<"Beside">[]
   return (
     <p className="wrap-anywhere">
       <span className="text-muted">{`${count(blocks.length, "node")} cannot start before: `}</span>
-      {blocks.slice(0, named).map((b, i) => (
-        <span key={b.name}>
+      <Nodes run={run} names={blocks.map((b) => b.name)} />
+    </p>
+  );
+}
+
+function Nodes({ run, names }: { run: string; names: readonly string[] }) {
+  return (
+    <>
+      {names.slice(0, named).map((name, i) => (
+        <span key={name}>
           {i > 0 && ", "}
-          <Link to={nodePage(run, b.name)} className="text-accent underline">
-            {b.name}
+          <Link to={nodePage(run, name)} className="text-accent underline">
+            {name}
           </Link>
         </span>
       ))}
-      {blocks.length > named && ` and ${blocks.length - named} more`}
-    </p>
+      {names.length > named && ` and ${names.length - named} more`}
+    </>
   );
 }
 
 function TaskFacts({ need, task: t }: { need: Need; task: Api<"TaskView"> }) {
   const [changes, show] = useState(need.kind === "merge");
+  const decide = useDecide();
   return (
     <>
       {t.reason !== "" && (
         <Part title="Why it waits">
           <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(t.reason)}</p>
+        </Part>
+      )}
+      {need.kind === "task" && need.agent !== undefined && (
+        <div className="max-w-prose">
+          <AnswerForm of={need.agent} verb="Answer" busy={false} send={({ text }) => decide([need], `${need.title}: answered`, answerTask(need, text))} />
+          <p className="mt-1 text-sm text-muted">{`${need.agent} gets your answer as a message, and the task again.`}</p>
+        </div>
+      )}
+      {need.kind === "task" && t.body !== "" && (
+        <Part title="The task">
+          <div className="max-w-prose">
+            <Markdown>{t.body}</Markdown>
+          </div>
         </Part>
       )}
       {t.result && t.result.summary !== "" && (
@@ -301,8 +392,8 @@ function TaskFacts({ need, task: t }: { need: Need; task: Api<"TaskView"> }) {
       {t.result &&
         t.result.commits > 0 &&
         (changes ? (
-          <Part title="Changes">
-            <div className="h-[70dvh] min-h-80 rounded-md border border-line">
+          <Part title="Changes" fills>
+            <div className="h-80 grow rounded-md border border-line">
               <Changes source={{ kind: "task", id: need.name }} />
             </div>
           </Part>
@@ -315,24 +406,7 @@ function TaskFacts({ need, task: t }: { need: Need; task: Api<"TaskView"> }) {
   );
 }
 
-function IncidentFacts({ id }: { id: string }) {
+function Incident({ id }: { id: string }) {
   const { data } = hooks.useQuery("get", "/api/incidents/{id}", { params: { path: { id } } });
-  return (
-    data && (
-      <Part title="Evidence">
-        <ul className="flex flex-col gap-1">
-          {data.evidence.map((e, i) => (
-            <li key={i} className="whitespace-pre-wrap wrap-anywhere">
-              <Ago at={e.at} className="text-muted" /> {visible(e.text)}
-            </li>
-          ))}
-        </ul>
-        {data.advice && (
-          <p className="text-muted">
-            Try <code className="wrap-anywhere">{data.advice.command}</code>
-          </p>
-        )}
-      </Part>
-    )
-  );
+  return data && <IncidentFacts incident={data} />;
 }

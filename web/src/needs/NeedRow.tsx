@@ -30,10 +30,11 @@ interface RowProps {
   current: boolean;
   chosen: boolean;
   choose: (id: string) => void;
+  pick: (id: string) => void; // the person opens it
 }
 
 /** A need in the list. It is drawn again when it is another, not with every answer. */
-export const NeedRow = memo(function NeedRow({ need, to, current, chosen, choose }: RowProps) {
+export const NeedRow = memo(function NeedRow({ need, to, current, chosen, choose, pick }: RowProps) {
   const kind = need.called;
   const [Icon, color] = icons[kind] ?? [CircleHelp, "text-muted"];
   const title = need.title;
@@ -43,7 +44,7 @@ export const NeedRow = memo(function NeedRow({ need, to, current, chosen, choose
       <label className="flex min-h-11 items-start py-3 pl-3" title="Choose (x)">
         <input type="checkbox" checked={chosen} onChange={() => choose(need.id)} aria-label={`Choose ${kind} ${title}`} />
       </label>
-      <Link to={to} data-need={need.id} aria-current={current ? "true" : undefined} aria-label={`${kind} ${title}${need.session === undefined ? "" : `, run ${need.session}`}`} className="flex min-w-0 grow gap-2 px-2 py-2 outline-offset-[-2px]">
+      <Link to={to} onClick={() => pick(need.id)} data-need={need.id} aria-current={current ? "true" : undefined} aria-label={`${kind} ${title}${need.session === undefined ? "" : `, run ${need.session}`}`} className="flex min-w-0 grow gap-2 px-2 py-2 outline-offset-[-2px]">
         <Icon aria-hidden size={16} className={`mt-0.5 shrink-0 ${color}`} />
         <span className="min-w-0 grow">
           <span className="flex items-baseline gap-2">

@@ -185,7 +185,7 @@ function Inbox({ items, total }: { items: readonly Need[]; total: number }) {
         <div className="min-h-0 grow overflow-y-auto">
           <ul aria-label="What waits for you">
             {list.slice(0, shown).map((n) => (
-              <NeedRow key={n.id} need={n} to={to(n)} current={n.id === current?.id} chosen={chosen.has(n.id)} choose={choose} />
+              <NeedRow key={n.id} need={n} to={to(n)} current={n.id === current?.id} chosen={chosen.has(n.id)} choose={choose} pick={pick} />
             ))}
           </ul>
           {list.length > shown ? (
@@ -248,10 +248,11 @@ function Chip({ on, onClick, text, n }: { on: boolean; onClick: () => void; text
 const keys = [
   ["j, k", "Next, previous"],
   ["a", "Approve, merge, acknowledge, mark as read"],
-  ["r", "Retry, resume, release, put back"],
+  ["r", "Retry, resume, release, assign again, send back"],
+  ["p", "Put a task back"],
   ["o", "Override, call done"],
   ["d", "Cancel, drop"],
-  ["1 to 9", "Choose an option of a question"],
+  ["1 to 9", "Choose an option of a question, or the node of a conflict to drop"],
   ["c", "Write: an answer, a comment, a reply"],
   ["e", "Open the terminal and take it over"],
   ["x", "Choose several"],
@@ -263,7 +264,7 @@ function Actions() {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <IconButton label="Keys" onClick={() => setOpen(true)}>
+      <IconButton label="Keys" className="max-md:hidden" onClick={() => setOpen(true)}>
         <Keyboard size={16} />
       </IconButton>
       <Notify />
@@ -295,7 +296,7 @@ function Notify() {
     default:
       return (
         <Button icon={<BellRing aria-hidden size={15} />} onClick={ask}>
-          Notify me
+          <span className="max-md:sr-only">Notify me</span>
         </Button>
       );
   }

@@ -15,12 +15,14 @@ test.each([
   [{ kind: "review" }, ["a Approve", "d Drop"]],
   [{ kind: "run", orders: ["resume"] }, ["r Resume run"]],
   [{ kind: "run" }, []],
-  [{ kind: "task" }, ["r Put back", "o Call done", "d Cancel task"]],
+  [{ kind: "task" }, ["p Put back", "o Call done", "d Cancel task"]],
+  [{ kind: "task", agent: "painter" }, ["r Assign again", "p Put back", "o Call done", "d Cancel task"]],
   [{ kind: "merge" }, ["a Merge task"]],
   [{ kind: "incident" }, ["a Acknowledge"]],
   [{ kind: "message" }, ["a Mark as read"]],
   [{ kind: "agent", orders: ["wake", "reset"] }, ["r Wake", "o Reset"]],
   [{ kind: "limit" }, []],
+  [{ kind: "limit", orders: ["release"], nodes: ["api"] }, ["r Try now"]],
 ] as const)("%j is decided by %j", (over, want) => {
   expect(keys(need(over as Partial<Api<"Need">>))).toEqual(want);
 });

@@ -31,6 +31,14 @@ const node = (n: Need) => ({ params: { path: { id: n.run ?? "", node: n.name } }
 const agent = (n: Need) => ({ params: { path: { name: n.name } } });
 const task = (n: Need) => ({ params: { path: { id: n.name } }, body: {} });
 
+/** A command for each of several needs, after which the messages that tell of the same are read. */
+export function settles(send: Action["send"]): Action["send"] {
+  return async (all) => {
+    await send(all);
+    await Promise.allSettled(all.flatMap((n) => n.messages ?? []).map((id) => api.POST("/api/messages/{id}/read", { params: { path: { id } } })));
+  };
+}
+
 const approveGate: Action = { id: "approve", key: "a", label: "Approve", tone: "accent", about: "What waits for the gate starts.", done: "approved", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/approve", node(n))) };
 const retry: Action = { id: "retry", key: "r", label: "Retry", tone: "accent", about: "Its next attempt continues the work.", done: "retried", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/retry", { ...node(n), body: {} })) };
 const override: Action = { id: "override", key: "o", label: "Override", tone: "plain", about: "Marks the node done, whatever its own result. Its dependents start.", done: "overridden", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/override", node(n))) };
@@ -39,16 +47,24 @@ const release: Action = { id: "release", key: "r", label: "Release", tone: "acce
 const judge = (verdict: "approved" | "dropped") => each((n) => api.POST("/api/runs/{id}/nodes/{node}/review", { ...node(n), body: { verdict, ...(n.commit === undefined ? {} : { commit: n.commit }) } }));
 const approveWork: Action = { id: "approve-work", key: "a", label: "Approve", tone: "accent", about: "A merge takes the work as you see it.", done: "approved", send: judge("approved") };
 const dropWork: Action = { id: "drop-work", key: "d", label: "Drop", tone: "bad", about: "A merge leaves the work out, and what is built on it. The branch is kept.", done: "dropped", send: judge("dropped") };
+const dropOf = (name: string, key: string): Action => ({ ...dropWork, id: `drop ${name}`, key, label: `Drop ${name}`, done: `${name} dropped`, send: each((n) => judge("dropped")([{ ...n, name }])) });
 const resume: Action = { id: "resume", key: "r", label: "Resume run", tone: "accent", about: "The run gets a runner again.", done: "resumed", send: each((n) => api.POST("/api/runs/{id}/resume", { params: { path: { id: n.run ?? "" } } })) };
-const merge: Action = { id: "merge", key: "a", label: "Merge task", tone: "accent", about: "Its work is merged into the integration branch, with the checks. What does not fit becomes a task.", done: "merge started", send: mergeTasks };
-const putBack: Action = { id: "pause", key: "r", label: "Put back", tone: "accent", about: "The task waits until it is assigned again.", done: "put back", send: each((n) => api.POST("/api/tasks/{id}/pause", task(n))) };
-const callDone: Action = { id: "done", key: "o", label: "Call done", tone: "plain", about: "The task counts as done, whatever its own result is.", done: "called done", send: each((n) => api.POST("/api/tasks/{id}/done", task(n))) };
-const cancel: Action = { id: "cancel", key: "d", label: "Cancel task", tone: "bad", about: "Nobody works on the task anymore. Its work is kept.", done: "cancelled", send: each((n) => api.POST("/api/tasks/{id}/cancel", task(n))) };
+const merge: Action = { id: "merge", key: "a", label: "Merge task", tone: "accent", about: "Its work is merged into the integration branch, with the checks. What does not fit becomes a task.", done: "merge started", send: settles(mergeTasks) };
+const assignAgain: Action = { id: "assign", key: "r", label: "Assign again", tone: "accent", about: "The agent that had the task begins it again, with what it has done.", done: "assigned again", send: settles(each(assign)) };
+const putBack: Action = { id: "pause", key: "p", label: "Put back", tone: "plain", about: "The task waits until it is assigned again.", done: "put back", send: settles(each((n) => api.POST("/api/tasks/{id}/pause", task(n)))) };
+const tryNow: Action = { id: "try", key: "r", label: "Try now", tone: "accent", about: "The limit counts as over, for all runs that use the account.", done: "tried now", send: each((n) => api.POST("/api/runs/{id}/nodes/{node}/release", { params: { path: { id: n.run ?? "", node: n.nodes?.[0] ?? "" } } })) };
+const callDone: Action = { id: "done", key: "o", label: "Call done", tone: "plain", about: "The task counts as done, whatever its own result is.", done: "called done", send: settles(each((n) => api.POST("/api/tasks/{id}/done", task(n)))) };
+const cancel: Action = { id: "cancel", key: "d", label: "Cancel task", tone: "bad", about: "Nobody works on the task anymore. Its work is kept.", done: "cancelled", send: settles(each((n) => api.POST("/api/tasks/{id}/cancel", task(n)))) };
 const ack: Action = { id: "ack", key: "a", label: "Acknowledge", tone: "accent", about: "You know of the incident. It stays open until its cause is gone.", done: "acknowledged", send: each((n) => api.POST("/api/incidents/{id}/ack", { params: { path: { id: n.name } }, body: {} })) };
 const read: Action = { id: "read", key: "a", label: "Mark as read", tone: "plain", about: "The message leaves this list.", done: "marked as read", send: each((n) => api.POST("/api/messages/{id}/read", { params: { path: { id: n.name } } })) };
 const wake: Action = { id: "wake", key: "r", label: "Wake", tone: "accent", about: "The agent is started again.", done: "woken", send: each((n) => api.POST("/api/agents/{name}/wake", agent(n))) };
 const giveBack: Action = { ...release, id: "give-back", send: each((n) => api.POST("/api/agents/{name}/release", agent(n))) };
 const reset: Action = { id: "reset", key: "o", label: "Reset", tone: "plain", about: "The agent begins a new conversation with its unfinished task.", done: "reset", send: each((n) => api.POST("/api/agents/{name}/reset", agent(n))) };
+
+/** Gives a task back to the agent that had it. */
+export function assign(n: Need): Promise<unknown> {
+  return api.POST("/api/tasks/{id}/assign", { params: { path: { id: n.name } }, body: { agent: n.agent ?? "" } });
+}
 
 /** The decisions that fit a need, the one that a person most often gives first. */
 export function actionsOf(n: Need): Action[] {
@@ -66,15 +82,17 @@ export function actionsOf(n: Need): Action[] {
     case "agent":
       return some(["release", giveBack], ["wake", wake], ["reset", reset]);
     case "task":
-      return [putBack, callDone, cancel];
+      return n.agent === undefined ? [{ ...putBack, tone: "accent" }, callDone, cancel] : [assignAgain, putBack, callDone, cancel];
     case "merge":
       return [merge];
     case "incident":
       return [ack];
     case "message":
       return [read];
-    case "conflict":
     case "limit":
+      return some(["release", tryNow]);
+    case "conflict":
+      return (n.nodes ?? []).map((name, i) => dropOf(name, String(i + 1)));
     case "fault":
       return [];
   }

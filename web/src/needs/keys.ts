@@ -58,7 +58,7 @@ function act(e: KeyboardEvent, hands: Hands, only: Need | undefined, more: reado
     switch (e.key) {
       case "c":
       case "r":
-        if (only.kind === "review") {
+        if (only.kind === "review" || (only.kind === "merge" && e.key === "r")) {
           document.querySelector<HTMLElement>("[data-case] [data-send-back]")?.click();
           return true;
         }

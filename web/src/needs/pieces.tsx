@@ -5,10 +5,10 @@ import type { Api } from "@/api/client";
 import { Output } from "@/conversation/Output";
 import { took, tookText } from "@/node/words";
 
-/** A part of a case with its name. */
-export function Part({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+/** A part of a case with its name. One that fills takes the room that the others leave. */
+export function Part({ title, actions, fills = false, children }: { title: string; actions?: ReactNode; fills?: boolean; children: ReactNode }) {
   return (
-    <section aria-label={title} className="flex flex-col gap-1.5">
+    <section aria-label={title} className={`flex flex-col gap-1.5 ${fills ? "grow" : ""}`}>
       <header className="flex flex-wrap items-center gap-2">
         <h3 className="grow font-semibold">{title}</h3>
         {actions}
