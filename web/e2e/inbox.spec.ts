@@ -42,8 +42,10 @@ async function begin(org: Organization, page: Page): Promise<void> {
 const list = (page: Page) => page.getByRole("list", { name: "What waits for you" });
 const row = (page: Page, name: string) => list(page).getByRole("link", { name: new RegExp(`^${name.replace("?", "\\?")}(,|$)`) });
 const theCase = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
-/** How a node is labeled, as the command line has it. */
-const label = (org: Organization, node: string) => (JSON.parse(org.cmux("agents", "status", "--json")) as { nodes: { name: string; label: string }[] }).nodes.find((n) => n.name === node)?.label;
+/** A node, as the command line has it. */
+const node = (org: Organization, name: string) => (JSON.parse(org.cmux("agents", "status", "--json")) as { nodes: { name: string; label: string; attempts: number }[] }).nodes.find((n) => n.name === name);
+const label = (org: Organization, name: string) => node(org, name)?.label;
+const attempts = (org: Organization, name: string) => node(org, name)?.attempts;
 
 test("each case is read and decided by mouse, and a decision is undone", async ({ org, page }) => {
   const faults = faultsOf(page);
@@ -144,11 +146,16 @@ test("the inbox is worked through by the keyboard alone", async ({ org, page }) 
   await expect(page.getByText("2 gates: approved")).toBeVisible();
   await goTo("Failure lint");
   await decide("o", "lint: overridden");
+  await goTo("Failure unit");
+  await decide("r", "unit: retried");
+  await goTo("Message Which road?");
+  await decide("a", "Which road?: marked as read");
   await goTo("Review build");
   await decide("a", "build: approved");
 
   // Who leaves has decided.
   await page.goto("about:blank");
+  await expect.poll(() => attempts(org, "unit")).toBe(2);
   await expect.poll(() => ["ship-eu", "ship-us", "ask", "lint"].map((n) => label(org, n))).toEqual(["done", "done", "done", "done (override)"]);
   expect(label(org, "ship-asia")).toBe("needs input");
   await expect.poll(() => org.cmux("agents", "review", "build")).toContain("approved");
@@ -172,6 +179,19 @@ test("on a telephone: the list, then the case", async ({ org, page }) => {
   await row(page, "Gate ship-eu").click();
   await page.goBack();
   await expect(list(page).getByRole("listitem")).toHaveCount(2);
+  await page.getByRole("button", { name: /^All/ }).click();
+
+  // The main action of the others.
+  for (const [kind, name, button] of [["Failure", "lint", "Retry"], ["Question", "ask", "blue"], ["Review", "build", "Approve"], ["Message", "Which road?", "Mark as read"]] as const) {
+    await row(page, `${kind} ${name}`).click();
+    await theCase(page, name).getByRole("button", { name: button, exact: true }).click();
+    await page.getByRole("button", { name: `Send now: ${name}` }).click();
+    await page.getByRole("button", { name: "List" }).click();
+  }
+  await expect.poll(() => attempts(org, "lint")).toBe(2);
+  await expect.poll(() => label(org, "ask")).toBe("done");
+  await expect.poll(() => org.cmux("agents", "review", "build")).toContain("approved");
+  await expect(row(page, "Message Which road?")).toHaveCount(0);
 });
 
 test("nothing of a stopped run waits", async ({ org, page }) => {
