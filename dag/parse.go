@@ -20,6 +20,9 @@ type ParseOptions struct {
 	// Account returns the account of a node; the configuration may have set one. nil: the
 	// configured one, else the node's kind.
 	Account func(n *Node) string
+	// InTheWay returns an existing branch because of which git cannot make one of that name;
+	// empty: there is none. nil: nobody knows the repository.
+	InTheWay func(branch string) string
 }
 
 // Kinds returns the agent kinds of a released binary.
@@ -130,6 +133,7 @@ func (p *parser) parse(src []byte) *Graph {
 	}
 	p.finallyLast(g)
 	p.validate(g)
+	p.inTheWay(g, root)
 	if len(p.Faults) == 0 {
 		if err := g.link(); err != nil {
 			p.Fault(root, "", "%v", err) // validate has missed something

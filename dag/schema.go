@@ -78,7 +78,7 @@ cmux refuses a configuration with:
 
 - unknown or repeated keys, values of a wrong type, a second document, more than 10 MB, or aliases that expand to more than 2,000,000 values;
 - names that are repeated (ignoring case), longer than 100 characters, or the name of a file of cmux;
-- branches that git refuses, that two agents share, that differ only in case, or where one is a directory of the other (` + "`feature` and `feature/x`" + `);
+- branches that git refuses, that two agents share, that differ only in case, or where one is a directory of another, also of one that the repository has (` + "`feature` and `feature/x`" + `);
 - dependencies that do not exist, on the agent itself, or in a cycle, or on an agent under ` + "`finally`" + `;
 - ` + "`approve`" + ` on a node that is not a gate (under ` + "`defaults`" + ` it applies only to gates);
 - a build or review without a task, a merge without dependencies, a pool that is not defined;

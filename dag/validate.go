@@ -295,6 +295,41 @@ func (p *parser) branches(g *Graph) {
 	}
 }
 
+// inTheWay reports branches that git cannot make in this repository. The session's name is
+// reported once, however many nodes' branches begin with it.
+func (p *parser) inTheWay(g *Graph, root *yaml.Node) {
+	if p.opts.InTheWay == nil {
+		return
+	}
+	reported := false
+	for i := range g.Nodes {
+		n, src := &g.Nodes[i], p.sources[i]
+		if n.Branch == "" || !n.HasBranch() {
+			continue
+		}
+		b := p.opts.InTheWay(n.Branch)
+		switch {
+		case b == "":
+		case n.Branch != g.Session+"/"+n.Name:
+			p.Fault(src.where("branch"), "name another branch", "git cannot make the branch %s while there is a branch %s", n.Branch, b)
+		case !reported:
+			reported = true
+			p.Fault(valueOf(root, "session"), "name another session", "git cannot make the branch %s while there is a branch %s", n.Branch, b)
+		}
+	}
+}
+
+// valueOf returns the value of a key of the file, or root if the key is missing.
+func valueOf(root *yaml.Node, key string) *yaml.Node {
+	m := keys.Behind(root)
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if keys.Behind(m.Content[i]).Value == key {
+			return m.Content[i+1]
+		}
+	}
+	return root
+}
+
 // dependencies reports missing dependencies, self-dependencies and cycles. It suggests
 // names of matrices as well.
 func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string][]string) {

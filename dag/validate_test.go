@@ -114,3 +114,30 @@ func TestManyFaults(t *testing.T) {
 		t.Errorf("%d faults, want %d", len(faults), 2*n)
 	}
 }
+
+// What git would refuse only when the run starts stands in the file, with its line: the
+// session once, and a branch of its own at that branch.
+func TestBranchInTheWay(t *testing.T) {
+	taken := func(branch string) string {
+		if strings.HasPrefix(branch, "main/") {
+			return "main"
+		}
+		return ""
+	}
+	_, _, err := Parse("x.yml", []byte(`session: main
+agents:
+  - {name: a, agent: command, task: "true"}
+  - {name: b, agent: command, task: "true"}
+  - {name: ok, role: gate, depends_on: [a, b]}
+  - name: c
+    agent: command
+    task: "true"
+    branch: main/more
+  - {name: d, agent: command, task: "true", branch: other}
+`), ParseOptions{InTheWay: taken})
+	want := `x.yml:1:10: git cannot make the branch main/a while there is a branch main (name another session)
+x.yml:9:13: git cannot make the branch main/more while there is a branch main (name another branch)`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want\n%s", err, want)
+	}
+}

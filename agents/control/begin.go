@@ -20,12 +20,12 @@ type GraphStart struct {
 }
 
 // GraphStart looks at the project for what a configuration can be written with.
-func (p *Project) GraphStart() (*GraphStart, error) {
+func (p *Project) GraphStart(ctx context.Context) (*GraphStart, error) {
 	file, err := p.Graphs().GraphText()
 	if err != nil {
 		return nil, err
 	}
-	s := &GraphStart{File: file.File, There: file.There, Session: draft.SessionName(p.Root), Kinds: []string{}, Checks: []string{}}
+	s := &GraphStart{File: file.File, There: file.There, Session: draft.SessionName(p.Root, p.Configurations().Taken(ctx)), Kinds: []string{}, Checks: []string{}}
 	s.Kinds = append(s.Kinds, kinds.Installed(p.Env)...)
 	s.Checks = append(s.Checks, checks.All(p.Root)...)
 	return s, nil
@@ -33,7 +33,7 @@ func (p *Project) GraphStart() (*GraphStart, error) {
 
 // DraftGraph writes the text of a configuration from answers, as cmux agents init does, and
 // says what it would be. No file is written.
-func (p *Project) DraftGraph(d draft.Draft) (string, *graphs.GraphCheck, error) {
+func (p *Project) DraftGraph(ctx context.Context, d draft.Draft) (string, *graphs.GraphCheck, error) {
 	files := p.Configurations()
 	rel, err := filepath.Rel(filepath.Dir(files.Config("")), files.Schema())
 	if err != nil {
@@ -42,7 +42,7 @@ func (p *Project) DraftGraph(d draft.Draft) (string, *graphs.GraphCheck, error) 
 	d.WorktreeBase, d.MainPane = "..", true
 	d.Found, d.Ports = kinds.Installed(p.Env), checks.Ports(p.Root)
 	text := d.Compose(filepath.ToSlash(rel))
-	check, err := p.Graphs().CheckGraph(text)
+	check, err := p.Graphs().CheckGraph(ctx, text)
 	return text, check, err
 }
 

@@ -101,7 +101,7 @@ var house = []struct {
 
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/platform/tmux agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git worktree/gitfile worktree/hint"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},
-	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag dag/keys signals"},
+	{"agents/control/configfile", "agents/control/project agents/platform/say agents/runs/run agents/runs/runner dag dag/keys signals worktree/git"},
 	{"agents/control/checks", ""},
 	{"agents/control/draft", "agents/kinds agents/kinds/agent agents/platform/say dag dag/keys worktree/hint"},
 	{"agents/control/finding", "worktree/hint"},

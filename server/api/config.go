@@ -47,12 +47,12 @@ func (r *routes) config() {
 	}) (*graphs.GraphText, error) {
 		return p.Graphs().WriteGraph(ctx, i.Body.Text, i.Body.Sum)
 	})
-	post(r, group, "/api/graph/check", "Check a configuration: show its graph or its faults; nothing is written", func(_ context.Context, i *struct {
+	post(r, group, "/api/graph/check", "Check a configuration: show its graph or its faults; nothing is written", func(ctx context.Context, i *struct {
 		Body struct {
 			Text string `json:"text"`
 		}
 	}) (*graphs.GraphCheck, error) {
-		return p.Graphs().CheckGraph(i.Body.Text)
+		return p.Graphs().CheckGraph(ctx, i.Body.Text)
 	})
 	get(r, group, "/api/graph/schema", "Show the JSON Schema of the configuration of agents", func(context.Context, *in) (map[string]any, error) {
 		return object(graphs.GraphSchema())

@@ -51,26 +51,26 @@ func (r *routes) graphs() {
 	}) (*graphs.Unfolded, error) {
 		return p.Graphs().UnfoldGraph(ctx, i.Body.Text, i.Body.Parallel)
 	})
-	post(r, "config", "/api/graph/add", "Add a node to the text of a configuration; nothing is written", func(_ context.Context, i *struct {
+	post(r, "config", "/api/graph/add", "Add a node to the text of a configuration; nothing is written", func(ctx context.Context, i *struct {
 		Body struct {
 			Text string     `json:"text"`
 			Node dag.Sketch `json:"node"`
 		}
 	}) (edited, error) {
-		text, check, err := p.Graphs().AddToGraph(i.Body.Text, i.Body.Node)
+		text, check, err := p.Graphs().AddToGraph(ctx, i.Body.Text, i.Body.Node)
 		if err != nil {
 			return edited{}, err
 		}
 		return edited{text, *check}, nil
 	})
-	get(r, "config", "/api/graph/start", "Show what a first configuration of agents can be written with", func(context.Context, *in) (*control.GraphStart, error) {
-		return p.GraphStart()
+	get(r, "config", "/api/graph/start", "Show what a first configuration of agents can be written with", func(ctx context.Context, _ *in) (*control.GraphStart, error) {
+		return p.GraphStart(ctx)
 	})
 	get(r, "config", "/api/graph/issues", "List the open issues of the repository, each with the node for it", func(ctx context.Context, _ *in) (List[control.OpenIssue], error) {
 		all, err := p.OpenIssues(ctx)
 		return List[control.OpenIssue]{Items: all}, err
 	})
-	post(r, "config", "/api/graph/draft", "Write the text of a first configuration from answers; no file is written", func(_ context.Context, i *struct {
+	post(r, "config", "/api/graph/draft", "Write the text of a first configuration from answers; no file is written", func(ctx context.Context, i *struct {
 		Body struct {
 			Session string       `json:"session" minLength:"1" maxLength:"100"`
 			Kind    string       `json:"kind,omitempty" maxLength:"40" doc:"Kind of agents that name none; empty: command"`
@@ -79,7 +79,7 @@ func (r *routes) graphs() {
 		}
 	}) (edited, error) {
 		b := i.Body
-		text, check, err := p.DraftGraph(draft.Draft{Session: b.Session, Kind: b.Kind, Verify: b.Verify, Agents: b.Nodes})
+		text, check, err := p.DraftGraph(ctx, draft.Draft{Session: b.Session, Kind: b.Kind, Verify: b.Verify, Agents: b.Nodes})
 		if err != nil {
 			return edited{}, err
 		}

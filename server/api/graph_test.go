@@ -149,6 +149,12 @@ func TestGraphDraft(t *testing.T) {
 	if w.must("POST", "/api/graph/draft", body(t, ask), &made); len(made.Check.Faults) == 0 {
 		t.Errorf("a node after one that there is not: %+v", made.Check)
 	}
+	// A session whose branches git could not make is a fault of its line, as a start would refuse it.
+	var check graphs.GraphCheck
+	w.must("POST", "/api/graph/check", body(t, map[string]any{"text": "session: main\nagents: [{name: a, agent: command, task: 'true'}]\n"}), &check)
+	if len(check.Faults) != 1 || check.Faults[0].Line != 1 || check.Faults[0].Column != 10 || !strings.Contains(check.Faults[0].Message, "git cannot make the branch main/a while there is a branch main") {
+		t.Errorf("%+v", check.Faults)
+	}
 }
 
 // body is a request's.

@@ -98,3 +98,28 @@ func TestLockOfTheMainIndex(t *testing.T) {
 		t.Error("the main worktree's index lock was removed")
 	}
 }
+
+// The branch of the first commit stands in the way before there is one.
+func TestTakes(t *testing.T) {
+	dir := t.TempDir()
+	r := &Repo{Root: dir}
+	try := func(args ...string) {
+		t.Helper()
+		if _, err := Run(t.Context(), dir, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"init", "-q", "-b", "trunk"}, "trunk"},
+		{[]string{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}, "trunk"},
+		{[]string{"branch", "more"}, "more trunk"},
+	} {
+		try(step.args...)
+		if all, err := r.Takes(t.Context()); err != nil || strings.Join(all, " ") != step.want {
+			t.Errorf("after git %s: %q, %v", step.args, all, err)
+		}
+	}
+}

@@ -163,6 +163,22 @@ func (r *Repo) Branches(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
+// Takes are the branches that stand in the way of new ones: all there are, and in a
+// repository without any the one that its first commit makes.
+func (r *Repo) Takes(ctx context.Context) ([]string, error) {
+	all, err := r.Branches(ctx)
+	if err != nil || len(all) > 0 {
+		return all, err
+	}
+	out, err := Run(ctx, r.Root, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if ExitCode(err) == 1 {
+		return nil, nil // HEAD is a commit
+	} else if err != nil {
+		return nil, fmt.Errorf("reading HEAD: %w", err)
+	}
+	return []string{Line(out)}, nil
+}
+
 // Ahead says of each of the branches, which exist, how many commits it has that
 // base has not.
 func (r *Repo) Ahead(ctx context.Context, base string, branches []string) (map[string]int, error) {

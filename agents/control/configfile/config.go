@@ -21,6 +21,7 @@ import (
 	"cmux/dag"
 	"cmux/dag/keys"
 	"cmux/signals"
+	"cmux/worktree/git"
 )
 
 // Files are the configurations of a project, as its caller sees them.
@@ -105,19 +106,30 @@ func (p *Files) ReadConfig(ctx context.Context, path string) (*dag.Graph, []dag.
 	if err != nil {
 		return nil, nil, project.Tag(err, project.ErrUsage)
 	}
-	return p.Parse(path, src)
+	return p.Parse(ctx, path, src)
+}
+
+// Taken returns the branches that a new one must fit beside; none where there is no
+// repository.
+func (p *Files) Taken(ctx context.Context) []string {
+	all, err := (&git.Repo{Root: p.Root}).Takes(ctx)
+	if err != nil {
+		return nil
+	}
+	return all
 }
 
 // Parse reads a text as the configuration at path, with the kinds of agents that start
-// would take.
-func (p *Files) Parse(path string, src []byte) (*dag.Graph, []dag.Warning, error) {
+// would take, and beside the branches that there are.
+func (p *Files) Parse(ctx context.Context, path string, src []byte) (*dag.Graph, []dag.Warning, error) {
+	taken := p.Taken(ctx)
 	known := dag.Kinds()
 	for _, name := range slices.Sorted(maps.Keys(p.Kinds)) {
 		if !slices.Contains(known, name) {
 			known = append(known, name)
 		}
 	}
-	return dag.Parse(p.Short(path), src, dag.ParseOptions{Kinds: known, ReadFile: func(name string) ([]byte, error) {
+	return dag.Parse(p.Short(path), src, dag.ParseOptions{Kinds: known, InTheWay: func(branch string) string { return git.InTheWay(branch, taken) }, ReadFile: func(name string) ([]byte, error) {
 		return run.ReadTask(p.Root, path, name)
 	}})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cmux/agents/kinds"
@@ -147,11 +148,16 @@ func List(s string) []string {
 	return list
 }
 
-// SessionName makes a session name of the project's folder.
-func SessionName(root string) string {
+// SessionName makes a session name of the project's folder. It is none of the branches:
+// beside a branch shop, git makes no shop/api.
+func SessionName(root string, branches []string) string {
 	name := regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(root), "-")
 	if name = strings.Trim(name, "-"); name == "" {
-		return "agents"
+		name = "agents"
 	}
-	return name
+	free := name
+	for n := 2; slices.Contains(branches, free); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return free
 }

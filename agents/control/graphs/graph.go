@@ -57,8 +57,8 @@ func (p *Graphs) GraphText() (*GraphText, error) {
 }
 
 // CheckGraph says what a text would be as the configuration of agents.
-func (p *Graphs) CheckGraph(text string) (*GraphCheck, error) {
-	g, warned, err := p.parseGraph(text)
+func (p *Graphs) CheckGraph(ctx context.Context, text string) (*GraphCheck, error) {
+	g, warned, err := p.parseGraph(ctx, text)
 	c := &GraphCheck{Nodes: []commands.Planned{}, Waves: []commands.Wave{}, Faults: []GraphFault{}, Warnings: []GraphFault{}}
 	for _, w := range warned {
 		c.Warnings = append(c.Warnings, GraphFault(w))
@@ -82,8 +82,8 @@ func (p *Graphs) CheckGraph(text string) (*GraphCheck, error) {
 }
 
 // parseGraph reads a text as the configuration of agents.
-func (p *Graphs) parseGraph(text string) (*dag.Graph, []dag.Warning, error) {
-	return p.Configurations.Parse(p.Configurations.Config(""), []byte(text))
+func (p *Graphs) parseGraph(ctx context.Context, text string) (*dag.Graph, []dag.Warning, error) {
+	return p.Configurations.Parse(ctx, p.Configurations.Config(""), []byte(text))
 }
 
 // WriteGraph writes a text as the configuration of agents, in place of the one that
@@ -146,7 +146,7 @@ func (p *Graphs) graphFile() (string, error) {
 }
 
 // AddToGraph is a configuration of agents with one more node, and what that would be.
-func (p *Graphs) AddToGraph(text string, s dag.Sketch) (string, *GraphCheck, error) {
+func (p *Graphs) AddToGraph(ctx context.Context, text string, s dag.Sketch) (string, *GraphCheck, error) {
 	if strings.TrimSpace(s.Name) == "" {
 		return "", nil, project.Usage("", "the node has no name")
 	}
@@ -154,6 +154,6 @@ func (p *Graphs) AddToGraph(text string, s dag.Sketch) (string, *GraphCheck, err
 	if err != nil {
 		return "", nil, project.Usage("", "%w", err)
 	}
-	check, err := p.CheckGraph(string(out))
+	check, err := p.CheckGraph(ctx, string(out))
 	return string(out), check, err
 }

@@ -325,7 +325,7 @@ func (p *Graphs) UnfoldGraph(ctx context.Context, text string, parallel int) (*U
 		}
 		text = file.Text
 	}
-	g, _, err := p.parseGraph(text)
+	g, _, err := p.parseGraph(ctx, text)
 	if err != nil {
 		return nil, err
 	}

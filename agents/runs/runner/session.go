@@ -49,7 +49,7 @@ func EndSession(ctx context.Context, r *run.Run) error {
 // ParseConfig parses the configuration of a run again, as Plan does, for the
 // environment in which the run resumes.
 func ParseConfig(r *run.Run, config []byte, kinds agent.Kinds, env []string) (*dag.Graph, []dag.Warning, error) {
-	g, warnings, err := parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds, Env: env}, config)
+	g, warnings, err := parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds, Env: env}, config, nil)
 	if g != nil {
 		g.Folders = r.Plan.Graph.Folders // where the run's worktrees are
 	}

@@ -145,14 +145,16 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 // Repo is the repository that was looked into.
 func (l *Launch) Repo() *worktree.Repo { return l.repo }
 
-// parse reads a configuration and refuses kinds that this binary cannot launch.
-func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
+// parse reads a configuration and refuses kinds that this binary cannot launch. inTheWay
+// is as for dag.ParseOptions.
+func parse(o StartOptions, config []byte, inTheWay func(branch string) string) (*dag.Graph, []dag.Warning, error) {
 	name := o.Config
 	if rel, err := filepath.Rel(o.Root, name); err == nil && filepath.IsLocal(rel) {
 		name = rel
 	}
 	opts := dag.ParseOptions{
-		Kinds: slices.Sorted(maps.Keys(o.Kinds)),
+		InTheWay: inTheWay,
+		Kinds:    slices.Sorted(maps.Keys(o.Kinds)),
 		ReadFile: func(path string) ([]byte, error) {
 			return run.ReadTask(o.Root, o.Config, path)
 		},
@@ -202,7 +204,11 @@ func (l *Launch) read(ctx context.Context) (err error) {
 	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
 		err = hint.New(fmt.Errorf("%w %s", ErrNoConfig, o.Config), "cmux agents init")
 	} else if err == nil {
-		l.Graph, l.Warnings, err = parse(o, l.config)
+		var all []string
+		if all, err = l.repo.Branches(ctx); err != nil {
+			return err
+		}
+		l.Graph, l.Warnings, err = parse(o, l.config, func(branch string) string { return git.InTheWay(branch, all) })
 	}
 	if uerr := l.unfinished(ctx); uerr != nil || l.Unfinished != nil {
 		return uerr
@@ -369,7 +375,7 @@ func (l *Launch) rows(ctx context.Context) error {
 }
 
 // branches says of each branch of the nodes that will be continued how many commits
-// it has that the base has not. A branch that git could not make is refused.
+// it has that the base has not.
 func (l *Launch) branches(ctx context.Context) (ahead map[string]int, err error) {
 	if !slices.ContainsFunc(l.Graph.Nodes, func(n dag.Node) bool { return n.HasBranch() }) {
 		return nil, nil
@@ -383,9 +389,6 @@ func (l *Launch) branches(ctx context.Context) (ahead map[string]int, err error)
 		n := &l.Graph.Nodes[i]
 		if !n.HasBranch() {
 			continue
-		}
-		if b := git.InTheWay(n.Branch, all); b != "" {
-			return nil, hint.New(fmt.Errorf("git cannot make the branch %s while there is a branch %s", n.Branch, b), "another session: in "+l.Options.Config)
 		}
 		if !l.Options.Fresh && slices.Contains(all, n.Branch) {
 			goesOn = append(goesOn, n.Branch)

@@ -97,7 +97,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 		return hint.New(fmt.Errorf("%s exists", p.Short(path)), "cmux agents init --force, which replaces it")
 	}
 	if o.Session == "" {
-		o.Session = draft.SessionName(p.Root)
+		o.Session = draft.SessionName(p.Root, p.Configurations().Taken(ctx))
 	}
 	if err := o.workIn(p); err != nil {
 		return err

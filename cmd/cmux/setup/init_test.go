@@ -60,9 +60,12 @@ func TestParseAgent(t *testing.T) {
 
 func TestSessionName(t *testing.T) {
 	for dir, want := range map[string]string{"/a/shop": "shop", "/a/my shop.git": "my-shop-git", "/a/日本": "agents", "/": "agents"} {
-		if got := draft.SessionName(dir); got != want {
+		if got := draft.SessionName(dir, []string{"main"}); got != want {
 			t.Errorf("%q: %q, want %q", dir, got, want)
 		}
+	}
+	if got := draft.SessionName("/a/main", []string{"main", "main-2"}); got != "main-3" {
+		t.Errorf("%q beside the branches main and main-2", got)
 	}
 }
 
