@@ -94,6 +94,38 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
+// FirstFiles returns the files that FirstCommit would commit in the repository of root: all
+// that git does not ignore.
+func FirstFiles(ctx context.Context, root string) ([]string, error) {
+	out, err := git.Run(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+	if err != nil {
+		return nil, fmt.Errorf("listing files: %w", err)
+	}
+	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), nil
+}
+
+// FirstCommit commits all files of a repository that has no commit, and returns the
+// commit. root is its main worktree. Without a file the commit is empty.
+func FirstCommit(ctx context.Context, root string) (string, error) {
+	if _, err := git.Run(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil {
+		return "", hint.Errorf("git log", "the repository has a commit already: %s", root)
+	} else if git.ExitCode(err) != 1 {
+		return "", err
+	}
+	if _, err := git.Run(ctx, root, "add", "--all"); err != nil {
+		return "", fmt.Errorf("adding the files: %w", err)
+	}
+	if _, err := git.Run(ctx, root, "commit", "--quiet", "--allow-empty", "--message", "first commit"); err != nil {
+		var ge *git.Error
+		if errors.As(err, &ge) && (strings.Contains(ge.Stderr, "user.email") || strings.Contains(ge.Stderr, "empty ident")) {
+			return "", hint.Errorf("git config --global user.name NAME && git config --global user.email EMAIL", "git does not know who commits: %s", root)
+		}
+		return "", fmt.Errorf("committing: %w", err)
+	}
+	out, err := git.Run(ctx, root, "rev-parse", "HEAD")
+	return git.Line(out), err
+}
+
 // At returns the repository of a working tree whose git directory is known.
 func At(root, gitDir string) *Repo {
 	r := &Repo{Repo: git.Repo{Root: root, GitDir: gitDir}, registry: make(chan struct{}, 1), busy: map[string]bool{}}

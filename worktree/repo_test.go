@@ -154,3 +154,40 @@ func TestHere(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The first commit takes in what git does not ignore, once; without a file it is empty.
+func TestFirstCommit(t *testing.T) {
+	dir := t.TempDir()
+	sh(t, dir, "init", "-q", "-b", "main")
+	write(t, dir, "a.txt", "a")
+	write(t, dir, "dir/b.txt", "b")
+	write(t, dir, "out.log", "x")
+	write(t, dir, ".gitignore", "*.log\n")
+	files := must[[]string](t)(FirstFiles(t.Context(), dir))
+	if strings.Join(files, " ") != ".gitignore a.txt dir/b.txt" {
+		t.Errorf("%q would be committed", files)
+	}
+	commit := must[string](t)(FirstCommit(t.Context(), dir))
+	if r := must[*Repo](t)(Open(t.Context(), dir)); head(t, r) != commit {
+		t.Errorf("HEAD is not %s", commit)
+	}
+	if got := sh(t, dir, "ls-tree", "-r", "--name-only", "HEAD"); strings.Join(strings.Fields(got), " ") != strings.Join(files, " ") {
+		t.Errorf("committed: %q", got)
+	}
+	if _, err := FirstCommit(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "has a commit already") {
+		t.Errorf("a second first commit: %v", err)
+	}
+	empty := t.TempDir()
+	sh(t, empty, "init", "-q")
+	must[string](t)(FirstCommit(t.Context(), empty))
+	nobody := t.TempDir()
+	sh(t, nobody, "init", "-q")
+	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"} {
+		t.Setenv(name, "")
+	}
+	sh(t, nobody, "config", "user.useConfigOnly", "true")
+	var h *hint.Error
+	if _, err := FirstCommit(t.Context(), nobody); !errors.As(err, &h) || !strings.Contains(h.Try, "user.email") {
+		t.Errorf("by nobody: %v", err)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"cmux/agents/control/draft"
 	"cmux/agents/control/graphs"
 	"cmux/agents/kinds"
+	"cmux/agents/platform/say"
+	"cmux/worktree"
 )
 
 // GraphStart is what a first configuration of agents can be written with.
@@ -67,4 +69,36 @@ type OpenIssue struct {
 	Title  string `json:"title"`
 	Name   string `json:"name"` // of the node
 	Task   string `json:"task"`
+}
+
+// FirstCommit is the commit that a repository begins with.
+type FirstCommit struct {
+	Commit string `json:"commit"`
+	Files  int    `json:"files"` // in it
+}
+
+// FirstCommit makes the first commit of the project's repository, of all files that git
+// does not ignore: a worktree starts at a commit.
+func (p *Project) FirstCommit(ctx context.Context) (*FirstCommit, error) {
+	files, err := worktree.FirstFiles(ctx, p.Root)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := worktree.FirstCommit(ctx, p.Root)
+	if err != nil {
+		return nil, err
+	}
+	return &FirstCommit{Commit: commit, Files: len(files)}, nil
+}
+
+// shownFiles is how many files of the first commit are named.
+const shownFiles = 5
+
+// firstFiles says in words what the first commit would have.
+func (p *Project) firstFiles(ctx context.Context) (string, error) {
+	files, err := worktree.FirstFiles(ctx, p.Root)
+	if err != nil || len(files) == 0 {
+		return "the repository has no file yet", err
+	}
+	return say.Count(len(files), "file") + ": " + say.List(files, shownFiles), nil
 }

@@ -22,6 +22,7 @@ import (
 	"cmux/agents/records/journal"
 	"cmux/agents/runs/run"
 	"cmux/signals"
+	"cmux/worktree"
 )
 
 // AccountLimit is what is known of an account, by all projects of the person.
@@ -224,6 +225,7 @@ type OnboardingStep struct {
 // Steps of an Onboarding.
 const (
 	StepTools        = "tools"
+	StepCommit       = "commit"
 	StepAgent        = "agent"
 	StepGraph        = "graph"
 	StepRun          = "run"
@@ -244,8 +246,10 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 	}
 	var wrong []string
 	try := "cmux doctor"
+	_, noCommit := worktree.Open(ctx, p.Root)
+	begun := !errors.Is(noCommit, worktree.ErrNoCommits)
 	for _, f := range Examine(ctx, p.Caller) {
-		if !f.OK {
+		if !f.OK && (begun || f.What != "git") { // a step of its own says that
 			wrong = append(wrong, f.What+": "+f.Detail)
 			if len(wrong) == 1 && f.Try != "" {
 				try = f.Try
@@ -253,6 +257,14 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 		}
 	}
 	step(StepTools, "Nothing keeps cmux from working", len(wrong) == 0, false, strings.Join(wrong, "; "), try)
+	first := ""
+	if !begun {
+		var err error
+		if first, err = p.firstFiles(ctx); err != nil {
+			return nil, err
+		}
+	}
+	step(StepCommit, "The repository has a commit", begun, false, first, "git add -A && git commit --allow-empty -m 'first commit'")
 	found := kinds.Installed(p.Env)
 	step(StepAgent, "An agent program is installed", len(found) > 0, false, strings.Join(found, ", "), "npm install -g @anthropic-ai/claude-code")
 	graph, err := p.Graphs().GraphText()

@@ -91,7 +91,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[files.FileSide]():           {"kind": words("file", "executable", "link", "submodule", "other")},
 		reflect.TypeFor[control.Commented]():        {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[overview.AutonomyItem]():    {"kind": words(overview.AutonomyTask, overview.AutonomyRun, overview.AutonomyUncommitted, overview.AutonomyStale, overview.AutonomyBacklog, overview.AutonomyMail, overview.AutonomyWorker)},
-		reflect.TypeFor[control.OnboardingStep]():   {"id": words(control.StepTools, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganization, control.StepConfig, control.StepTask)},
+		reflect.TypeFor[control.OnboardingStep]():   {"id": words(control.StepTools, control.StepCommit, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganization, control.StepConfig, control.StepTask)},
 		reflect.TypeFor[incident.Incident]():        {"state": words(incident.Open, incident.Closed)},
 	}
 }

@@ -66,6 +66,9 @@ func (r *routes) graphs() {
 	get(r, "config", "/api/graph/start", "Show what a first configuration of agents can be written with", func(ctx context.Context, _ *in) (*control.GraphStart, error) {
 		return p.GraphStart(ctx)
 	})
+	post(r, "config", "/api/first-commit", "Make the first commit of a repository that has none, of all files that git does not ignore", func(ctx context.Context, _ *in) (*control.FirstCommit, error) {
+		return p.FirstCommit(ctx)
+	})
 	get(r, "config", "/api/graph/issues", "List the open issues of the repository, each with the node for it", func(ctx context.Context, _ *in) (List[control.OpenIssue], error) {
 		all, err := p.OpenIssues(ctx)
 		return List[control.OpenIssue]{Items: all}, err

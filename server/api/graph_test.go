@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/overview"
@@ -165,4 +166,36 @@ func body(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// A repository without a commit gets its first one from the page, and says so until then.
+func TestFirstCommit(t *testing.T) {
+	w := newWorld(t)
+	git := w.repository(t)
+	git(w.root, "update-ref", "-d", "HEAD") // as git init leaves it
+	w.write("go.mod", "module shop\n")
+	step := func() control.OnboardingStep {
+		t.Helper()
+		var o control.Onboarding
+		w.must("GET", "/api/onboarding", "", &o)
+		i := slices.IndexFunc(o.Steps, func(s control.OnboardingStep) bool { return s.ID == control.StepCommit })
+		if i < 0 || strings.Contains(o.Steps[0].Detail, "without commits") {
+			t.Fatalf("%+v", o.Steps)
+		}
+		return o.Steps[i]
+	}
+	if s := step(); s.Done || !strings.Contains(s.Detail, "go.mod") {
+		t.Errorf("%+v", s)
+	}
+	if code, text := w.ask("POST", "/api/runs/plan", "{}"); code != 409 {
+		t.Errorf("%d %s", code, text)
+	}
+	var made control.FirstCommit
+	w.must("POST", "/api/first-commit", "", &made)
+	if made.Files == 0 || made.Commit != git(w.root, "rev-parse", "HEAD") || !step().Done {
+		t.Errorf("%+v", made)
+	}
+	if code, text := w.ask("POST", "/api/first-commit", ""); code != 409 || !strings.Contains(text, "has a commit already") {
+		t.Errorf("%d %s", code, text)
+	}
 }

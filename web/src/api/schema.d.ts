@@ -567,6 +567,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/first-commit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make the first commit of a repository that has none, of all files that git does not ignore */
+        post: operations["postFirstCommit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/graph": {
         parameters: {
             query?: never;
@@ -2921,6 +2938,11 @@ export interface components {
             /** @description No problem was found */
             ok: boolean;
         };
+        FirstCommit: {
+            commit: string;
+            /** Format: int64 */
+            files: number;
+        };
         Gone: {
             removed: components["schemas"]["StandingGone"][];
         };
@@ -3605,7 +3627,7 @@ export interface components {
             detail: string;
             done: boolean;
             /** @enum {string} */
-            id: "tools" | "agent" | "graph" | "run" | "organization" | "config" | "task";
+            id: "tools" | "commit" | "agent" | "graph" | "run" | "organization" | "config" | "task";
             optional: boolean;
             title: string;
             try: string;
@@ -5844,6 +5866,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FileText"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postFirstCommit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstCommit"];
                 };
             };
             /** @description Error */

@@ -26,7 +26,7 @@ export function TerminalCommand({ children }: { children: string }) {
 /** What is missing on this machine, with the command that helps. Nothing if all is there. */
 export function Missing() {
   const steps = useOnboarding().data?.steps ?? [];
-  const missing = steps.filter((s) => !s.done && !s.optional);
+  const missing = steps.filter((s) => !s.done && !s.optional && s.id !== "commit"); // FirstCommit does that
   return (
     missing.length > 0 && (
       <section aria-label="Missing on this machine" className="w-full rounded-lg border border-warn bg-warn-soft p-3 text-left">

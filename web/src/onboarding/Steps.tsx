@@ -2,6 +2,7 @@ import { Link } from "react-router";
 
 import type { Api } from "@/api/client";
 import { StartOrganization } from "@/agents/OrganizationOrders";
+import { FirstCommitButton } from "@/onboarding/FirstCommit";
 import { TerminalCommand } from "@/onboarding/Missing";
 import { useOnboarding } from "@/onboarding/useOnboarding";
 import { Label } from "@/ui/label";
@@ -36,6 +37,7 @@ export function Steps() {
                   <span className="min-w-0 grow text-muted wrap-anywhere">{s.detail}</span>
                   {!s.done && s.try !== "" && terminal.includes(s.id) && <TerminalCommand>{s.try}</TerminalCommand>}
                   {!s.done && s.id === "organization" && <StartOrganization />}
+                  {s.id === "commit" && <FirstCommitButton />}
                   {!s.done && place && (
                     <Link to={place[0]} className="text-accent underline">
                       {place[1]}

@@ -3,6 +3,8 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 
 import { api, hooks, type Api } from "@/api/client";
+import { FirstCommit, useNoCommit } from "@/onboarding/FirstCommit";
+import { useOnboarding } from "@/onboarding/useOnboarding";
 import { scheduleBars } from "@/runs/bars";
 import { BarsView } from "@/runs/BarsView";
 import { duration } from "@/runs/figures";
@@ -42,7 +44,9 @@ function Start({ onStart }: { onStart: () => void }) {
   const navigate = useNavigate();
   const options = { ...(asked === "" ? {} : { base: asked }), new: ends };
   const once = { staleTime: 0, gcTime: 0, retry: false };
-  const plan = hooks.useQuery("post", "/api/runs/plan", { body: options }, once);
+  const onboarding = useOnboarding();
+  const noCommit = useNoCommit() !== undefined;
+  const plan = hooks.useQuery("post", "/api/runs/plan", { body: options }, { ...once, enabled: !noCommit && !onboarding.isPending });
   const schedule = hooks.useQuery("post", "/api/graph/unfold", { body: {} }, once);
   const start = useOrder(
     async () => {
@@ -66,7 +70,7 @@ function Start({ onStart }: { onStart: () => void }) {
           <Tick label="Save what is there and begin at the base" checked={fresh} set={setFresh} />
         </div>
       </div>
-      <Answer query={plan}>{(p) => <Plan plan={p} />}</Answer>
+      {noCommit ? <FirstCommit /> : <Answer query={plan}>{(p) => <Plan plan={p} />}</Answer>}
       {schedule.data && schedule.data.slots.length > 0 && (
         <section aria-label="Schedule" className="flex h-64 flex-col">
           <h3 className="font-semibold">
