@@ -175,7 +175,7 @@ test("the graph of agents is edited, started, answered, extended and compared fr
   await page.getByRole("button", { name: "Add a node" }).click();
   const add = page.getByRole("dialog");
   await add.getByLabel("Name").fill("late");
-  await add.getByLabel("Task").fill("echo late > late && git add late && git commit -qm late");
+  await add.getByLabel("Command").fill("echo late > late && git add late && git commit -qm late");
   await add.getByRole("checkbox", { name: "ask" }).check();
   await sound(page, "editor-add");
   await add.getByRole("button", { name: "Add", exact: true }).click();

@@ -50,6 +50,41 @@ test("an empty project is led to a first run, which fails, is retried, approved 
   await sound(page, "story");
 });
 
+test("a graph is written by hand in a repository without commits, and starts", async ({ org, page }) => {
+  org.run("git", "update-ref", "-d", "HEAD"); // as git init leaves it
+  await page.goto(org.cmux("agents", "open", "--print").trim().split("\n").at(-1) ?? "");
+  await page.getByRole("link", { name: /^Write it by hand/ }).click();
+  await expect(page.getByText("Nothing is wrong: 3 nodes")).toBeVisible();
+  // Who empties the text to write another one stays where it is written.
+  const text = page.getByRole("textbox", { name: "Text of .cmux-agents.yml" });
+  await text.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await expect(page.getByRole("group", { name: "Check" }).getByText("1 error")).toBeVisible();
+  await page.keyboard.insertText("session: main\nagents:\n  - name: hello\n    agent: command\n    task: echo hello\n");
+  // A session that no branch can be made of is a fault before the start refuses it.
+  await expect(page.getByRole("group", { name: "Check" }).getByText("git cannot make the branch main/hello while there is a branch main")).toBeVisible();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.press("End");
+  await page.keyboard.type("-shop");
+  await expect(page.getByText("Nothing is wrong: 1 node")).toBeVisible();
+  await page.getByRole("button", { name: "Add a node" }).click();
+  const add = page.getByRole("dialog");
+  await add.getByLabel("Name").fill("ok");
+  await add.getByLabel("Kind").selectOption("gate");
+  await add.getByRole("checkbox", { name: "hello" }).check();
+  await add.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(page.getByText("Nothing is wrong: 2 nodes")).toBeVisible();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  const start = page.getByRole("dialog");
+  await start.getByRole("button", { name: "Make the first commit" }).click();
+  await start.getByRole("button", { name: "Start the run" }).click();
+  await page.waitForURL(/\/runs\/\d/);
+  expect(org.run("git", "ls-tree", "--name-only", "HEAD")).toContain(".cmux-agents.yml");
+  await expect.poll(() => org.cmux("agents", "status")).toMatch(/hello\s.*done/);
+});
+
 test("tasks in a sentence become a graph with the project's check", async ({ org, page }) => {
   await openFirst(org, page);
   await page.getByRole("link", { name: /^Say what should be done/ }).click();

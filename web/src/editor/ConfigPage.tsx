@@ -4,7 +4,7 @@ import { useSearchParams } from "react-router";
 
 import { api, hooks, Problem, type Api } from "@/api/client";
 import { AddNode } from "@/editor/AddNode";
-import { changed, dirty, keep, look, restore, take, wrote, type Draft } from "@/editor/draft";
+import { changed, dirty, keep, look, namesIn, restore, take, wrote, type Draft } from "@/editor/draft";
 import { Preview } from "@/editor/Preview";
 import { lazily } from "@/ui/lazily";
 import { useLater } from "@/ui/useLater";
@@ -45,7 +45,10 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
   const { text } = draft;
   const setText = (t: string) => setDraft((d) => ({ ...d, text: t }));
   const [params, setParams] = useSearchParams();
-  const begins = (!draft.disk.there && text === "") || params.has("begin"); // nothing is written, or another graph is wanted
+  // Nothing is written, or another graph is wanted. A person who has begun may empty the text.
+  const [begun, setBegun] = useState(text !== "");
+  const begin = params.get("begin");
+  const begins = begin === "hand" ? text === "" && !begun : begin !== null || (!draft.disk.there && text === "" && !begun);
   const [goTo, setGoTo] = useState<{ line: number; column: number }>();
   const late = useLater(text, 250);
   const schema = hooks.useQuery("get", "/api/graph/schema");
@@ -105,7 +108,7 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
       actions={
         begins ? undefined : (
           <>
-            <AddNode text={text} onText={setText} names={check.data?.nodes.map((n) => n.name) ?? []} />
+            <AddNode text={text} onText={setText} names={sound ? check.data.nodes.map((n) => n.name) : namesIn(text)} />
             {edited && draft.disk.there && (
               <Confirm title="Discard what you typed?" text="The text of the file is shown again." action="Discard" tone="bad" onConfirm={() => setDraft(take)}>
                 Discard
@@ -134,6 +137,7 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
         <Begin
           onText={(t) => {
             setText(t);
+            setBegun(true);
             setParams({}, { replace: true });
           }}
         />

@@ -79,7 +79,8 @@ export default function YamlEditor({ label, text, onChange, faults, warnings, fi
           theme,
           colors,
           lintGutter(),
-          autocompletion({ override: [(c) => complete(c, known.current)] }),
+          EditorView.lineWrapping,
+          autocompletion({ icons: false, override: [(c) => complete(c, known.current)] }),
           EditorView.contentAttributes.of({ "aria-label": label }),
           EditorView.updateListener.of((u) => {
             if (u.docChanged) {

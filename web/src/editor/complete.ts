@@ -87,7 +87,7 @@ export function choices(schema: Schema, place: Place): Choice[] {
     for (const part of spread(schema, s)) {
       if (place.key === undefined) {
         for (const [label, p] of Object.entries(part.properties ?? {})) {
-          all.set(label, { label, info: p.description ?? spread(schema, p).find((o) => o.description)?.description ?? "", kind: "key" });
+          all.set(label, { label, info: plain(p.description ?? spread(schema, p).find((o) => o.description)?.description ?? ""), kind: "key" });
         }
       } else {
         const values = part.enum ?? (part.type === "boolean" ? [true, false] : []);
@@ -98,6 +98,11 @@ export function choices(schema: Schema, place: Place): Choice[] {
     }
   }
   return [...all.values()];
+}
+
+/** A description without the marks of Markdown, for a place that shows text. */
+function plain(text: string): string {
+  return text.replaceAll("`", "");
 }
 
 /** The schemas that a path leads to. */

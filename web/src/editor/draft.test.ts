@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { change, changed, dirty, keep, look, open, restore, take, wrote, type Draft } from "@/editor/draft";
+import { change, changed, dirty, keep, look, namesIn, open, restore, take, wrote, type Draft } from "@/editor/draft";
 
 const file = (text: string | undefined) => ({ file: ".cmux-agents.yml", there: text !== undefined, text: text ?? "", sum: `sum of ${text ?? ""}` });
 const typed = (draft: Draft, text: string): Draft => ({ ...draft, text });
@@ -41,6 +41,10 @@ test("a draft is found again, and what its file became meanwhile is seen", () =>
 
 test.each([null, "", "{", "7", "null", '{"text":7,"base":{}}', '{"text":"a","base":null}', '{"text":"a","base":{"text":"a"}}'])("%j is no draft", (kept) => {
   expect(restore(kept, file("a"))).toEqual(open(file("a")));
+});
+
+test("the nodes of a text with faults have names", () => {
+  expect(namesIn("session: x\nagents:\n  - name: api # first\n    task: ''\n  - {name: \"web\", x}\n  - name:\n  - role: gate\n    name: later\n")).toEqual(["api", "web"]);
 });
 
 test("a change makes one text of another", () => {

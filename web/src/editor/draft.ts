@@ -12,15 +12,8 @@ export interface Draft {
   disk: File; // the file as it was seen last
 }
 
-/** What a file that is not there begins with. */
-const blank = `session: main
-agents:
-  - name: first
-    task: ""
-`;
-
 export function open(file: File): Draft {
-  return { text: file.there ? file.text : blank, base: file, disk: file };
+  return { text: file.text, base: file, disk: file };
 }
 
 /** Whether there is something to save. */
@@ -79,6 +72,11 @@ function parse(kept: string | null): { text: string; base: File } | undefined {
     return undefined;
   }
   return { text: value.text, base: { text: base.text, sum: base.sum, file: base.file, there: base.there } };
+}
+
+/** The names of the nodes in a text, as far as they can be seen while the text has faults. */
+export function namesIn(text: string): string[] {
+  return [...new Set([...text.matchAll(/^\s*-\s+\{?\s*name:\s*["']?([A-Za-z0-9_][\w.-]*)/gm)].map((m) => m[1] ?? ""))];
 }
 
 /** The least change that makes one text of another: what stands before and behind it stays as it is, the cursor too. */

@@ -4,7 +4,7 @@ import { choices, placeOf, type Schema } from "@/editor/complete";
 import { offsetOf } from "@/editor/faults";
 
 const schema: Schema = {
-  $defs: { agent: { properties: { name: { description: "Its name" }, role: { enum: ["build", "gate"] }, budget: { properties: { tokens: {} } }, auto_accept: { type: "boolean" } } } },
+  $defs: { agent: { properties: { name: { description: "Its `name`" }, role: { enum: ["build", "gate"] }, budget: { properties: { tokens: {} } }, auto_accept: { type: "boolean" } } } },
   properties: { session: { description: "The session" }, agents: { items: { $ref: "#/$defs/agent" } }, defaults: { $ref: "#/$defs/agent" }, pools: { additionalProperties: { type: "integer" } } },
 };
 

@@ -1,14 +1,15 @@
-import { useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { useSearchParams } from "react-router";
 
 import { api, hooks, type Api } from "@/api/client";
+import { FirstCommit } from "@/onboarding/FirstCommit";
 import { Missing } from "@/onboarding/Missing";
-import { demo, reviewed, sketch, templates, type Sketch } from "@/onboarding/tasks";
+import { demo, example, reviewed, sketch, templates, type Sketch } from "@/onboarding/tasks";
 import { Ways } from "@/onboarding/Welcome";
 import { Button } from "@/ui/button";
 import { Field, Input, Select, Textarea } from "@/ui/field";
 import { count } from "@/ui/figures";
-import { Answer } from "@/ui/states";
+import { Answer, Loading } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
 interface BeginProps {
@@ -23,6 +24,7 @@ export function Begin({ onText }: BeginProps) {
     <Answer query={start}>
       {(s) => (
         <div className="mx-auto flex w-full max-w-3xl flex-col gap-4 p-4">
+          <FirstCommit />
           <Missing />
           {way(params.get("begin"), { start: s, onText }) ?? (
             <>
@@ -32,10 +34,11 @@ export function Begin({ onText }: BeginProps) {
               <Ways />
             </>
           )}
-          <div className="flex flex-wrap gap-2">
-            {params.has("begin") && <Button onClick={() => setParams({})}>Choose another way</Button>}
-            <Button onClick={() => onText(`session: ${s.session}\nagents:\n`)}>Write it by hand</Button>
-          </div>
+          {params.has("begin") && (
+            <div>
+              <Button onClick={() => setParams({})}>Choose another way</Button>
+            </div>
+          )}
         </div>
       )}
     </Answer>
@@ -54,11 +57,25 @@ function way(name: string | null, props: WayProps): ReactNode {
       return <FromTemplate {...props} />;
     case "issues":
       return <FromIssues {...props} />;
+    case "hand":
+      return <ByHand {...props} />;
     case "demo":
       return <Draw {...props} title="The demo" nodes={demo} kind="command" verify="" />;
     default:
       return undefined;
   }
+}
+
+/** The editor, with an example in it. */
+function ByHand({ start, onText }: WayProps) {
+  const once = useRef(false);
+  useEffect(() => {
+    if (!once.current) {
+      once.current = true;
+      onText(example(start.session, start.kinds[0]));
+    }
+  }, [onText, start]);
+  return <Loading />;
 }
 
 function FromTasks(props: WayProps) {

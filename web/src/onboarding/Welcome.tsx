@@ -1,13 +1,15 @@
-import { CircleDot, FileText, ListTodo, PlayCircle, Users, type LucideIcon } from "lucide-react";
+import { CircleDot, FileText, ListTodo, PenLine, PlayCircle, Users, type LucideIcon } from "lucide-react";
 import { Link } from "react-router";
 
 import { StartOrganization } from "@/agents/OrganizationOrders";
+import { FirstCommit } from "@/onboarding/FirstCommit";
 import { Missing } from "@/onboarding/Missing";
 import { isNew, useOnboarding } from "@/onboarding/useOnboarding";
 
 const ways: readonly { begin: string; icon: LucideIcon; title: string; about: string }[] = [
   { begin: "tasks", icon: ListTodo, title: "Say what should be done", about: "Name the tasks in a sentence or a list. cmux draws the graph." },
   { begin: "template", icon: FileText, title: "Use a template", about: "One task: with a review, a plan that you approve, or two agents." },
+  { begin: "hand", icon: PenLine, title: "Write it by hand", about: "Commands, agents and gates, in an editor that draws the graph." },
   { begin: "issues", icon: CircleDot, title: "Take open issues", about: "An agent for each issue that you choose on GitHub." },
   { begin: "demo", icon: PlayCircle, title: "Look at the demo", about: "Commands alone: a failure to retry and a gate to approve. Costs nothing." },
 ];
@@ -17,7 +19,7 @@ export function Ways() {
   return (
     <ul className="grid w-full gap-3 sm:grid-cols-2">
       {ways.map((w) => (
-        <li key={w.begin}>
+        <li key={w.begin} className="sm:last:odd:col-span-2">
           <Link to={`/config/agents?begin=${w.begin}`} className="flex h-full items-start gap-3 rounded-lg border border-line-strong bg-surface p-3 text-left hover:bg-sunken">
             <w.icon aria-hidden size={20} className="mt-0.5 shrink-0 text-accent" />
             <span>
@@ -41,6 +43,7 @@ export default function Welcome() {
   return (
     <div className="mx-auto flex w-full max-w-3xl flex-col gap-4 p-4">
       <h2 className="text-title font-semibold">Begin here</h2>
+      <FirstCommit />
       <Missing />
       {done("graph") ? (
         <p>

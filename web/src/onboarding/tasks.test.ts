@@ -14,6 +14,7 @@ describe("a text becomes tasks", () => {
     ["- Fix the login\n- Write the docs\n- then ship it", ["fix-login: Fix the login", "write-docs: Write the docs", "ship-it < fix-login write-docs: Ship it"]],
     ["1. Build it; test it\n2) Build it", ["build-it: Build it", "test-it: Test it", "build-it-2: Build it"]],
     ["Update the tests with care, and docs", ["update-tests-care: Update the tests with care, and docs"]],
+    ["price: write the total; page: show it", ["price: Write the total", "page: Show it"]],
     ["登録を直す", ["task: 登録を直す"]],
     [" \n - \n;;", []],
     ["", []],

@@ -15,6 +15,8 @@ const then = /(?:^|[,;.]?\s+)(?:and\s+)?(?:then|after that|afterwards|finally|ne
 const apart = new RegExp(`\\s*[;\\n]+\\s*|\\.\\s+(?=\\p{Lu})|,?\\s+and\\s+(?=(?:${verbs})\\b)|,\\s+(?=(?:${verbs})\\b)`, "iu");
 const bullet = /^\s*(?:[-*•]|\d+[.)])\s+/;
 
+const called = /^([A-Za-z][\w-]{0,31}):\s+(.*\S.*)$/s;
+
 /** How many tasks a text can name. */
 export const mostTasks = 100;
 
@@ -35,8 +37,9 @@ export function sketch(text: string): Sketch[] {
     const tasks = stage.split(apart).map((t) => t.trim().replace(/[.,;]+$/, "")).filter((t) => /[\p{L}\p{N}]/u.test(t));
     const names: string[] = [];
     for (const t of tasks.slice(0, mostTasks - out.length)) {
-      const task = t.charAt(0).toUpperCase() + t.slice(1);
-      const name = nameOf(task, taken);
+      const [, own = "", rest = t] = called.exec(t) ?? []; // "price: write the total" names its node
+      const task = rest.charAt(0).toUpperCase() + rest.slice(1);
+      const name = nameOf(own === "" ? task : own, taken);
       names.push(name);
       out.push({ name, task, after: before });
     }
@@ -108,3 +111,31 @@ export const demo: readonly Sketch[] = [
   { name: "approval", role: "gate", after: ["api", "flaky"] },
   { name: "ship", kind: "command", task: "cat cmux-demo-api.txt && echo shipped", after: ["approval"] },
 ];
+
+/** What a graph that is written by hand begins with: a command, a gate and what comes after it. */
+export function example(session: string, agent: string | undefined): string {
+  const plain = /^[A-Za-z][\w-]*$/.test(session) && !/^(?:true|false|yes|no|on|off|null|y|n)$/i.test(session);
+  return `# The name of the run. Its branches are ${session}/NAME.
+session: ${plain ? session : JSON.stringify(session)}
+agents:
+  # A command, which sh runs. Without set -e, only its last line decides.
+  - name: build
+    agent: command
+    task: |
+      set -e
+      echo hello > hello.txt
+      git add hello.txt
+      git commit -m "Say hello"
+
+  # A gate waits for your approval.
+  - name: approval
+    role: gate
+    depends_on: [build]
+
+  # With agent: ${agent ?? "claude"}, the task is what an agent should do.
+  - name: ship
+    agent: command
+    depends_on: [approval]
+    task: cat hello.txt
+`;
+}

@@ -42,8 +42,7 @@ export function plannedCard(n: Api<"Planned">) {
     <>
       <span className="truncate font-semibold">{n.name}</span>
       <span className="truncate text-sm text-muted">
-        {n.role}
-        {n.kind !== undefined && n.kind !== "" && `, ${n.kind}`}
+        {[n.role === "build" ? "" : n.role, n.kind ?? ""].filter(Boolean).join(", ") || n.role}
       </span>
       <span className="truncate text-sm text-muted">{n.if !== undefined && n.if !== "" ? `if ${n.if}` : n.scope.join(" ")}</span>
     </>
