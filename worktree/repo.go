@@ -108,7 +108,7 @@ func FirstFiles(ctx context.Context, root string) ([]string, error) {
 // commit. root is its main worktree. Without a file the commit is empty.
 func FirstCommit(ctx context.Context, root string) (string, error) {
 	if _, err := git.Run(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil {
-		return "", hint.Errorf("git log", "the repository has a commit already: %s", root)
+		return "", fmt.Errorf("the repository has a commit already: %s", root)
 	} else if git.ExitCode(err) != 1 {
 		return "", err
 	}

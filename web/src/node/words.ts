@@ -74,7 +74,7 @@ export function stageOf({ state, reason = "" }: { state: Api<"DagNodeState">; re
   }
 }
 
-/** The reason of a node that was at work when its run was stopped: it goes on with the run. */
+/** The reason of a node that was at work when its run was stopped: it resumes with the run. */
 export const stopped = "stopped";
 
 /** Whether the overview of a node with an agent shows its conversation. */

@@ -162,7 +162,7 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
 
 /** The nodes that a person looks for first: those that wait for them, else those that failed, else those that work. */
 function matters(nodes: readonly Api<"GraphNode">[]): string[] {
-  return (["asks", "failed", "works"] as const).map((stage) => nodes.filter((n) => stageOf(n.status.state) === stage).map((n) => n.name)).find((names) => names.length > 0) ?? [];
+  return (["asks", "failed", "works"] as const).map((stage) => nodes.filter((n) => stageOf(n.status) === stage).map((n) => n.name)).find((names) => names.length > 0) ?? [];
 }
 
 const labelOf = (n: Api<"GraphNode">) => n.label;
