@@ -368,7 +368,7 @@ func (m *move) asked(e news.Asked, hook Ref) {
 		return
 	}
 	if m.Taken && !m.Overridden {
-		m.Dialog = m.stands(&e.Question)
+		m.Dialog = stands(m, &e.Question)
 	}
 	if hook != 0 {
 		m.letGo()
@@ -379,7 +379,7 @@ func (m *move) asked(e news.Asked, hook Ref) {
 
 // stands returns the dialog that the program shows once nobody but keys in its pane
 // can answer q; nil: it shows none.
-func (m *move) stands(q *question.Question) *question.Question {
+func stands(m *move, q *question.Question) *question.Question {
 	switch {
 	case m.questionOpen():
 		shown := question.InPane(m.Gate.question.String())
@@ -479,7 +479,7 @@ func (m *move) tookOver(said string) {
 	m.quiet()
 	if said != "" {
 		m.Dialog = nil
-	} else if q := m.stands(m.Question); q != nil {
+	} else if q := stands(m, m.Question); q != nil {
 		m.Dialog = q
 	}
 	m.letGo()
