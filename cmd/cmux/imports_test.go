@@ -90,6 +90,7 @@ var house = []struct {
 	{"agents/runs/monitor", "agents/platform/tmux agents/runs/run signals"},
 	{"agents/runs/shares", "agents/platform/lease agents/platform/limits"},
 	{"agents/runs/runner", "agents/kinds/agent agents/platform/fence agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/common worktree/git worktree/hint worktree/lookout worktree/merge worktree/separate"},
+	{"agents/room/marks", ""},
 
 	{"agents/org/upkeep", ""},
 	{"agents/org/team", ""},
@@ -190,7 +191,7 @@ var besides = []string{
 }
 
 // rooms are the folders of agents, from the ground up.
-var rooms = []string{"platform", "records", "kinds", "runs", "org", "control"}
+var rooms = []string{"platform", "records", "kinds", "runs", "room", "org", "control"}
 
 // below are the packages of cmd/cmux that nouns may import.
 var below = []string{"cmd/cmux/cli", "cmd/cmux/reviewing", "cmd/cmux/top"}
