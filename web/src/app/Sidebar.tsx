@@ -1,5 +1,6 @@
 import { clsx } from "clsx";
 import { X } from "lucide-react";
+import { useMemo } from "react";
 import { Link, useLocation } from "react-router";
 
 import { AgentTree } from "@/agents/AgentTree";
@@ -14,7 +15,7 @@ export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void 
   const counts: Readonly<Record<string, number>> = { "": waiting?.total ?? 0, review: waiting?.items.filter((n) => n.kind === "review").length ?? 0 };
   const session = hooks.useQuery("get", "/api/heartbeat").data?.session ?? "";
   const { pathname } = useLocation();
-  const here = pageAt(pathname);
+  const here = useMemo(() => pageAt(pathname), [pathname]); // it is drawn with each need
   return (
     <>
       {open && <div aria-hidden className="fixed inset-0 z-30 bg-text/40 md:hidden" onClick={onClose} />}

@@ -29,13 +29,15 @@ type Shared =
 /** Connects until the signal is aborted. */
 export function connect(listener: Listener, signal: AbortSignal): void {
   const channel = new BroadcastChannel(lockName);
+  let alone = true; // no other page was heard of: nobody needs what this one hears
   const post = (m: Shared) => {
-    if (!signal.aborted) {
+    if (!signal.aborted && !(alone && m.type === "message")) {
       channel.postMessage(m);
     }
   };
   let leads = false;
   channel.onmessage = ({ data }: MessageEvent<Shared>) => {
+    alone = false; // also one that came first: it has the lock, or hears this page join
     if (leads) {
       if (data.type === "join") {
         const { seq, epoch } = listener.from();

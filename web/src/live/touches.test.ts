@@ -28,6 +28,14 @@ describe("touches", () => {
     expect(of("agent_event", "agent:api")).toContain("/api/agents/api");
     expect(of("agent_event", "")).toContain("/api/agents/{name}");
   });
+
+  it("asks again for the message that an event names, and for no other", () => {
+    const routes = touches({ event: "message_update", source: "mailbox", name: "m1", at: "", data: null });
+    const one = (id: string) => touched(["get", "/api/messages/{id}", { params: { path: { id } } }], routes);
+    expect([one("m1"), one("m"), one("m2")]).toEqual([true, true, false]); // m is a beginning of m1
+    expect(["/api/messages", "/api/messages/inbox", "/api/needs"].map((path) => touched(["get", path, {}], routes))).toEqual([true, true, true]);
+    expect(touches({ event: "new_message", source: "mailbox", at: "", data: null })).toContain("/api/messages/{id}");
+  });
 });
 
 describe("touched", () => {

@@ -1,9 +1,11 @@
 import type { Frame } from "@/live/protocol";
 
+const ofMessage: readonly string[] = ["/api/messages$", "/api/messages/inbox", "/api/messages/{id}", "/api/needs$", "/api/autonomy", "/api/agents"];
+
 /**
  * Which routes answer differently after an event (docs/api.md, Live events), by the
  * beginning of their path; with $ at the end that route alone. {id}, {node} and {name}
- * are those of the event's source.
+ * are those of the event's source; the {id} of a message is the event's name.
  */
 export const byEvent: Readonly<Record<string, readonly string[]>> = {
   agent_event: ["/api/agents$", "/api/agents/{name}", "/api/budget", "/api/needs"],
@@ -11,10 +13,10 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   session_created: ["/api/agents$", "/api/agents/{name}", "/api/sessions"],
   session_terminated: ["/api/agents$", "/api/agents/{name}", "/api/sessions"],
   agent_archived: ["/api/agents", "/api/archives", "/api/teams"],
-  new_message: ["/api/messages", "/api/needs", "/api/autonomy", "/api/agents"],
-  user_message: ["/api/messages", "/api/needs", "/api/autonomy", "/api/agents"],
-  webhook_received: ["/api/messages", "/api/needs", "/api/autonomy", "/api/agents"],
-  message_update: ["/api/messages", "/api/needs", "/api/autonomy", "/api/agents"],
+  new_message: ofMessage,
+  user_message: ofMessage,
+  webhook_received: ofMessage,
+  message_update: ofMessage,
   task_event: ["/api/tasks", "/api/needs", "/api/agents", "/api/report", "/api/autonomy"],
   journal_entry: ["/api/journal"],
   incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report"],
@@ -30,12 +32,15 @@ export function touches(f: Frame): readonly string[] {
   if (f.event === "changed") {
     return routes(f.data);
   }
-  const about = sourceOf(f.source ?? "");
+  const about = aboutOf(f);
   return byEvent[f.event]?.map((route) => filled(route, about).join("/")) ?? unknown;
 }
 
-/** What a source, such as run:ID/NODE or agent:NAME, is called in routes. */
-function sourceOf(source: string): Readonly<Record<string, string>> {
+/** What an event is about, as routes call it: its source is run:ID/NODE, agent:NAME or mailbox. */
+function aboutOf({ source = "", name }: Frame): Readonly<Record<string, string>> {
+  if (source === "mailbox") {
+    return name === undefined || name === "" ? {} : { id: name };
+  }
   const [, run, node] = /^run:([^/]+)\/(.+)$/.exec(source) ?? [];
   if (run !== undefined && node !== undefined) {
     return { id: run, node };
