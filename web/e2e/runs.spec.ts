@@ -124,6 +124,21 @@ test("a run says what it is and what waits, and each node opens on what matters 
   const [retry, approve] = await Promise.all([done.getByRole("button", { name: "Retry", exact: true }).evaluate((e) => getComputedStyle(e).backgroundColor), panelColor(page)]);
   expect(retry).not.toBe(approve); // it is no button that asks to be pressed
 
+  // On a telephone the graph opens on what waits, as large as it can be read, below a low header.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto(new URL(`/runs/${runOf(page)}`, page.url()).href);
+  await expect(graph.getByText(/Which color/)).toBeInViewport();
+  const views = page.getByRole("tablist", { name: "Views of the run" });
+  expect((await views.boundingBox())?.y).toBeLessThan(250);
+  await look(page, "run-telephone");
+  // The tabs stand in one row, which is scrolled to the one that is chosen.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto(new URL(`/runs/${runOf(page)}/nodes/report?tab=attempts`, page.url()).href);
+  const tabs = page.getByRole("tablist").getByRole("tab");
+  await expect(page.getByRole("tab", { name: /^Attempts/ })).toBeInViewport();
+  expect(new Set(await tabs.evaluateAll((all) => all.map((e) => e.getBoundingClientRect().top))).size).toBe(1);
+  await page.setViewportSize({ width: 1440, height: 900 });
+
   const open = async (name: string) => {
     await page.goto(new URL(`/runs/${runOf(page)}/nodes/${name}`, page.url()).href);
     await expect(page.getByRole("heading", { name, level: 1 })).toBeVisible();

@@ -16,7 +16,8 @@ describe("words of a node", () => {
   it.each([
     [["one", "two", "", ""], false, "one\ntwo"],
     [["one", "── cmux: check: make", "broken"], true, "one"],
-    [["one", "── cmux: check: make", "broken"], false, "one\n── cmux: check: make\nbroken"],
+    [["one", "── cmux: check: make", "broken"], false, "one\nbroken"],
+    [["── unit: attempt 1, 2026-03-01 12:00:00 ──", "── cmux: exit 3"], false, ""],
     [["", "── cmux: check: make", "broken"], true, ""],
     [[], true, ""],
     [Array.from({ length: 20 }, (_, i) => String(i)), false, "4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19"],
