@@ -175,3 +175,35 @@ func TestNeedsOfATaskAndOfARunner(t *testing.T) {
 		t.Errorf("%q wait: the run has a runner", got)
 	}
 }
+
+// A task and cmux's message about it are one thing that waits. What somebody else says of
+// a task is another.
+func TestMessageOfATask(t *testing.T) {
+	s := organized(t, standing.Settings{}, "ada")
+	id := s.did("ada", "Sell bread", "main", nil, "bread", "b")
+	post, err := mail.Open(s.Root, s.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(subject string, verified bool) string {
+		m, err := post.Send(t.Context(), mailbox.Message{From: "ada", To: "user", Subject: subject, Task: id}, verified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.ID
+	}
+	told, said := send("[DONE] Sell bread", true), send("About the bread", false)
+	got, needs := s.waiting()
+	if want := []string{"merge " + id, "message " + said}; !slices.Equal(got, want) {
+		t.Fatalf("%q wait, want %q", got, want)
+	}
+	for _, n := range needs {
+		if n.Kind == overview.NeedMerge && !slices.Equal(n.Messages, []string{told}) {
+			t.Errorf("messages of the merge: %q, want %q", n.Messages, told)
+		}
+	}
+	s.merged(tasks.MergeTasks{IDs: []string{id}})
+	if got, _ := s.waiting(); !slices.Contains(got, "message "+told) {
+		t.Errorf("%q wait: the message was not read", got)
+	}
+}

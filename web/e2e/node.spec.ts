@@ -22,7 +22,7 @@ agents:
       cmux done '**Bold** ${evil} [link](javascript:window.evil=1)'
       cat > /dev/null
   - {name: other, task: "sed -i 's/^line 20$/line XX/' code.txt; git commit -qam other"}
-  - {name: desk, task: "printf '\\\\033]52;c;aGk=\\\\007\\\\033[c\\\\033[6n${evil} ready\\\\n'; read -r a; echo \\"$a\\" > typed; git add typed; git commit -qm typed"}
+  - {name: desk, task: "printf '\\\\033]52;c;aGk=\\\\007\\\\033[c\\\\033[6n\\\\033[38;2;200;40;90mcolored\\\\033[0m ${evil} ready\\\\n'; read -r a; echo \\"$a\\" > typed; git add typed; git commit -qm typed"}
 `;
 
 test("a node is looked at, typed to, reviewed and merged", async ({ org, page }) => {
@@ -109,6 +109,7 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
     const screen = page.getByTestId("screen");
     await expect(screen.locator(".xterm-rows")).toContainText("ready");
     await expect(terminal.getByText("read-only")).toBeVisible();
+    await expect(screen.locator(".xterm-rows span").filter({ hasText: "colored" })).toHaveCSS("color", /^rgb\(2\d\d, /);
     await screen.click();
     await page.keyboard.type("never");
     await terminal.getByRole("button", { name: "Take" }).click();

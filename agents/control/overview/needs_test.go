@@ -1,12 +1,17 @@
 package overview
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cmux/agents/kinds/question"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/run/runtest"
+	"cmux/dag"
+	"cmux/signals"
 )
 
 // Each need is called what a person calls it, here and in the inbox.
@@ -45,5 +50,45 @@ func TestNeedsInOrder(t *testing.T) {
 	}
 	if want := []string{"failed", "asks", "old mail", "work"}; !slices.Equal(ids, want) {
 		t.Errorf("%q, want %q", ids, want)
+	}
+}
+
+// A limit names the nodes that it holds up. A conflict is over when one of its nodes is
+// dropped, and offers to drop those that are done.
+func TestNeedsOfALimitAndAConflict(t *testing.T) {
+	records := []run.Record{
+		{Type: run.RunnerUp, At: runtest.At(-10)},
+		{Type: run.Started, Node: "api", Attempt: 1, At: runtest.At(-10)},
+		{Type: run.Started, Node: "left", Attempt: 1, At: runtest.At(-10)},
+		{Type: run.Started, Node: "right", Attempt: 1, At: runtest.At(-10)},
+		{Type: run.AttemptEnd, Node: "left", Attempt: 1, At: runtest.At(-8), Tip: "1111", End: &run.End{Outcome: dag.Done, Commits: 1}},
+		{Type: run.Collided, At: runtest.At(-7), Collision: &run.Collision{A: "left", B: "right", Files: []string{"a", "b"}, Conflicts: []string{"a"}}},
+		{Type: run.Limited, Node: "api", Attempt: 1, Account: "one", Until: runtest.At(60), Detail: "resets later", At: runtest.At(-6)},
+		{Type: run.Active, Node: "api", Attempt: 1, Activity: dag.AtLimit, Until: runtest.At(60), At: runtest.At(-6)},
+	}
+	view := func(more ...run.Record) []Need {
+		v := runtest.View(t, `
+session: shop
+agents:
+  - {name: api, account: one, task: x}
+  - {name: web, account: two, task: x}
+  - {name: left, task: x}
+  - {name: right, task: x}
+`, append(slices.Clone(records), more...)...)
+		v.Holder = &signals.Holder{PID: 42}
+		v.Limits = []run.AccountLimit{{Account: "one", Limit: run.Limit{Since: runtest.At(-6), Until: runtest.At(60)}}}
+		return ViewNeeds(v)
+	}
+	var said []string
+	for _, n := range view() {
+		said = append(said, fmt.Sprint(n.Kind, " ", n.Name, " ", n.Nodes, " ", n.Files, " ", n.Orders))
+	}
+	if want := []string{"limit one [api] [] [release]", "conflict left, right [left] [a] []"}; !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+	for _, n := range view(run.Record{Type: run.Reviewed, Node: "left", How: string(run.VerdictDropped), At: runtest.At(-5)}) {
+		if n.Kind == NeedConflict {
+			t.Errorf("%+v: left is dropped", n)
+		}
 	}
 }

@@ -37,6 +37,18 @@ export function makeScreen(box: HTMLElement, events: ScreenEvents): Terminal {
   return screen;
 }
 
+/**
+ * xterm.js writes a color that has no class (one of 16 million, or one with more contrast)
+ * into the style attribute of a span, which the page's policy refuses. Its style can be set.
+ */
+HTMLSpanElement.prototype.setAttribute = function (name: string, value: string) {
+  if (name === "style") {
+    this.style.cssText = value;
+  } else {
+    Element.prototype.setAttribute.call(this, name, value);
+  }
+};
+
 /** tmux has answered what programs ask their terminal. An answer of this one's would be typed. */
 function silence(screen: Terminal): void {
   const p = screen.parser;
