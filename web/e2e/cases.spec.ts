@@ -79,6 +79,9 @@ test("finished and blocked tasks and an incident are decided in the inbox", asyn
   await expect(merge.getByRole("region", { name: "Summary" }).locator("strong")).toHaveText("one");
   await expect(merge.getByText("added: # The page one")).toBeVisible();
   await look(page, "case-merge");
+  await page.keyboard.press("r");
+  await expect(page.getByRole("dialog").getByRole("textbox")).toBeVisible(); // what the agent should do
+  await page.keyboard.press("Escape");
   await press(page, "Write page one", "Merge task");
   await expect.poll(() => states(org)[one ?? ""]).toBe("merged");
   await open(page, "Merge", "Write page two");

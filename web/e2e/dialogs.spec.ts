@@ -45,7 +45,6 @@ agents:
 }
 
 test("a dialog is answered in its terminal, and permissions by button, by key and on a telephone", async ({ org, page }) => {
-  test.setTimeout(120_000);
   const faults = faultsOf(page);
   const model = await startModel(org, script);
   try {
