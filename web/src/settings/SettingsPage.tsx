@@ -39,7 +39,7 @@ export default function SettingsPage() {
   const setEnterSends = usePrefs((p) => p.setEnterSends);
   return (
     <Page title="Settings">
-      <div className="flex max-w-4xl flex-col gap-4 p-4">
+      <div className="grid grid-cols-1 gap-4 p-4 xl:grid-cols-2 xl:items-start">
         <Panel title="This browser">
           <div className="flex flex-wrap items-end gap-4">
             <div className="wide-48">
@@ -103,7 +103,7 @@ export default function SettingsPage() {
                   <table className="w-full border-collapse text-left">
                     <thead>
                       <tr className="border-b border-line-strong">
-                        <th scope="col" className="w-72 px-2 py-1">
+                        <th scope="col" className="w-56 px-2 py-1">
                           Setting
                         </th>
                         <th scope="col" className="px-2 py-1">
