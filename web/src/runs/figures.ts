@@ -33,7 +33,7 @@ export function works(n: { status: { state: State } }): boolean {
   return atWork.has(n.status.state);
 }
 
-/** Whether only a retry brings a node on: one that was at work when its run was stopped resumes with the run. */
+/** Whether only a retry brings a node on: one that was at work when its run was stopped waits for the run. */
 export function hasFailed(n: { status: { state: State; reason?: string } }): boolean {
   return stageOf(n.status) === "failed";
 }

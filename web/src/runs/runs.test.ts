@@ -23,7 +23,7 @@ test.each([
   [7300, "2h 01m"],
 ])("%d seconds are %s", (s, words) => expect(duration(s)).toBe(words));
 
-test("what was at work when its run was stopped has not failed: it resumes with the run", () => {
+test("what was at work when its run was stopped has not failed", () => {
   const node = (state: "failed" | "lost" | "running", reason = "") => ({ status: { state, reason } });
   expect([node("failed"), node("lost"), node("lost", "stopped"), node("running")].map(hasFailed)).toEqual([true, true, false, false]);
 });
