@@ -109,7 +109,9 @@ export function AgentMenu({ agent, labeled = false }: { agent: Agent; labeled?: 
       {asked !== undefined && question !== undefined && (
         <Dialog title={question.title(called(agent))} description={question.text} open onOpenChange={close}>
           <div className="flex justify-end gap-2">
-            <Button onClick={close}>Cancel</Button>
+            <Button data-first onClick={close}>
+              Cancel
+            </Button>
             <Button
               tone={asked === "remove" || asked === "force" ? "bad" : "accent"}
               onClick={() => {

@@ -12,8 +12,8 @@ import { NeedRow } from "@/needs/NeedRow";
 import { useNeeds, useWaiting } from "@/needs/needs";
 import { usePermission } from "@/needs/notify";
 import { isNew, useOnboarding } from "@/onboarding/useOnboarding";
+import { Keys } from "@/palette/Keys";
 import { Button, IconButton } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
 import { count } from "@/ui/figures";
 import { lazily } from "@/ui/lazily";
@@ -245,41 +245,15 @@ function Chip({ on, onClick, text, n }: { on: boolean; onClick: () => void; text
   );
 }
 
-const keys = [
-  ["j, k", "Next, previous"],
-  ["a", "Approve, merge, acknowledge, mark as read"],
-  ["r", "Retry, resume, release, assign again, send back"],
-  ["p", "Put a task back"],
-  ["o", "Override, call done"],
-  ["d", "Cancel, drop"],
-  ["1 to 9", "Choose an option of a question, or the node of a conflict to drop"],
-  ["c", "Write: an answer, a comment, a reply"],
-  ["e", "Open the terminal and take it over"],
-  ["x", "Choose several"],
-  ["u", "Undo the last decision"],
-  ["Esc", "Back to the list"],
-] as const;
-
 function Actions() {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <IconButton label="Keys" className="max-md:hidden" onClick={() => setOpen(true)}>
+      <IconButton label="Keys (?)" className="max-md:hidden" onClick={() => setOpen(true)}>
         <Keyboard size={16} />
       </IconButton>
       <Notify />
-      <Dialog title="Keys" description="A decision is sent 10 seconds after you give it, or when you leave cmux. Until then you can undo it." open={open} onOpenChange={setOpen}>
-        <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-          {keys.map(([key, what]) => (
-            <div key={key} className="contents">
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
-              <dd className="text-muted">{what}</dd>
-            </div>
-          ))}
-        </dl>
-      </Dialog>
+      <Keys open={open} onOpenChange={setOpen} />
     </>
   );
 }

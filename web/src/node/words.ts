@@ -94,3 +94,16 @@ export function reasonOf(n: { role: string; reason?: string | undefined }, state
 export function ordersFirst(role: string, stage: Stage): boolean {
   return stage !== "done" && (stage !== "asks" || role === "gate");
 }
+
+/** How a line begins that cmux wrote into a log, and the one with which the checks begin. */
+const own = "── ";
+const check = "── cmux: check: ";
+/** How many lines of a log are its end. */
+const most = 16;
+
+/** The end of what a node's program wrote; `unchecked`: before its checks. Empty: it wrote nothing. */
+export function lastOutput(log: readonly string[], unchecked: boolean): string {
+  const first = unchecked ? log.findIndex((l) => l.startsWith(check)) : -1;
+  const lines = (first < 0 ? log : log.slice(0, first)).filter((l) => !l.startsWith(own));
+  return lines.join("\n").trimEnd().split("\n").slice(-most).join("\n");
+}

@@ -2,15 +2,22 @@ import { Search } from "lucide-react";
 import { Suspense, useLayoutEffect, useState } from "react";
 
 import { Boundary } from "@/app/Boundary";
+import { Keys } from "@/palette/Keys";
 import { IconButton } from "@/ui/button";
 import { lazily } from "@/ui/lazily";
 
 export const Palette = lazily(() => import("@/palette/Palette"));
 
-/** Opens the palette: by Ctrl+K, Command+K or its button. */
+/** Whether a key is part of a text that is written, or of a terminal's. */
+function writes(at: EventTarget | null): boolean {
+  return at instanceof Element && at.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable=true], .xterm") !== null;
+}
+
+/** Opens the palette: by Ctrl+K, Command+K or its button; and the list of keys: by ?. */
 export function CommandCenter() {
   const [open, setOpen] = useState(false);
   const [typed, type] = useState("");
+  const [keys, showKeys] = useState(false);
   const show = (on: boolean) => {
     type("");
     setOpen(on);
@@ -22,6 +29,9 @@ export function CommandCenter() {
         e.preventDefault();
         type("");
         setOpen((was) => !was);
+      } else if (e.key === "?" && !e.ctrlKey && !e.metaKey && !e.altKey && !writes(e.target) && document.querySelector("[role=dialog]") === null) {
+        e.preventDefault();
+        showKeys(true);
       }
     };
     window.addEventListener("keydown", press);
@@ -32,6 +42,7 @@ export function CommandCenter() {
       <IconButton label="Commands (Ctrl+K)" className="min-h-6" onClick={() => show(true)}>
         <Search size={15} />
       </IconButton>
+      <Keys open={keys} onOpenChange={showKeys} />
       {open && (
         <Boundary instead={null} onFault={() => show(false)}>
           <Suspense fallback={<Coming typed={typed} type={type} onClose={() => show(false)} />}>

@@ -52,7 +52,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/recover/undo": { label: "Undo the last recovery", words: "rollback revert" },
   "POST /api/runs": { label: "Start a run", words: "graph workflow agents go new", dialog: "run" },
   "POST /api/runs/plan": null,
-  "POST /api/runs/{id}/merge": { label: "Merge a run's work", words: "branches land ship integrate", to: "/review" },
+  "POST /api/runs/{id}/merge": { label: "Merge a run's work", words: "branches land ship integrate", to: "/review?tab=merge" },
   "POST /api/runs/{id}/nodes/{node}/answer": { label: "Answer a node's question", words: "reply send text" },
   "POST /api/runs/{id}/nodes/{node}/approve": { label: "Approve a gate", words: "node pass continue release" },
   "POST /api/runs/{id}/nodes/{node}/comments": { label: "Comment on a node's changes", words: "review feedback", to: "/review" },
@@ -63,7 +63,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/runs/{id}/nodes/{node}/stop": { label: "Cancel a node", words: "agent" },
   "POST /api/runs/{id}/nodes/{node}/verify": { label: "Run a node's checks", words: "verify test" },
   "POST /api/runs/{id}/resume": { label: "Resume a run", words: "stopped go on restart" },
-  "POST /api/runs/{id}/stop": { label: "Stop a run", words: "workflow agents everything all" },
+  "POST /api/runs/{id}/stop": { label: "Stop a run", words: "workflow agents" },
   "POST /api/runs/{id}/update": { label: "Apply the edited graph", words: "update a run config reload", to: "/config/agents" },
   "POST /api/schedule": { label: "Schedule a task or a message", words: "cron timer reminder later every", to: "/tasks?tab=schedule" },
   "DELETE /api/schedule/{id}": { label: "Remove an entry of the schedule", words: "cron timer" },
@@ -83,7 +83,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/teams/plan": null,
   "DELETE /api/teams/{name}": { label: "Remove a team", words: "dissolve agents" },
   "POST /api/organization/start": { label: "Start the organization", words: "supervisor crew begin up" },
-  "POST /api/organization/stop": { label: "Stop the organization", words: "supervisor crew end down" },
+  "POST /api/organization/stop": { label: "Stop the organization", words: "supervisor crew end down everything all agents" },
 };
 
 /** What people call a command: its own summary if nobody gave it a name here. null: it is not shown. */

@@ -14,11 +14,11 @@ export interface Place extends Findable {
 /** Other names of the pages, former ones too. */
 const names: Readonly<Record<string, string>> = {
   "": "inbox home decisions questions approvals gates waiting notifications start",
-  activity: "feed log events history news audit what happened story",
+  activity: "feed log events history news audit what happened story last hour today yesterday",
   runs: "workflows dag pipelines executions history",
   "config/agents": "agents graph configuration of agents config yaml workflow dag editor nodes cmux-agents.yml",
   review: "reviews pull requests diffs changes merge",
-  agents: "workers supervisor team list",
+  agents: "workers supervisor team list working who works now",
   chat: "talk conversation supervisor messages",
   tasks: "board kanban todo jobs issues tickets",
   explorer: "files folders code memory journal search browse",
@@ -46,6 +46,7 @@ const parts: readonly [label: string, to: string, inside: string, words: string]
   ["Maintenance", "/health?tab=maintenance", "Health", "plans clean up prune disk space worktrees gc"],
   ["Alerts", "/settings", "Settings", "plans notifications bell call"],
   ["Theme", "/settings", "Settings", "dark light mode colors appearance"],
+  ["Enter key", "/settings", "Settings", "messages sends ctrl shift newline keyboard"],
   ["Density", "/settings", "Settings", "dense comfortable compact spacing font size rows appearance"],
 ];
 

@@ -32,6 +32,10 @@ describe("what people type", () => {
   it.each([
     ["stop", "Stop a run"],
     ["stop run", "Stop a run"],
+    ["stop everything", "Stop the organization"],
+    ["last hour", "Activity"],
+    ["enter", "Enter key"],
+    ["who works", "Agents"],
     ["kill run", "Stop a run"],
     ["delete worker", "Remove a worker"],
     ["delete agent", "Remove a worker"],

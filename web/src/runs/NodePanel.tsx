@@ -1,4 +1,5 @@
 import { X } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
@@ -6,17 +7,41 @@ import { Now, nodePath } from "@/node/Now";
 import { ordersFirst, stageOf } from "@/node/words";
 import { counted } from "@/runs/figures";
 import { NodeOrders } from "@/runs/NodeOrders";
+import { useNodeOrders } from "@/runs/orders";
 import { IconButton } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Answer } from "@/ui/states";
 import { Ago } from "@/ui/time";
+import { useSteady } from "@/ui/useSteady";
 
 /** The chosen node: what matters of it now, what can be done about it, and its attempts. */
 export function NodePanel({ run, node, past, onClose }: { run: string; node: Api<"GraphNode">; past: boolean; onClose: () => void }) {
   const inspected = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}", { params: { path: { id: run, node: node.name } } });
   const stage = stageOf(node.status);
   const first = ordersFirst(node.role, stage);
+  const give = useNodeOrders(run, node.name);
+  const approves = !past && inspected.data?.orders.includes("approve") === true;
+  const settled = useSteady(`${run} ${node.name} ${String(approves)}`); // a key that was meant for the node before decides nothing
+  const press = useRef<(e: KeyboardEvent) => void>(undefined);
+  useEffect(() => {
+    press.current = (e) => {
+      const at = e.target instanceof Element ? e.target : null;
+      if (e.defaultPrevented || e.repeat || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("[role=dialog]") !== null || at?.closest("input, textarea, select, [contenteditable=true], [role=menu]") != null) {
+        return;
+      }
+      if (e.key === "Escape") {
+        onClose();
+      } else if (e.key === "a" && approves && settled && !give.approve.isPending) {
+        give.approve.mutate();
+      }
+    };
+  });
+  useEffect(() => {
+    const listen = (e: KeyboardEvent) => press.current?.(e);
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, []);
   return (
     <aside aria-label={`Node ${node.name}`} className="absolute inset-0 z-10 flex flex-col gap-3 overflow-auto bg-surface p-3 lg:static lg:wide-96 lg:shrink-0 lg:border-l lg:border-line">
       <header className="flex items-start gap-2">

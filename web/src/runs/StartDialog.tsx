@@ -59,8 +59,19 @@ function Start({ onStart }: { onStart: () => void }) {
     },
     (out) => `The run of ${out.data?.session ?? "the graph"} is started.`,
   );
+  const ready = plan.data !== undefined && base.trim() === asked;
   return (
-    <div className="flex flex-col gap-3">
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (ready) {
+          start.mutate();
+        } else {
+          setAsked(base.trim()); // what would start from this base is shown first
+        }
+      }}
+    >
       <div className="grid gap-3 md:grid-cols-2">
         <Field label="Base" hint="Commit or branch to start from. Empty: the configuration's.">
           {(ids) => <Input {...ids} value={base} onChange={(e) => setBase(e.target.value)} onBlur={() => setAsked(base.trim())} />}
@@ -80,11 +91,11 @@ function Start({ onStart }: { onStart: () => void }) {
         </section>
       )}
       <div className="flex justify-end">
-        <Button tone="accent" busy={start.isPending} disabled={plan.data === undefined || base.trim() !== asked} onClick={() => start.mutate()}>
+        <Button type="submit" tone="accent" busy={start.isPending} disabled={plan.data === undefined}>
           Start the run
         </Button>
       </div>
-    </div>
+    </form>
   );
 }
 

@@ -4,12 +4,13 @@ import { Dialog as Radix } from "radix-ui";
 import type { DialogProps } from "@/ui/dialog";
 import { IconButton } from "@/ui/button";
 
-/** Puts the focus into the first field of a dialog that has one. Without, Radix puts it on the first button. */
-function focusField(e: Event): void {
+/** Puts the focus into the first field of a dialog that has one, else on the button that is marked for it. Without, Radix puts it on the first button. */
+function focusFirst(e: Event): void {
   const field = e.currentTarget instanceof HTMLElement && e.currentTarget.querySelector<HTMLElement>(":is(input:not([type=hidden], [type=checkbox], [type=radio]), textarea, select):not(:disabled)");
-  if (field) {
+  const first = field ?? (e.currentTarget instanceof HTMLElement ? e.currentTarget.querySelector<HTMLElement>("[data-first]") : null);
+  if (first) {
     e.preventDefault();
-    field.focus();
+    first.focus();
   }
 }
 
@@ -20,7 +21,7 @@ export default function DialogWindow({ title, description, open, onOpenChange, c
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-text/40" />
         <Radix.Content
-          onOpenAutoFocus={focusField}
+          onOpenAutoFocus={focusFirst}
           {...(description === undefined ? { "aria-describedby": undefined } : {})}
           className={`fixed top-1/2 left-1/2 z-40 flex max-h-[90dvh] w-[calc(100vw-1.5rem)] ${wide ? "max-w-4xl" : "max-w-lg"} -translate-x-1/2 -translate-y-1/2 flex-col rounded-lg border border-line bg-raised shadow-xl`}
         >

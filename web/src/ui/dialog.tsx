@@ -36,7 +36,7 @@ interface ConfirmProps extends Omit<ButtonProps, "onClick" | "title"> {
   onConfirm: () => void;
 }
 
-/** A button that says what will happen before it does it. */
+/** A button that says what will happen before it does it. Enter does it, unless it is something bad. */
 export function Confirm({ title, text, action, onConfirm, children, ...button }: ConfirmProps) {
   const [open, setOpen] = useState(false);
   return (
@@ -47,8 +47,11 @@ export function Confirm({ title, text, action, onConfirm, children, ...button }:
       <Dialog title={title} open={open} onOpenChange={setOpen}>
         <div className="mb-4">{text}</div>
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setOpen(false)}>Cancel</Button>
+          <Button data-first={button.tone === "bad" ? "" : undefined} onClick={() => setOpen(false)}>
+            Cancel
+          </Button>
           <Button
+            data-first={button.tone === "bad" ? undefined : ""}
             tone={button.tone === "bad" ? "bad" : "accent"}
             onClick={() => {
               setOpen(false);
