@@ -15,6 +15,7 @@ import { IconButton } from "@/ui/button";
 import { lazily } from "@/ui/lazily";
 import { Empty, Loading } from "@/ui/states";
 import { Beside, Page } from "@/ui/page";
+import { turnPage } from "@/ui/toasts";
 import { useIdle } from "@/ui/useIdle";
 
 const Extras = lazily(() => import("@/app/Extras"));
@@ -31,6 +32,7 @@ export function Shell() {
   const first = useRef(true);
   useEffect(() => {
     if (!first.current) {
+      turnPage();
       main.current?.focus(); // who reads with a screen reader is where the new page is
     }
     first.current = false;

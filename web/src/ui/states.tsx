@@ -1,9 +1,11 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { CircleAlert, Inbox, Lock, WifiOff } from "lucide-react";
 import type { ReactNode } from "react";
+import { Link } from "react-router";
 
 import { Problem } from "@/api/client";
 import { Button } from "@/ui/button";
+import { wayOf } from "@/ui/ways";
 
 interface StateProps {
   icon: ReactNode;
@@ -54,7 +56,28 @@ export function Open() {
   );
 }
 
-/** What went wrong, and the command that helps where there is one. */
+/** What helps: a place of the page where there is one, else a command. */
+export function Try({ way }: { way: string | undefined }) {
+  const place = way === undefined ? undefined : wayOf(way);
+  if (way === undefined) {
+    return null;
+  }
+  return place === undefined ? (
+    <>
+      {" "}
+      Try <code>{way}</code>
+    </>
+  ) : (
+    <>
+      {" "}
+      <Link to={place.to} className="text-accent underline">
+        {place.label}
+      </Link>
+    </>
+  );
+}
+
+/** What went wrong, and what helps where that is known. */
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof Problem ? error : new Problem(-1, error instanceof Error ? error.message : "Something went wrong.");
   const again = retry && <Button onClick={retry}>Try again</Button>;
@@ -74,11 +97,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
   }
   return (
     <State icon={<CircleAlert />} title={problem.message} action={again}>
-      {problem.way !== undefined && (
-        <>
-          Try <code>{problem.way}</code>
-        </>
-      )}
+      <Try way={problem.way} />
     </State>
   );
 }

@@ -4,15 +4,16 @@ import { createStore, useStore } from "zustand";
 
 import { Problem } from "@/api/client";
 import { IconButton } from "@/ui/button";
-import { added, type Notice } from "@/ui/notices";
+import { added, stays, type Notice } from "@/ui/notices";
+import { Try } from "@/ui/states";
 
 const store = createStore<{ toasts: readonly Notice[] }>(() => ({ toasts: [] }));
 const okStays = 5000;
 let last = 0;
 
-function add(notice: Omit<Notice, "id" | "times">): void {
+function add(notice: Omit<Notice, "id" | "times" | "at">): void {
   const id = ++last;
-  store.setState(({ toasts }) => ({ toasts: added(toasts, { ...notice, id }) }));
+  store.setState(({ toasts }) => ({ toasts: added(toasts, { ...notice, id, at: Date.now() }) }));
   if (notice.tone === "ok") {
     window.setTimeout(() => remove(id), okStays);
   }
@@ -27,7 +28,7 @@ export function say(text: string): void {
   add({ tone: "ok", text });
 }
 
-/** Says what went wrong, and keeps it until it is closed. */
+/** Says what went wrong, and keeps it until it is closed or another page is opened. */
 export function complain(error: unknown): void {
   const problem = error instanceof Error ? error : new Error(String(error));
   add({ tone: "bad", text: problem.message, way: problem instanceof Problem ? problem.way : undefined });
@@ -49,6 +50,12 @@ export function useOrder<In = void, Out = unknown>(give: (input: In) => Promise<
   });
 }
 
+/** The reader opens another page: what went wrong on the one before is settled, or said there again. */
+export function turnPage(): void {
+  const now = Date.now();
+  store.setState(({ toasts }) => ({ toasts: toasts.filter((t) => stays(t, now)) }));
+}
+
 export function Toasts() {
   const toasts = useStore(store, (s) => s.toasts);
   return (
@@ -59,7 +66,7 @@ export function Toasts() {
       // A dialog takes a press or a focus beside it for its end: a notice is read and closed without losing what was typed there.
       onPointerDown={(e) => e.stopPropagation()}
       onFocus={(e) => e.stopPropagation()}
-      className="pointer-events-none fixed right-3 bottom-10 z-50 flex max-h-[70dvh] w-[min(26rem,calc(100vw-1.5rem))] flex-col gap-2 overflow-y-auto"
+      className="pointer-events-none fixed top-14 right-3 z-50 flex max-h-[70dvh] w-[min(26rem,calc(100vw-1.5rem))] flex-col gap-2 overflow-y-auto"
     >
       {toasts.map((t) => (
         <div key={t.id} className="pointer-events-auto flex items-start gap-2 rounded-md border border-line bg-raised p-3 shadow-lg">
@@ -67,12 +74,7 @@ export function Toasts() {
           <p className="min-w-0 grow wrap-anywhere">
             {t.text}
             {t.times > 1 && <span className="text-muted">{` (${t.times} times)`}</span>}
-            {t.way !== undefined && (
-              <>
-                {" "}
-                Try <code>{t.way}</code>
-              </>
-            )}
+            <Try way={t.way} />
           </p>
           <IconButton label="Close" onClick={() => remove(t.id)}>
             <X size={16} />
