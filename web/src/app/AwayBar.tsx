@@ -5,11 +5,15 @@ import { api, Problem } from "@/api/client";
 import { useLog } from "@/live/store";
 import { Button } from "@/ui/button";
 import { Open } from "@/ui/states";
+import { clock } from "@/ui/time";
 
 /** How long the connection may be lost before the page says so: a server that restarts is back sooner. */
 const patience = 4_000;
 /** How often the server is asked meanwhile. */
 const pause = 10_000;
+
+/** How long an answer may take. */
+const answers = 5_000;
 
 export type Why = "gone" | "logged out";
 
@@ -21,18 +25,20 @@ export function whyAway(error: unknown): Why | undefined {
 
 /** Says on every page that its server has gone, or that this browser is logged out, and how to come back. */
 export function AwayBar() {
-  const away = useLog((l) => l.phase === "offline" || l.phase === "connecting");
+  const away = useLog((l) => l.phase === "offline" || l.phase === "connecting" || l.phase === "silent");
   return away ? <Away /> : null;
 }
 
 function Away() {
   const [why, setWhy] = useState<Why>();
+  const [since] = useState(() => clock(new Date()));
   const [asks, setAsks] = useState(0);
   useEffect(() => {
     const stop = new AbortController();
     const ask = async () => {
       try {
-        await api.GET("/api/onboarding", { signal: stop.signal });
+        // A server that stands still keeps a question for good.
+        await api.GET("/api/onboarding", { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(answers)]) });
         setWhy(undefined);
       } catch (error) {
         if (!stop.signal.aborted) {
@@ -58,7 +64,7 @@ function Away() {
         <strong>{why === "gone" ? "The server does not answer at this address." : "You are logged out here."}</strong>{" "}
         {why === "gone" ? (
           <>
-            The page connects again by itself. If the server has ended or has another port, <Open /> leads to it.
+            What you see is from {since}, and nothing that you decide is sent. The page connects again by itself. If the server has ended or has another port, <Open /> leads to it.
           </>
         ) : (
           <>
