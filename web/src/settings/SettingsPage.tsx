@@ -1,12 +1,16 @@
+import { Link } from "react-router";
+
+import { StartOrganization } from "@/agents/OrganizationOrders";
 import { api, hooks, type Api } from "@/api/client";
 import { usePrefs, type Density, type Theme } from "@/app/prefs";
+import { useHeartbeat } from "@/health/queries";
 import { Alerts } from "@/settings/Alerts";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
 import { count } from "@/ui/figures";
 import { Page, Panel } from "@/ui/page";
-import { Answer } from "@/ui/states";
+import { Answer, Empty } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
 const themes: readonly (readonly [Theme, string])[] = [
@@ -22,7 +26,8 @@ const densities: readonly (readonly [Density, string])[] = [
 
 /** How the page looks, and the organization's configuration: what is active and what its file says. */
 export default function SettingsPage() {
-  const config = hooks.useQuery("get", "/api/config", {}, { staleTime: 2000 });
+  const state = useHeartbeat().data?.state;
+  const config = hooks.useQuery("get", "/api/config", {}, { staleTime: 2000, enabled: state !== "none" });
   const apply = useOrder(
     async (changes: Api<"ConfigChange">[]) => {
       await api.POST("/api/config/apply", { body: { changes } });
@@ -30,7 +35,7 @@ export default function SettingsPage() {
     },
     "The configuration of the file is active.",
   );
-  const logout = useOrder(() => api.POST("/api/login/logout-all"), "Every login has ended.");
+  const logout = useOrder(() => api.POST("/api/login/logout-all"), "Every browser is logged out.");
   const theme = usePrefs((p) => p.theme);
   const setTheme = usePrefs((p) => p.setTheme);
   const density = usePrefs((p) => p.density);
@@ -63,11 +68,18 @@ export default function SettingsPage() {
                 )}
               </Field>
             </div>
-            <Confirm tone="bad" title="End every login?" text="Each browser that is logged in, this one too, needs a new link from cmux open." action="End every login" onConfirm={() => logout.mutate()}>
+            <Confirm tone="bad" title="Log out everywhere?" text="Each browser that is logged in, this one too, needs a new link from cmux open." action="Log out everywhere" onConfirm={() => logout.mutate()}>
               Log out everywhere
             </Confirm>
           </div>
         </Panel>
+        {state === "none" ? (
+          <Panel title="Organization">
+            <Empty title="This project has no organization" action={<StartOrganization />}>
+              Its settings stand here once it has one. Runs need none: their settings are in <Link to="/config/agents" className="text-accent underline">the graph</Link>.
+            </Empty>
+          </Panel>
+        ) : (
         <Answer query={config}>
           {(c) => (
             <>
@@ -127,7 +139,8 @@ export default function SettingsPage() {
             </>
           )}
         </Answer>
-        <Panel title="Alerts" ready={!config.isPending}>
+        )}
+        <Panel title="Alerts" ready={state === "none" || !config.isPending}>
           <Alerts />
         </Panel>
       </div>
