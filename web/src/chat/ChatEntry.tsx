@@ -1,7 +1,9 @@
 import { memo } from "react";
+import { Link } from "react-router";
 
 import { visible } from "@/changes/visible";
 import { deliveryOf } from "@/chat/delivery";
+import { withoutCommands } from "@/chat/letter";
 import type { Entry, Mail } from "@/chat/timeline";
 import { EntryView } from "@/conversation/EntryView";
 import { Label } from "@/ui/label";
@@ -15,6 +17,7 @@ export const ChatEntry = memo(function ChatEntry({ entry: e, name }: { entry: En
 
 function ChatMessage({ mail: m, mine, name }: { mail: Mail; mine: boolean; name: string }) {
   const delivery = deliveryOf(m);
+  const body = withoutCommands(m.body);
   return (
     <div className={`flex px-4 py-1.5 ${mine ? "justify-end" : ""}`}>
       <article className={`max-w-[min(48rem,92%)] min-w-0 rounded-lg border border-line px-3 py-2 ${mine ? "bg-accent-soft" : "bg-surface"}`}>
@@ -27,7 +30,12 @@ function ChatMessage({ mail: m, mine, name }: { mail: Mail; mine: boolean; name:
           <Ago at={m.ts} />
         </p>
         <p className="font-medium wrap-anywhere">{visible(m.subject)}</p>
-        {m.body !== "" && m.body !== m.subject && <Markdown lines={mine}>{m.body}</Markdown>}
+        {body !== "" && body !== m.subject && <Markdown lines={mine}>{body}</Markdown>}
+        {m.task !== "" && (
+          <Link to={`/tasks/${encodeURIComponent(m.task)}`} className="text-accent underline">
+            {`Open ${m.task}`}
+          </Link>
+        )}
         {delivery?.why !== undefined && <p className="text-muted wrap-anywhere">{delivery.why}</p>}
       </article>
     </div>

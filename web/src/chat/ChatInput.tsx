@@ -1,5 +1,6 @@
 import { Send } from "lucide-react";
 import { useState } from "react";
+import { Link } from "react-router";
 
 import { called, type Agent } from "@/agents/agents";
 import { give } from "@/agents/give";
@@ -14,16 +15,17 @@ import { useOrder } from "@/ui/toasts";
 type Way = "send" | "urgent" | "interrupt" | "answer";
 
 const ways: readonly (readonly [Way, string])[] = [
-  ["send", "When it is at rest"],
-  ["urgent", "With its next tool call (urgent)"],
-  ["interrupt", "Now: break its turn off (interrupt)"],
+  ["send", "Hand it over when it is at rest"],
+  ["urgent", "Hand it over with its next tool call (urgent)"],
+  ["interrupt", "Hand it over now: break its turn off (interrupt)"],
 ];
 
 /** A message to an agent, and when it is handed over. Enter or Ctrl+Enter sends it, as the settings say. */
 export function ChatInput({ agent, onSent }: { agent: Agent; onSent?: () => void }) {
   const [text, setText] = useDraft(agent.name);
   const enterSends = usePrefs((p) => p.enterSends);
-  const asks = agent.state === "needs input";
+  const dialog = agent.question?.in_pane === true; // only keys answer it
+  const asks = agent.state === "needs input" && !dialog;
   const asked = asks ? (agent.question?.id ?? "") : "";
   // What is typed stays what it was begun as: a remark does not become the answer to a question that comes meanwhile.
   const [begun, begin] = useState<{ way: Way; question: string }>();
@@ -89,6 +91,15 @@ export function ChatInput({ agent, onSent }: { agent: Agent; onSent?: () => void
           <p className="min-w-0 grow wrap-anywhere">{asked === "" ? "It does not ask that any more." : `It asks something else by now: ${agent.question?.parts.map((p) => p.text).join(" ") ?? ""}`}</p>
           {asked !== "" && <Button onClick={() => begin({ way: "answer", question: asked })}>Answer that</Button>}
         </div>
+      )}
+      {dialog && (
+        <p className="text-warn">
+          {`${called(agent)} shows a dialog, which only keys in `}
+          <Link to={`/agents/${encodeURIComponent(agent.name)}?tab=terminal`} state={{ take: true }} className="text-accent underline">
+            its terminal
+          </Link>
+          {" answer. What you write here waits."}
+        </p>
       )}
       <div className="flex flex-wrap items-center gap-2">
         <div className="min-w-0 grow basis-40">

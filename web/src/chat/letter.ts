@@ -61,3 +61,33 @@ export function handedOver(prompt: string, shown: (id: string) => boolean): { id
   }
   return { ids, rest: rest.join("\n").trim() };
 }
+
+const attribute = (head: string, name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(head)?.[1]?.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+
+/** A prompt for a reader: the messages in it without their envelopes, and without the quotation marks of their lines. */
+export function readable(prompt: string): string {
+  const out: string[] = [];
+  let inside = false;
+  for (const line of unframed(prompt).split(/\r\n|\r|\n/)) {
+    const trimmed = line.trim();
+    if (!inside && /^<message [^>]*>$/.test(trimmed)) {
+      inside = true;
+      const from = attribute(trimmed, "from") ?? "";
+      const subject = attribute(trimmed, "subject") ?? "";
+      out.push(`Message from ${from === "user" ? "you" : from}${subject === "" ? "" : `: ${subject}`}`, "");
+    } else if (inside && trimmed === closing) {
+      inside = false;
+    } else {
+      out.push(inside ? line.replace(/^\s*> ?/, "") : line);
+    }
+  }
+  return out.join("\n").replace(/\n{3,}/g, "\n\n").trim();
+}
+
+/** A message's body without what it says for a reader at a terminal: the page has a button or a link for it. */
+export function withoutCommands(body: string): string {
+  return body
+    .replace(/ Its record: cmux tasks show t\d+$/gm, "")
+    .replace(/^Answer: cmux .*$/gm, "")
+    .trim();
+}

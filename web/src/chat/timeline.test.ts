@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { horizon } from "@/chat/conversation";
-import { handedOver } from "@/chat/letter";
+import { handedOver, withoutCommands } from "@/chat/letter";
 import { isTalk, timeline, type Mail, type Said } from "@/chat/timeline";
 
 let seq = 0;
@@ -37,6 +37,13 @@ describe("timeline", () => {
     expect(timeline([said("prompt", 1, { text: `<pasted_content id="1">\nhello\n</pasted_content>` })], [])).toMatchObject([{ type: "told", text: "hello" }]);
     expect(timeline([said("note", 1, { text: "sent message m1 to user: b" }), said("note", 1, { text: "sent message m2 to user: b" })], [mail("m1", 1)]).map((e) => e.type)).toEqual(["mail", "event"]);
     expect(timeline([said("status", 1, { state: "limited", text: "until 5" })], []).map((e) => e.type)).toEqual(["event"]);
+  });
+
+  it("shows a question that went to a person as a message as a question alone", () => {
+    const all = [said("question", 1, { text: "Which?" }), said("note", 2, { text: "its question went to user as message m1" }), said("status", 2, { state: "needs input", text: "asked user: Which?" })];
+    expect(timeline(all, [mail("m1", 2)]).map((e) => e.type)).toEqual(["question"]);
+    expect(withoutCommands('Which?\n\nAnswer: cmux workers answer api "your answer"')).toBe("Which?");
+    expect(withoutCommands("It is done.\n\nTask t2. Its record: cmux tasks show t2")).toBe("It is done.\n\nTask t2.");
   });
 
   it("takes messages in envelopes for what they are", () => {

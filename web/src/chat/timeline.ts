@@ -14,7 +14,9 @@ export type Entry = Spoken | { type: "mail"; key: string; at: string; mail: Mail
  */
 export function timeline(said: readonly Said[], mails: readonly Mail[], person = "user"): Entry[] {
   const entries: Entry[] = [];
-  const letters = [...mails].sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || a.id.localeCompare(b.id));
+  // A question that went to a person as a message stands there as what it is.
+  const asked = new Set(said.flatMap((s) => (s.kind === "note" ? [askedBy.exec(s.text ?? "")?.[1] ?? ""] : [])));
+  const letters = mails.filter((m) => !asked.has(m.id)).sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts) || a.id.localeCompare(b.id));
   let next = 0;
   const lettersUntil = (at: number) => {
     for (let m = letters[next]; m !== undefined && Date.parse(m.ts) <= at; m = letters[next]) {
@@ -22,7 +24,7 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
       next++;
     }
   };
-  const shown = new Set(letters.map((m) => m.id));
+  const shown = new Set(mails.map((m) => m.id));
   const told = [...said].sort((a, b) => a.seq - b.seq).map((s) => withoutLetters(s, shown));
   for (const e of group(told, (s) => isNoise(s, shown))) {
     if (e.type !== "attempt") {
@@ -35,6 +37,8 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
   lettersUntil(Number.POSITIVE_INFINITY);
   return entries;
 }
+
+const askedBy = /^its question went to \S+ as message ([a-zA-Z0-9-]+)$/;
 
 /** A prompt without the messages that stand in the chat themselves. */
 function withoutLetters(s: Said, shown: ReadonlySet<string>): Said {
@@ -51,7 +55,7 @@ function isNoise(s: Said, shown: ReadonlySet<string>): boolean {
     return (s.text ?? "").trim() === "";
   }
   if (s.kind === "note") {
-    const sent = /^sent message ([a-zA-Z0-9-]+) to /.exec(s.text ?? "")?.[1];
+    const sent = /^sent message ([a-zA-Z0-9-]+) to /.exec(s.text ?? "")?.[1] ?? askedBy.exec(s.text ?? "")?.[1];
     return sent !== undefined && shown.has(sent);
   }
   return s.kind === "status" && (s.text ?? "") === "" && (s.state === "working" || s.state === "idle");

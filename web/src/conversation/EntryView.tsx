@@ -59,7 +59,7 @@ export function EntryView({ entry: e }: { entry: Entry }) {
     case "question":
       return (
         <Block icon={<CircleHelp size={16} className="text-warn" />} who="Question" at={e.at} soft>
-          <Markdown>{e.text}</Markdown>
+          <Markdown lines>{e.text}</Markdown>
         </Block>
       );
     case "answer":
@@ -109,7 +109,7 @@ function Block({ icon, who, at, soft = false, children }: { icon: ReactNode; who
   );
 }
 
-const long = 1500;
+const long = 600;
 
 /** A text that may be a whole prompt: its beginning, and the rest when it is asked for. */
 function Long({ text }: { text: string }) {

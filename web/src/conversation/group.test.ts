@@ -36,6 +36,21 @@ describe("group", () => {
     expect(seen[2]).toMatchObject({ texts: ["first", "second"] });
   });
 
+  it("puts a question behind what was said before it, though cmux heard of it first, and says it once", () => {
+    const at = (s: number) => ({ at: `2026-01-01T00:00:0${s}Z` });
+    const seen = group([
+      said("question", { ...at(3), text: "Which color?" }),
+      said("status", { ...at(3), state: "needs input", text: "asked user: Which color?" }),
+      said("prompt", { ...at(1), text: "You are api." }),
+      said("tool_use", { ...at(2), tool: "ask", tool_id: "1" }),
+      said("answer", { ...at(5), text: "Blue" }),
+      said("prompt", { ...at(6), text: '<message from="user" subject="re: Which color?" re="q1">\n> Blue\n</message>' }),
+      said("prompt", { ...at(7), text: '<message id="m1" from="user" subject="Paint &quot;it&quot;">\n> now\n</message>' }),
+    ]);
+    expect(seen.map((e) => e.type)).toEqual(["attempt", "told", "calls", "question", "answer", "told"]);
+    expect(seen.at(-1)).toMatchObject({ text: 'Message from you: Paint "it"\n\nnow' });
+  });
+
   it("ends the calls of what is over: the one of the report is done", () => {
     const work = [said("tool_use", { tool: "Bash", tool_id: "1" }), said("tool_use", { tool: "done", tool_id: "2" })];
     const states = (...more: Said[]) => calls(group([...work, ...more])).map((c) => c.state);

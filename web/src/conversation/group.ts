@@ -3,7 +3,7 @@
  * each other in one group, each with its result, wherever that came.
  */
 import type { Api } from "@/api/client";
-import { unframed } from "@/chat/letter";
+import { readable } from "@/chat/letter";
 
 export type Said = Api<"Said">;
 
@@ -28,13 +28,16 @@ export type Entry =
   | { type: "check"; key: string; at: string; command: string; passed: boolean; text: string; took: string }
   | { type: "event"; key: string; at: string; title: string; text: string; bad: boolean };
 
-/** Groups what was said, the oldest first. Only `seq` tells items apart, and orders them. What is `hidden` has no entry. */
+/**
+ * Groups what was said, the oldest first. Only `seq` tells items apart. cmux hears of a question before it reads what
+ * the agent was told and said before it: so time orders them, and `seq` what is of one time. What is `hidden` has no entry.
+ */
 export function group(items: readonly Said[], hidden: (s: Said) => boolean = () => false): Entry[] {
   const entries: Entry[] = [];
   const calls = new Map<string, Call>(); // by attempt and tool_id
   let reports: Call | undefined; // the call that a report came by
   let attempt: number | undefined;
-  for (const s of items) {
+  for (const s of items.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.seq - b.seq)) {
     if (s.attempt !== attempt && s.attempt > 0) {
       close(calls, reports);
       attempt = s.attempt;
@@ -75,7 +78,9 @@ function take(entries: Entry[], calls: Map<string, Call>, s: Said): void {
       return;
     case "prompt":
     case "hand_back":
-      entries.push({ type: "told", ...head, text: unframed(text).trim() });
+      if (!saysAnswer(entries, text)) {
+        entries.push({ type: "told", ...head, text: readable(text) });
+      }
       return;
     case "text":
       if (text.trim() !== "") {
@@ -121,8 +126,25 @@ function take(entries: Entry[], calls: Map<string, Call>, s: Said): void {
       entries.push({ type: "check", ...head, command: s.command ?? "", passed: s.failed !== true && (s.exit ?? 0) === 0 && s.timed_out !== true, text, took: s.took ?? "" });
       return;
     default:
-      entries.push({ type: "event", ...head, ...eventOf(s) });
+      if (!saysQuestion(entries, s)) {
+        entries.push({ type: "event", ...head, ...eventOf(s) });
+      }
   }
+}
+
+const plain = (text: string) => text.replace(/\s+/g, " ").trim();
+
+/** Whether a prompt only hands over the answer that stands above it. */
+function saysAnswer(entries: readonly Entry[], prompt: string): boolean {
+  const last = entries.findLast((e) => e.type === "answer");
+  return last?.type === "answer" && /^\s*<message (?![^>]*\bid=)[^>]*\bre="/.test(prompt) && readable(prompt).endsWith(last.text.trim());
+}
+
+/** Whether a state only says that the question above it waits. */
+function saysQuestion(entries: readonly Entry[], s: Said): boolean {
+  const last = entries.at(-1);
+  const text = plain(s.text ?? "").replace(/…$/, "");
+  return s.kind === "status" && s.state === "needs input" && text !== "" && last?.type === "question" && plain(last.text).replaceAll(": answer it in its pane", ":").includes(text.replace(/^asked \S+: /, "").slice(0, 60));
 }
 
 function addCall(entries: Entry[], call: Call): void {
