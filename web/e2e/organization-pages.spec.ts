@@ -142,7 +142,7 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
 
   // By the keyboard: the menu has what a drop does.
   await open.getByRole("button", { name: "Actions for t1" }).press("Enter");
-  await page.getByRole("menuitem", { name: "Assign…" }).press("Enter");
+  await page.getByRole("menuitem", { name: "Assign task…" }).press("Enter");
   await page.getByLabel("Agent", { exact: true }).selectOption("api");
   await page.getByRole("dialog").getByRole("button", { name: "Assign" }).press("Enter");
   const working = page.getByRole("region", { name: /^Working, 1/ });
@@ -158,7 +158,7 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await drag(page, working.getByText("window.hurt=1"), page.getByRole("region", { name: /^Open,/ }));
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await drag(page, working.getByText("window.hurt=1"), page.getByRole("region", { name: /^Cancelled,/ }));
-  await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel task" }).click();
   await expect(page.getByRole("region", { name: /^Cancelled, 1/ })).toBeVisible();
   await to("/tasks/t1");
   await expect(page.getByRole("heading", { name: /t1 Mend/ })).toBeVisible();

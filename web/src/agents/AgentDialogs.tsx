@@ -10,6 +10,7 @@ import { useOrder } from "@/ui/toasts";
 interface TextDialogProps<Out> {
   title: string;
   label: string;
+  hint?: string;
   action: string;
   give: (text: string) => Promise<Out>;
   done: string | ((out: Out) => string);
@@ -18,7 +19,7 @@ interface TextDialogProps<Out> {
 }
 
 /** Asks for a text, and stays open until it is taken. */
-export function TextDialog<Out>({ title, label, action, give: order, done, optional = false, onClose }: TextDialogProps<Out>) {
+export function TextDialog<Out>({ title, label, hint, action, give: order, done, optional = false, onClose }: TextDialogProps<Out>) {
   const [text, setText] = useState("");
   const given = useOrder(order, done);
   return (
@@ -30,9 +31,11 @@ export function TextDialog<Out>({ title, label, action, give: order, done, optio
           given.mutate(text.trim(), { onSuccess: onClose });
         }}
       >
-        <Field label={label}>{(ids) => <Textarea {...ids} value={text} onChange={(e) => setText(e.target.value)} />}</Field>
+        <Field label={label} {...(hint === undefined ? {} : { hint })}>
+          {(ids) => <Textarea {...ids} value={text} onChange={(e) => setText(e.target.value)} />}
+        </Field>
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>Back</Button>
           <Button type="submit" tone="accent" busy={given.isPending} disabled={!optional && text.trim() === ""}>
             {action}
           </Button>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { called, grouped, matches, nowOf, type Agent } from "@/agents/agents";
+import { called, grouped, matches, nowOf, whoMay, type Agent } from "@/agents/agents";
+import { atWork } from "@/agents/atwork";
 import { tree } from "@/agents/tree";
 
 function agent(name: string, fields: Partial<Agent> = {}): Agent {
@@ -61,4 +62,15 @@ it("an agent's line is its question before what it does", () => {
   expect(nowOf(agent("api", { doing: "runs the tests" }))).toBe("runs the tests");
   expect(nowOf(agent("api", { doing: "runs the tests", question: { parts: [{ text: "\nWhich color?\nBlue or green" }] } }))).toBe("Which color?");
   expect(nowOf(agent("api"))).toBe("");
+});
+
+it("who works in a run are the agents of its nodes: commands and gates have none", () => {
+  const node = (name: string, state: "running" | "needs input" | "done", agent = "claude", role: "build" | "gate" = "build") => ({ name, agent, role, status: { state, reason: "", by: "", detail: "", open: false, until: null, code: null } as const });
+  const nodes = [node("a", "running"), node("b", "needs input"), node("c", "done"), node("d", "running", "command"), node("e", "needs input", "claude", "gate")];
+  expect(atWork(nodes).map((n) => n.name)).toEqual(["a", "b"]);
+});
+
+it("a task is offered to a free worker first, and to who leads last", () => {
+  const all = [agent("sup", { role: "supervisor", state: "idle" }), agent("busy", { state: "working" }), agent("watch", { role: "sentry" }), agent("free", { state: "idle" })];
+  expect(whoMay(all).map((a) => a.name)).toEqual(["free", "busy", "sup"]);
 });

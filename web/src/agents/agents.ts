@@ -75,3 +75,9 @@ export function matches(a: Agent, typed: string): boolean {
     .split(/\s+/)
     .every((word) => line.includes(word));
 }
+
+/** The agents that take a task, those first that do the work themselves. */
+export function whoMay(agents: readonly Agent[]): Agent[] {
+  const rank = (a: Agent) => (a.role !== "worker" ? 2 : a.state === "idle" ? 0 : 1);
+  return agents.filter((a) => a.role !== "sentry").sort((a, b) => rank(a) - rank(b));
+}

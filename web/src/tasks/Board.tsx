@@ -31,7 +31,7 @@ export function Board({ tasks }: { tasks: readonly Task[] }) {
                 ask({ task: dragged, order });
               }
             }}
-            className={`flex shrink-0 flex-col rounded-lg border bg-sunken ${items.length === 0 ? "wide-32" : "wide-56 grow"} ${order === undefined ? "border-line" : "border-accent"} ${dragged && order === undefined ? "opacity-60" : ""}`}
+            className={`flex shrink-0 flex-col rounded-lg border bg-sunken ${items.length === 0 ? "wide-36" : "wide-56 grow"} ${order === undefined ? "border-line" : "border-accent"} ${dragged && order === undefined ? "opacity-60" : ""}`}
           >
             <h2 className="flex items-center gap-1.5 px-2 py-2 font-semibold">
               {c.label}

@@ -10,10 +10,10 @@ import { Menu, type MenuItem } from "@/ui/menu";
 import { useOrder } from "@/ui/toasts";
 
 const orders: readonly (readonly [TaskOrder, string])[] = [
-  ["assign", "Assign…"],
-  ["pause", "Pause…"],
-  ["done", "Call it done…"],
-  ["cancel", "Cancel…"],
+  ["assign", "Assign task…"],
+  ["pause", "Pause task…"],
+  ["done", "Call task done…"],
+  ["cancel", "Cancel task…"],
 ];
 
 /** The orders for a task that fit its state. */
@@ -24,7 +24,7 @@ export function TaskMenu({ task, labeled = false }: { task: Task; labeled?: bool
   if (task.backlog) {
     items.unshift({ label: "Take out of the backlog", run: () => take.mutate(task.id) });
   }
-  items.push({ label: "Comment…", run: () => ask("comment") });
+  items.push({ label: "Comment on task…", run: () => ask("comment") });
   const close = () => ask(undefined);
   return (
     <>

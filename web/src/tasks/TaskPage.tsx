@@ -1,10 +1,13 @@
+import { useState } from "react";
 import { Link, useParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { tookText } from "@/node/words";
 import { Changes } from "@/changes/Changes";
-import type { Task } from "@/tasks/board";
+import { nextOf, type Task } from "@/tasks/board";
+import { OrderDialog } from "@/tasks/OrderDialog";
 import { TaskMenu } from "@/tasks/TaskMenu";
+import { Button } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Markdown } from "@/ui/markdown";
@@ -19,7 +22,19 @@ export default function TaskPage() {
   const task = hooks.useQuery("get", "/api/tasks/{id}", { params: { path: { id } } });
   const t = task.data;
   return (
-    <Page title={t ? `${t.id} ${t.title}` : id} about={t && <Label className="whitespace-normal">{t.label}</Label>} actions={t && <TaskMenu task={t} labeled />} ready={!task.isPending}>
+    <Page
+      title={t ? `${t.id} ${t.title}` : id}
+      about={t && <Label className="whitespace-normal">{t.label}</Label>}
+      actions={
+        t && (
+          <>
+            <Next task={t} />
+            <TaskMenu task={t} labeled />
+          </>
+        )
+      }
+      ready={!task.isPending}
+    >
       <Answer query={task}>
         {(found) => (
           <Tabs
@@ -34,6 +49,45 @@ export default function TaskPage() {
         )}
       </Answer>
     </Page>
+  );
+}
+
+/** What a task waits for from a person, first: that somebody begins it, or that its work is merged. */
+function Next({ task: t }: { task: Task }) {
+  const [assigning, assign] = useState(false);
+  const next = nextOf(t);
+  if (next === "merge") {
+    return (
+      <>
+        <span>not merged</span>
+        <Link to="/tasks/merge" className="inline-flex min-h-8 items-center rounded-md border border-accent bg-accent px-2.5 py-1 font-medium text-on-accent hover:opacity-90">
+          Preview the merge
+        </Link>
+      </>
+    );
+  }
+  return (
+    next === "assign" && (
+      <>
+        <span className="text-muted">Nobody works on it</span>
+        <Button tone="accent" onClick={() => assign(true)}>
+          Assign task
+        </Button>
+        {assigning && <OrderDialog task={t} order="assign" onClose={() => assign(false)} />}
+      </>
+    )
+  );
+}
+
+/** The checks that hold for each task. */
+function ProjectCheck() {
+  const verify = hooks.useQuery("get", "/api/config", {}, { staleTime: 2000 }).data?.in_force.find((s) => s.key === "verify")?.value ?? "";
+  return verify === "" ? (
+    <p className="text-muted">It has none, and the project has none.</p>
+  ) : (
+    <p>
+      The project's: <code className="whitespace-pre-wrap wrap-anywhere">{verify}</code>
+    </p>
   );
 }
 
@@ -82,7 +136,7 @@ function About({ task: t }: { task: Task }) {
         <Panel title="Result">
           <Markdown>{t.result.summary}</Markdown>
           <p className="text-muted">
-            {count(t.result.commits, "commit")}, {tokens(t.result.tokens)} tokens {t.result.diffstat}
+            {[count(t.result.commits, "commit"), `${tokens(t.result.tokens)} tokens`, t.result.diffstat].filter((x) => x !== "").join(", ")}
           </p>
         </Panel>
       )}
@@ -90,7 +144,7 @@ function About({ task: t }: { task: Task }) {
         {t.result !== null && t.result.checks.length > 0 ? (
           <Checks checks={t.result.checks} />
         ) : t.verify.length === 0 ? (
-          <p className="text-muted">It has none of its own.</p>
+          <ProjectCheck />
         ) : (
           <ul>
             {t.verify.map((v) => (

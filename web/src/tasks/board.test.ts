@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { byState, columnOf, columns, orderFor, type State, type Task } from "@/tasks/board";
+import { byState, columnOf, columns, nextOf, orderFor, type State, type Task } from "@/tasks/board";
 
 function task(state: State, id = "t1"): Task {
   return {
@@ -62,4 +62,15 @@ describe("the board", () => {
       expect(orderFor(task("done"), columnOf(task(s)))).toBeUndefined();
     }
   });
+});
+
+it("a task waits for who begins it, and done work for its merge", () => {
+  const result = { checks: [], commits: 1, diffstat: "1 file, +1 -0", snapshot: "", summary: "", tip: "", tokens: 1 };
+  const merged = { check: "", commit: "c", conflict: [], into: "", at: "", tip: "" } as unknown as NonNullable<Task["merged"]>;
+  expect(nextOf(task("open"))).toBe("assign");
+  expect(nextOf({ ...task("open"), backlog: true })).toBeUndefined();
+  expect(nextOf(task("working"))).toBeUndefined();
+  expect(nextOf({ ...task("done"), result })).toBe("merge");
+  expect(nextOf({ ...task("done"), result, merged })).toBeUndefined();
+  expect(nextOf(task("done"))).toBeUndefined();
 });

@@ -58,3 +58,12 @@ export function byState(tasks: readonly Task[]): ReadonlyMap<string, readonly Ta
   }
   return all;
 }
+
+/** What a task waits for from a person; undefined: nothing. */
+export function nextOf(t: Pick<Task, "state" | "backlog" | "kind" | "merged" | "result">): "assign" | "merge" | undefined {
+  if (t.state === "open" && !t.backlog) {
+    return "assign";
+  }
+  const merged = t.merged !== null && t.merged.commit !== "";
+  return t.state === "done" && !merged && (t.result?.commits ?? 0) > 0 ? "merge" : undefined;
+}
