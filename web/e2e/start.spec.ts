@@ -80,7 +80,7 @@ test("what keeps an organization from starting is said, with what helps, and is 
   await openFirst(org, page);
   org.write({ ".cmux/config.yml": "size: red\n", ".cmux/roles/supervisor.md": "cat > /dev/null\n" });
   await to(page, /^Agents/);
-  await expect(page.getByText("There is no agent yet")).toBeVisible();
+  await expect(page.getByText("This project has no organization")).toBeVisible();
   await start(page).click();
   await expect(dialog(page)).toContainText("size");
   org.write({ ".cmux/config.yml": "supervisor: {agent: nobody}\n" });

@@ -4,14 +4,13 @@ import { Link, useParams } from "react-router";
 import { Context } from "@/agents/AgentCard";
 import { AgentMenu } from "@/agents/AgentMenu";
 import { called, toneOfAgent, type Agent } from "@/agents/agents";
-import { give } from "@/agents/give";
+import { AgentNow } from "@/agents/AgentNow";
 import { AgentLog } from "@/agents/AgentLog";
 import { hooks } from "@/api/client";
 import { visible } from "@/changes/visible";
 import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
 import { InboxView } from "@/chat/InboxView";
-import { AnswerForm } from "@/needs/AnswerForm";
 import { LazyTerminal } from "@/terminal/LazyTerminal";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -19,7 +18,6 @@ import { Page, Panel } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Ago, moment } from "@/ui/time";
-import { useOrder } from "@/ui/toasts";
 
 /** All that is known of a standing agent. */
 export default function AgentPage() {
@@ -80,44 +78,6 @@ function Talk({ agent }: { agent: Agent }) {
       </div>
       <ChatInput agent={agent} onSent={() => send((n = 0) => n + 1)} />
     </div>
-  );
-}
-
-/** What matters of the agent now: why it is down, and what it asks, where the reader answers it. */
-function AgentNow({ agent: a }: { agent: Agent }) {
-  const answer = useOrder(give.answer, `${a.name} is answered.`);
-  const asked = a.question?.parts.map((p) => p.text.trim()) ?? [];
-  const why = asked.includes((a.detail ?? "").trim()) ? "" : (a.detail ?? ""); // the question says it
-  const warning = a.warning ?? "";
-  if (why === "" && warning === "" && a.question === undefined) {
-    return null;
-  }
-  return (
-    <section aria-label="Now" className="flex max-h-[50%] shrink-0 flex-col gap-2 overflow-auto border-b border-line bg-surface px-4 py-3">
-      {why !== "" && <p className="whitespace-pre-wrap wrap-anywhere">{visible(why)}</p>}
-      {warning !== "" && <p className="text-warn wrap-anywhere">{visible(warning)}</p>}
-      {a.question !== undefined &&
-        (a.question.in_pane === true ? (
-          <>
-            {a.question.parts.map((p, i) => (
-              <pre key={i} tabIndex={0} role="group" aria-label={`The dialog of ${a.name}`} className="max-h-72 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
-                {visible(p.text)}
-              </pre>
-            ))}
-            <p>
-              Only keys in{" "}
-              <Link to="?tab=terminal" state={{ take: true }} className="text-accent underline">
-                the terminal
-              </Link>{" "}
-              answer this dialog.
-            </p>
-          </>
-        ) : (
-          <div className="max-w-prose">
-            <AnswerForm of={a.name} question={a.question} busy={answer.isPending} send={(said) => answer.mutate({ name: a.name, ...said })} />
-          </div>
-        ))}
-    </section>
   );
 }
 

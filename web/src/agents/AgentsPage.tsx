@@ -8,7 +8,8 @@ import { Archives } from "@/agents/Archives";
 import { Locks } from "@/agents/Locks";
 import { SpawnDialog } from "@/agents/SpawnDialog";
 import { Teams } from "@/agents/Teams";
-import { StartOrganization, StopOrganization } from "@/agents/OrganizationOrders";
+import { AtWork } from "@/agents/AtWork";
+import { Rests, StartOrganization, StopOrganization } from "@/agents/OrganizationOrders";
 import { useHeartbeat } from "@/health/queries";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
@@ -28,8 +29,8 @@ export default function AgentsPage() {
   const [typed, type] = useState("");
   const seen = (all: readonly Agent[]) => all.filter((a) => matches(a, typed));
   const none = (
-    <Empty title="There is no agent yet" action={<StartOrganization />}>
-      An organization has a supervisor that you talk to, and workers that it or you spawn. A run needs none of them: <Link to="/runs" className="text-accent underline">see the runs</Link>.
+    <Empty title="This project has no organization" action={<StartOrganization />}>
+      An organization has a supervisor that you talk to, and workers that it or you spawn. A run brings its own agents: while they work, they stand here too. <Link to="/runs" className="text-accent underline">See the runs</Link>.
     </Empty>
   );
   return (
@@ -53,16 +54,16 @@ export default function AgentsPage() {
       }
       ready={!agents.isPending && !heartbeat.isPending}
     >
-      {(state === "stopped" || state === "no monitor") && (
-        <div role="status" className="flex flex-wrap items-center gap-3 border-b border-line bg-warn-soft px-4 py-2">
-          <span className="grow">{state === "stopped" ? "The organization is stopped." : "The organization has no monitor: an agent that ends is not started again."}</span>
-          <StartOrganization />
-        </div>
-      )}
+      <Rests />
       <Tabs
         label="Ways to look at the agents"
         tabs={[
-          { id: "cards", label: "Cards", content: () => <Answer query={agents}>{({ items }) => (items.length === 0 ? none : <Cards agents={seen(items)} />)}</Answer> },
+          { id: "cards", label: "Cards", content: () => (
+            <>
+              <AtWork />
+              <Answer query={agents}>{({ items }) => (items.length === 0 ? none : <Cards agents={seen(items)} />)}</Answer>
+            </>
+          ) },
           { id: "list", label: "List", content: () => <Answer query={agents}>{({ items }) => (items.length === 0 ? none : <Table agents={seen(items)} />)}</Answer> },
           { id: "removed", label: "Removed", content: () => <Archives /> },
           { id: "teams", label: "Teams", content: () => <Teams /> },

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 
 import { api, hooks, type Api } from "@/api/client";
+import { useHeartbeat } from "@/health/queries";
 import { Missing } from "@/onboarding/Missing";
 import { Button } from "@/ui/button";
 import { Confirm, Dialog } from "@/ui/dialog";
@@ -61,7 +62,7 @@ function Questions({ plan, onDone }: { plan: Api<"StartingOrg">; onDone: () => v
         {plan.first
           ? `A supervisor (${plan.agent}) that you talk to. It gives work to workers, which it or you spawn.`
           : "Every agent comes back in its conversation, with its unfinished task."}{" "}
-        They live in the tmux session {plan.session}.
+        They go on when you close this page (tmux session {plan.session}).
       </p>
       {plan.remarks.map((r) => (
         <p key={r} className="text-warn wrap-anywhere">
@@ -102,9 +103,23 @@ function Questions({ plan, onDone }: { plan: Api<"StartingOrg">; onDone: () => v
   );
 }
 
+/** Says of an organization that nobody in it works, and starts it. */
+export function Rests() {
+  const state = useHeartbeat().data?.state;
+  return (
+    (state === "stopped" || state === "no monitor") && (
+      <div role="status" className="flex shrink-0 flex-wrap items-center gap-3 border-b border-line bg-warn-soft px-4 py-2">
+        <span className="grow">{state === "stopped" ? "The organization is stopped. Messages wait until it starts." : "The organization has no monitor: an agent that ends is not started again."}</span>
+        <StartOrganization />
+      </div>
+    )
+  );
+}
+
 /** Stops the organization. The page stays. */
 export function StopOrganization() {
   const [runs, setRuns] = useState(false);
+  const live = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 50 } } }).data?.items.filter((r) => r.ended_at === null).length ?? 0;
   const stop = useOrder(
     () => api.POST("/api/organization/stop", { body: { runs } }),
     ({ data }) => (data?.already === true ? "The organization was stopped already." : "The organization stops."),
@@ -115,10 +130,12 @@ export function StopOrganization() {
       text={
         <>
           <p>Every agent is ended. The next start brings them back, in their conversations and with their unfinished tasks.</p>
-          <label className="mt-2 flex min-h-8 items-center gap-2">
-            <input type="checkbox" className="size-4" checked={runs} onChange={(e) => setRuns(e.target.checked)} />
-            Stop the runs too
-          </label>
+          {live > 0 && (
+            <label className="mt-2 flex min-h-8 items-center gap-2">
+              <input type="checkbox" className="size-4" checked={runs} onChange={(e) => setRuns(e.target.checked)} />
+              {`Stop ${live === 1 ? "the run" : `the ${live} runs`} too`}
+            </label>
+          )}
         </>
       }
       action="Stop the organization"

@@ -2,7 +2,8 @@ import { useState } from "react";
 import { NavLink, useParams } from "react-router";
 
 import { AgentMenu } from "@/agents/AgentMenu";
-import { StartOrganization } from "@/agents/OrganizationOrders";
+import { AgentNow } from "@/agents/AgentNow";
+import { Rests, StartOrganization } from "@/agents/OrganizationOrders";
 import { called, grouped, toneOfAgent, useAgents, type Agent } from "@/agents/agents";
 import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
@@ -31,6 +32,7 @@ export default function ChatPage() {
       actions={agent && <AgentMenu agent={agent} labeled />}
       ready={!agents.isPending}
     >
+      <Rests />
       <Answer query={agents}>
         {({ items }) =>
           items.length === 0 ? (
@@ -97,6 +99,7 @@ function Conversation({ agent }: { agent: Agent }) {
       <div className="min-h-0 grow">
         <ChatMessages name={agent.name} all={all} {...(sent === undefined ? {} : { sent })} />
       </div>
+      <AgentNow agent={agent} />
       <ChatInput key={agent.name} agent={agent} onSent={() => send((n = 0) => n + 1)} />
     </div>
   );
