@@ -402,7 +402,8 @@ export function split(source: string): [string, string] {
 }
 
 export function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim().slice(0, 300);
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 }
 
 function decoded(part: string): string {
