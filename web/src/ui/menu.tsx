@@ -19,7 +19,7 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: readonl
               key={i.label}
               disabled={i.disabled === true}
               onSelect={i.run}
-              className={`cursor-pointer rounded px-2 py-1 outline-none data-[disabled]:opacity-55 data-[highlighted]:bg-accent-soft ${i.bad === true ? "text-bad" : ""}`}
+              className={`cursor-pointer rounded px-2 py-1 data-[disabled]:opacity-55 data-[highlighted]:bg-accent-soft ${i.bad === true ? "text-bad" : ""}`}
             >
               {i.label}
             </Radix.Item>
