@@ -8,17 +8,18 @@ import { Attempts } from "@/node/Attempts";
 import { Overview } from "@/node/Overview";
 import { PromptView } from "@/node/PromptView";
 import { NodeReview } from "@/review/NodeReview";
+import { NodeTime } from "@/runs/NodeTime";
 import { LazyTerminal } from "@/terminal/LazyTerminal";
-import { labelText, live, stageOf, talksNow } from "@/node/words";
+import { labelText, live, spansOf, stageOf, talksNow } from "@/node/words";
 import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer } from "@/ui/states";
 import { Tabs, type Tab } from "@/ui/tabs";
-import { Ago } from "@/ui/time";
 
 export default function NodePage() {
   const { id = "", name = "" } = useParams();
   const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}", { params: { path: { id, node: name } } });
+  const run = hooks.useQuery("get", "/api/runs/{id}", { params: { path: { id } } });
   const n = node.data;
   return (
     <Page
@@ -26,9 +27,9 @@ export default function NodePage() {
       about={
         <>
           {n && <Label>{labelText(n.label)}</Label>}
-          {n?.since !== undefined && <Ago at={n.since} />}
+          {n && <NodeTime node={{ since: n.since, spans: spansOf(n.attempts), status: n.label }} />}
           <Link to={`/runs/${encodeURIComponent(id)}`} className="inline-flex min-h-6 items-center text-accent underline">
-            {`Run ${id}`}
+            {`Run ${run.data?.run?.session ?? id}`}
           </Link>
         </>
       }

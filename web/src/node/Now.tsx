@@ -60,7 +60,7 @@ function Asks({ run, node: n, brief }: Required<NowProps>) {
     return (
       <>
         <p>Waits for your approval.</p>
-        {!brief && <Below run={run} node={n.name} />}
+        <Below run={run} node={n.name} />
         <Blocks run={run} nodes={n.before} />
       </>
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { labelText, lastOutput, reasonOf, stageOf, talksNow, took, tookText } from "@/node/words";
+import { labelText, lastOutput, nodeKind, reasonOf, stageOf, talksNow, took, tookText } from "@/node/words";
 
 describe("words of a node", () => {
   it.each([
@@ -69,3 +69,10 @@ describe("words of a node", () => {
     expect(reasonOf({ role: "build" }, "done")).toBe("");
   });
 });
+
+it.each([
+  [{ role: "gate", agent: "claude" }, "gate"],
+  [{ role: "build", agent: "command" }, "command"],
+  [{ role: "review", agent: "claude" }, "review, claude"],
+  [{ role: "merge", agent: "" }, "merge"],
+])("%j is a %s", (node, text) => expect(nodeKind(node)).toBe(text));

@@ -107,3 +107,16 @@ export function lastOutput(log: readonly string[], unchecked: boolean): string {
   const lines = (first < 0 ? log : log.slice(0, first)).filter((l) => !l.startsWith(own));
   return lines.join("\n").trimEnd().split("\n").slice(-most).join("\n");
 }
+
+/** What a node is, in a word or two: a gate has no program, and what a build is its program says. */
+export function nodeKind({ role, agent }: { role: string; agent?: string | undefined }): string {
+  if (role === "gate" || agent === undefined || agent === "") {
+    return role;
+  }
+  return role === "build" ? agent : `${role}, ${agent}`;
+}
+
+/** The attempts of a node in time. */
+export function spansOf(attempts: readonly Api<"Try">[]): { began_at: string; ended_at: string | null }[] {
+  return attempts.map((a) => ({ began_at: a.started, ended_at: a.ended ?? null }));
+}

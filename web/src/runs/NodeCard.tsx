@@ -2,9 +2,9 @@ import type { Api } from "@/api/client";
 import { reasonOf } from "@/node/words";
 import type { Differing } from "@/runs/difference";
 import { counted } from "@/runs/figures";
+import { NodeTime } from "@/runs/NodeTime";
 import { tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
-import { Ago } from "@/ui/time";
 
 /** A node as it is drawn in the graph of a run. */
 export function nodeCard(n: Api<"GraphNode">) {
@@ -18,11 +18,11 @@ export function nodeCard(n: Api<"GraphNode">) {
       </span>
       <span className="flex min-w-0 items-center gap-1.5">
         <Label className="min-w-0 truncate">{n.label}</Label>
-        {n.since !== null && <Ago at={n.since} className="shrink-0 text-sm text-muted" />}
+        <NodeTime node={n} className="shrink-0 text-sm text-muted" />
         <span className="ml-auto shrink-0 text-sm whitespace-nowrap text-muted">
           {n.attempts > 1 && `${n.attempts} attempts`}
           {n.attempts > 1 && used > 0 && ", "}
-          {used > 0 && `${tokens(used)} tok`}
+          {used > 0 && `${tokens(used)} tokens`}
         </span>
       </span>
       <span className="truncate text-sm text-muted">{reasonOf(n, n.status.state)}</span>

@@ -6,7 +6,7 @@ import { Confirm } from "@/ui/dialog";
 import { steadyClass, useSteady } from "@/ui/useSteady";
 
 /** The buttons of a node: those of its orders that fit it as it stands. Only a failed node is most often retried. */
-export function NodeOrders({ run, node, orders, failed }: { run: string; node: string; orders: readonly string[]; failed: boolean }) {
+export function NodeOrders({ run, node, orders, failed, gate = false }: { run: string; node: string; orders: readonly string[]; failed: boolean; gate?: boolean }) {
   const give = useNodeOrders(run, node);
   const fits = (name: string) => orders.includes(name);
   const steady = useSteady(`${run} ${node} ${orders.join(" ")}`); // with other orders, another button stands in the same place
@@ -52,15 +52,15 @@ export function NodeOrders({ run, node, orders, failed }: { run: string; node: s
       )}
       {fits("stop") && (
         <Confirm
-          title={`Cancel ${node}?`}
-          text="Its agent is ended and its work is kept. What waits for it is blocked."
+          title={`Cancel the node ${node}?`}
+          text={gate ? "Nothing is approved. What waits for it is blocked." : "Its agent is ended and its work is kept. What waits for it is blocked."}
           action="Cancel the node"
           tone="bad"
           icon={<Square aria-hidden size={15} />}
           busy={give.stop.isPending}
           onConfirm={() => give.stop.mutate()}
         >
-          Stop
+          Cancel node
         </Confirm>
       )}
     </div>

@@ -4,15 +4,15 @@ import { Link } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { Now, nodePath } from "@/node/Now";
-import { ordersFirst, stageOf } from "@/node/words";
+import { nodeKind, ordersFirst, stageOf } from "@/node/words";
 import { counted } from "@/runs/figures";
+import { NodeTime } from "@/runs/NodeTime";
 import { NodeOrders } from "@/runs/NodeOrders";
 import { useNodeOrders } from "@/runs/orders";
 import { IconButton } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Answer } from "@/ui/states";
-import { Ago } from "@/ui/time";
 import { useSteady } from "@/ui/useSteady";
 
 /** The chosen node: what matters of it now, what can be done about it, and its attempts. */
@@ -56,14 +56,14 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
       </header>
       <p className="flex flex-wrap items-center gap-2">
         <Label>{node.label}</Label>
-        {node.since !== null && <Ago at={node.since} className="text-muted" />}
+        <NodeTime node={node} className="text-muted" />
         <Link to={nodePath(run, node.name)} className="ml-auto text-accent underline">
           Open node
         </Link>
       </p>
       <Answer query={inspected}>
         {(found) => {
-          const orders = past ? <p className="text-muted">The session has a newer run: this run takes no commands.</p> : <NodeOrders run={run} node={node.name} orders={found.orders} failed={stage === "failed"} />;
+          const orders = past ? <p className="text-muted">The session has a newer run: this run takes no commands.</p> : <NodeOrders run={run} node={node.name} orders={found.orders} failed={stage === "failed"} gate={node.role === "gate"} />;
           return (
             <>
               {first && orders}
@@ -86,8 +86,7 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
         }}
       </Answer>
       <p className="text-muted wrap-anywhere">
-        {node.role}
-        {node.agent !== "" && `, ${node.agent}`}
+        {nodeKind(node)}
         {counted(node.used) > 0 && `, ${tokens(counted(node.used))} tokens`}
         {node.depends_on.length > 0 && `, after ${node.depends_on.join(", ")}`}
         {node.critical && ", on the critical path"}

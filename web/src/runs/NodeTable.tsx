@@ -6,11 +6,11 @@ import { reasonOf } from "@/node/words";
 import { counted } from "@/runs/figures";
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { Field, Input, Select } from "@/ui/field";
+import { NodeTime } from "@/runs/NodeTime";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { VirtualList } from "@/ui/list";
 import { Empty } from "@/ui/states";
-import { Ago } from "@/ui/time";
 
 /** The nodes of a run, line by line. */
 export function NodeTable({ run, nodes }: { run: string; nodes: readonly Api<"GraphNode">[] }) {
@@ -64,7 +64,7 @@ export function NodeTable({ run, nodes }: { run: string; nodes: readonly Api<"Gr
                 <span className="wide-44">
                   <Label>{n.label}</Label>
                 </span>
-                <span className="w-10 text-muted">{n.since !== null && <Ago at={n.since} />}</span>
+                <span className="wide-16 text-muted"><NodeTime node={n} /></span>
                 <span className="wide-24 text-muted">{count(n.attempts, "attempt")}</span>
                 <span className="wide-28 text-muted">{counted(n.used) > 0 && `${tokens(counted(n.used))} tokens`}</span>
                 <span className="min-w-0 flex-1 truncate text-muted" title={reasonOf(n, n.status.state)}>

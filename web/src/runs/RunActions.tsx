@@ -1,15 +1,26 @@
-import { Pencil, Play, RotateCcw, Square } from "lucide-react";
+import { Check, Pencil, Play, RotateCcw, Square } from "lucide-react";
 import { Link } from "react-router";
 
 import { api, type Api } from "@/api/client";
 import { each } from "@/runs/each";
 import { hasFailed } from "@/runs/figures";
+import { useNodeOrders } from "@/runs/orders";
 import { StartButton } from "@/runs/StartDialog";
 import { UpdateButton } from "@/runs/UpdateDialog";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { count } from "@/ui/figures";
 import { useOrder } from "@/ui/toasts";
+
+/** Approves the gate of a run that waits alone. */
+function Approve({ run, gate }: { run: string; gate: string }) {
+  const give = useNodeOrders(run, gate);
+  return (
+    <Button tone="accent" icon={<Check aria-hidden size={15} />} busy={give.approve.isPending} onClick={() => give.approve.mutate()}>
+      Approve {gate}
+    </Button>
+  );
+}
 
 /** What can be ordered of a run. */
 export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }) {
@@ -23,14 +34,17 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
     ({ done, refused }) => [`${count(done.length, "node runs", "nodes run")} again.`, ...refused.map(({ name, why }) => `Not ${name}: ${why}`)].join(" "),
   );
   const resumes = run.state === "stopped" || run.state === "no runner";
+  const asks = nodes.filter((n) => n.status.state === "needs input");
+  const gate = asks.length === 1 && asks[0]?.role === "gate" ? asks[0].name : undefined;
   const over = run.state === "done" || run.state === "failed";
   if (run.past) {
     return <span className="text-muted">Its session has a newer run.</span>;
   }
   return (
     <>
+      {gate !== undefined && <Approve key={gate} run={run.id} gate={gate} />}
       {failed.length > 0 && (
-        <Button tone={resumes ? "plain" : "accent"} icon={<RotateCcw aria-hidden size={15} />} busy={retry.isPending} onClick={() => retry.mutate()}>
+        <Button tone={resumes || gate !== undefined ? "plain" : "accent"} icon={<RotateCcw aria-hidden size={15} />} busy={retry.isPending} onClick={() => retry.mutate()}>
           Retry failed
         </Button>
       )}

@@ -1,6 +1,6 @@
 import { clsx } from "clsx";
 import { useCallback, useMemo } from "react";
-import { useParams, useSearchParams } from "react-router";
+import { Link, useParams, useSearchParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { stageOf } from "@/node/words";
@@ -17,7 +17,7 @@ import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
-import { Ago, useNow } from "@/ui/time";
+import { Ago, exact, useClock, useNow } from "@/ui/time";
 
 /** A run: its graph, its attempts in time, its nodes, and what can be ordered. */
 export default function RunPage() {
@@ -62,9 +62,9 @@ function About({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }) {
         const names = nodes.filter((_, i) => stages[i] === stage).map((n) => n.name);
         return (
           names.length > 0 && (
-            <span key={stage} className={color} title={names.join(", ")}>
+            <Link key={stage} to={names.length === 1 ? `?node=${encodeURIComponent(names[0] ?? "")}` : stage === "asks" ? "/" : "?tab=table"} className={clsx("inline-flex min-h-6 items-center hover:underline", color)} title={names.join(", ")}>
               {names.length === 1 ? `${names[0] ?? ""} ${one}` : `${names.length} ${many}`}
-            </span>
+            </Link>
           )
         );
       })}
@@ -74,20 +74,23 @@ function About({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }) {
 
 /** Which run it is: what it started from, when, by whom, and what it cost. */
 function Facts({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGraph"> }) {
-  const time = took(run, useNow());
+  const time = useClock((now) => {
+    const lasts = took(run, now);
+    return lasts === undefined ? undefined : duration(lasts);
+  });
   const chain = tellingChain(nodes.length, critical);
   return (
     <div className="flex shrink-0 flex-wrap gap-x-4 gap-y-0.5 border-b border-line px-4 py-1 text-muted">
       <span>
         from <span className="font-mono text-code">{run.base_branch === "" ? run.base.slice(0, 10) : run.base_branch}</span>
       </span>
-      {run.started_at !== null && (
+      {run.by !== "" && <span>started by {run.by}</span>}
+      {time !== undefined && run.started_at !== null && <span title={`Started ${exact(run.started_at)}`}>{run.ended_at === null ? `runs for ${time}` : `took ${time}`}</span>}
+      {run.ended_at !== null && (
         <span>
-          started {run.by !== "" && `by ${run.by} `}
-          <Ago at={run.started_at} /> ago
+          ended <Ago at={run.ended_at} /> ago
         </span>
       )}
-      {time !== undefined && <span>{run.ended_at === null ? `runs for ${duration(time)}` : `took ${duration(time)}`}</span>}
       {counted(run.used) > 0 && <span>{tokens(counted(run.used))} tokens</span>}
       {chain.length > 0 && (
         <span title={chain.join(" → ")} className="max-md:hidden">

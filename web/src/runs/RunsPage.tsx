@@ -3,6 +3,7 @@ import { Link, useNavigate } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { counted, duration, took } from "@/runs/figures";
+import { FirstCommit } from "@/onboarding/FirstCommit";
 import { Ways } from "@/onboarding/Welcome";
 import { StartButton } from "@/runs/StartDialog";
 import { Button } from "@/ui/button";
@@ -11,8 +12,8 @@ import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { VirtualList } from "@/ui/list";
 import { Page } from "@/ui/page";
-import { Answer, Empty } from "@/ui/states";
-import { Ago, useNow } from "@/ui/time";
+import { Answer } from "@/ui/states";
+import { Ago, useClock } from "@/ui/time";
 
 /** A longer list can be searched. */
 const searched = 12;
@@ -20,6 +21,7 @@ const searched = 12;
 /** The runs of the project, the newest first. Two of them can be compared. */
 export default function RunsPage() {
   const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 1000 } } });
+  const graph = hooks.useQuery("get", "/api/graph");
   const [typed, type] = useState("");
   const fits = (r: Api<"PastRun">) => typed.toLowerCase().split(/\s+/).every((w) => `${r.session} ${r.id} ${r.state} ${r.base}`.toLowerCase().includes(w));
   const [chosen, setChosen] = useState<readonly string[]>([]);
@@ -37,10 +39,12 @@ export default function RunsPage() {
               {(ids) => <Input {...ids} type="search" placeholder="Name, id, state or base" value={typed} onChange={(e) => type(e.target.value)} />}
             </Field>
           )}
-          <Button disabled={b === undefined} onClick={() => void navigate(`/compare?a=${a ?? ""}&b=${b ?? ""}`)}>
-            Compare {chosen.length} of 2
-          </Button>
-          <StartButton />
+          {(runs.data?.items.length ?? 0) > 1 && (
+            <Button disabled={b === undefined} onClick={() => void navigate(`/compare?a=${a ?? ""}&b=${b ?? ""}`)}>
+              Compare {chosen.length} of 2
+            </Button>
+          )}
+          {(graph.data?.there === true || (runs.data?.items.length ?? 0) > 0) && <StartButton />}
         </>
       }
       ready={!runs.isPending}
@@ -48,10 +52,18 @@ export default function RunsPage() {
       <Answer query={runs}>
         {({ items }) =>
           items.length === 0 ? (
-            <div className="mx-auto w-full max-w-3xl px-4">
-              <Empty title="There is no run yet">
-                A run carries out <Link to="/config/agents" className="text-accent underline">the graph</Link>. Begin with one of these:
-              </Empty>
+            <div className="mx-auto flex w-full max-w-3xl flex-col gap-4 p-4">
+              <h2 className="text-title font-semibold">There is no run yet</h2>
+              <FirstCommit />
+              <p>
+                {graph.data?.there === true ? (
+                  <>
+                    A graph is written. <Link to="/config/agents" className="text-accent underline">Look at it and start a run</Link>, or begin with another one:
+                  </>
+                ) : (
+                  "A run carries out a graph of tasks. Begin with one of these:"
+                )}
+              </p>
               <Ways />
             </div>
           ) : (
@@ -66,7 +78,10 @@ export default function RunsPage() {
 }
 
 function Line({ run, chosen, choose }: { run: Api<"PastRun">; chosen: boolean; choose: () => void }) {
-  const time = took(run, useNow());
+  const time = useClock((now) => {
+    const seconds = took(run, now);
+    return seconds === undefined ? undefined : duration(seconds);
+  });
   return (
     <div className="flex items-center gap-3 border-b border-line px-3 py-2">
       <input type="checkbox" className="size-4 shrink-0" aria-label={`Compare run ${run.id}`} checked={chosen} onChange={choose} />
@@ -79,18 +94,15 @@ function Line({ run, chosen, choose }: { run: Api<"PastRun">; chosen: boolean; c
           {run.done} of {count(run.nodes, "node")} done
           {run.failed > 0 && <span className="text-bad">, {run.failed} failed</span>}
         </span>
-        <span className="text-muted">{count(run.attempts, "attempt")}</span>
-        {time !== undefined && <span className="text-muted">{duration(time)}</span>}
+        {run.attempts > run.nodes && <span className="text-muted">{count(run.attempts, "attempt")}</span>}
+        {time !== undefined && <span className="text-muted">{run.ended_at === null ? `runs for ${time}` : `took ${time}`}</span>}
         {counted(run.used) > 0 && <span className="text-muted">{tokens(counted(run.used))} tokens</span>}
-        <span className="text-muted">
-          <code>{run.id}</code>
-          {run.started_at !== null && (
-            <>
-              {", started "}
-              <Ago at={run.started_at} /> ago
-            </>
-          )}
-        </span>
+        {run.started_at !== null && (
+          <span className="text-muted">
+            started <Ago at={run.started_at} /> ago
+          </span>
+        )}
+        <code className="text-muted">{run.id}</code>
       </div>
     </div>
   );

@@ -47,6 +47,12 @@ export function took(run: { started_at: string | null; ended_at: string | null }
   return Math.max(0, (end - Date.parse(run.started_at)) / 1000);
 }
 
+/** How long the attempts of a node that is over took together, in seconds; undefined: there was none. */
+export function worked(spans: readonly { began_at: string; ended_at: string | null }[]): number | undefined {
+  const ended = spans.flatMap((s) => (s.ended_at === null ? [] : [Math.max(0, Date.parse(s.ended_at) - Date.parse(s.began_at)) / 1000]));
+  return ended.length === 0 ? undefined : ended.reduce((a, b) => a + b, 0);
+}
+
 /** How a figure of one run stands to that of another: +3, -1.2k, or nothing. */
 export function difference(a: number, b: number, say: (n: number) => string): string {
   const d = b - a;

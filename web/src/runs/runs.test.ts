@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Problem } from "@/api/client";
 import type { labelText } from "@/node/words";
 import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
-import { counted, difference, duration, hasFailed, took } from "@/runs/figures";
+import { counted, difference, duration, hasFailed, took, worked } from "@/runs/figures";
 import { merged } from "@/runs/difference";
 import { each } from "@/runs/each";
 import { crosses, routes } from "@/runs/graph/route";
@@ -26,6 +26,14 @@ test.each([
 test("what was at work when its run was stopped has not failed", () => {
   const node = (state: "failed" | "lost" | "running", reason = "") => ({ status: { state, reason } });
   expect([node("failed"), node("lost"), node("lost", "stopped"), node("running")].map(hasFailed)).toEqual([true, true, false, false]);
+});
+
+test("a node took what its attempts took, not the time since", () => {
+  const span = (from: number, to?: number) => ({ began_at: new Date(from * 1000).toISOString(), ended_at: to === undefined ? null : new Date(to * 1000).toISOString() });
+  expect(worked([])).toBeUndefined();
+  expect(worked([span(10)])).toBeUndefined();
+  expect(worked([span(10, 13), span(100, 101.5)])).toBe(4.5);
+  expect(worked([span(10, 9)])).toBe(0);
 });
 
 test("figures of runs", () => {

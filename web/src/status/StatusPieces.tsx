@@ -5,7 +5,7 @@ import { hooks } from "@/api/client";
 import { today } from "@/status/today";
 import { useLog } from "@/live/store";
 import { count, tokens } from "@/ui/figures";
-import { age, clock, useNow } from "@/ui/time";
+import { Ago, clock } from "@/ui/time";
 
 const piece = "inline-flex min-h-6 items-center gap-1 whitespace-nowrap hover:underline";
 
@@ -25,25 +25,35 @@ export default function StatusPieces() {
 function Heartbeat() {
   const heartbeat = hooks.useQuery("get", "/api/heartbeat");
   const beat = useLog((l) => l.heartbeat?.at);
-  const now = useNow();
   const state = heartbeat.data?.state;
+  if (state === "none") {
+    return (
+      <Link to="/agents" className={`${piece} text-muted`} title="Agents that stay, and a supervisor that you talk to, are started on the page of agents.">
+        no organization
+      </Link>
+    );
+  }
   const tone = state === "running" ? "text-ok" : state === undefined ? "text-muted" : "text-warn";
   return (
-    <Link to="/health" className={piece} title="Heartbeat of the organization">
+    <Link to="/health" className={piece} title="The organization, and when its monitor was last heard">
       <Activity aria-hidden size={14} className={tone} />
       <span className="sr-only">Organization</span>
       {state ?? "unknown"}
-      {beat !== undefined && <span className="text-muted">{age(now - Date.parse(beat))}</span>}
+      {beat !== undefined && state === "running" && <Ago at={beat} className="text-muted" />}
     </Link>
   );
 }
 
 function Health() {
-  const recovery = hooks.useQuery("get", "/api/recover");
   const heartbeat = hooks.useQuery("get", "/api/heartbeat");
+  const without = heartbeat.data?.state === "none"; // nobody looks at the health
+  const recovery = hooks.useQuery("get", "/api/recover", {}, { enabled: heartbeat.data !== undefined && !without });
   const incidents = heartbeat.data?.incidents.length ?? 0;
   const r = recovery.data;
   const bad = incidents > 0 || (r !== undefined && r.fails > 0);
+  if (without && incidents === 0) {
+    return null;
+  }
   const text = incidents > 0 ? count(incidents, "incident") : r === undefined ? "unknown" : r.command === "" ? "no incident" : r.fails > 0 ? `failed ${r.fails} times` : "healthy";
   return (
     <Link to={incidents > 0 ? "/health?tab=incidents" : "/health"} className={piece} title="Health">
@@ -59,7 +69,7 @@ function Tokens() {
   return (
     <Link to="/budget" className={piece} title="Budget: tokens used today">
       <Coins aria-hidden size={14} className="text-muted" />
-      {history.data === undefined ? "–" : tokens(today(history.data, new Date()))} today
+      {history.data === undefined ? "–" : tokens(today(history.data, new Date()))} tokens today
     </Link>
   );
 }

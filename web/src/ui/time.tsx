@@ -50,7 +50,7 @@ export function exact(at: string | number): string {
 }
 
 // One clock for the page, which ticks while somebody looks at a time.
-const every = 5000;
+const every = 1000;
 let now = Date.now();
 let timer: number | undefined;
 const lookers = new Set<() => void>();
@@ -73,18 +73,25 @@ function subscribe(look: () => void): () => void {
   };
 }
 
-/** The time, to 5 s, in milliseconds since 1970. */
+/** What the clock says to a reader, who is drawn again only when that is something else. */
+export function useClock<T extends string | number | undefined>(read: (now: number) => T): T {
+  return useSyncExternalStore(subscribe, () => read(now));
+}
+
+const coarse = 5000;
+
+/** The time, to 5 s, in milliseconds since 1970: for what costs something to draw. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  return useClock((t) => Math.floor(t / coarse) * coarse);
 }
 
 /** A point in time, as how long ago it was. */
 export function Ago({ at, className }: { at: string; className?: string }) {
-  const time = useNow();
-  const date = new Date(at);
+  const from = Date.parse(at);
+  const text = useClock((now) => age(now - from));
   return (
     <time dateTime={at} title={exact(at)} className={className}>
-      {age(time - date.getTime())}
+      {text}
     </time>
   );
 }
