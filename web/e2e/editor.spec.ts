@@ -181,13 +181,13 @@ test("the graph of agents is edited, started, answered, extended and compared fr
   await add.getByRole("button", { name: "Add", exact: true }).click();
   await expect(graph.getByText("late", { exact: true })).toBeVisible();
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("button", { name: "Update" }).click();
+  await page.getByRole("button", { name: "Update run" }).click();
   const update = page.getByRole("dialog");
   await expect(update.getByRole("group", { name: "Graph after the update" }).getByText("new", { exact: true })).toBeVisible();
   await expect(update.getByRole("group", { name: "Changes" }).getByRole("row").filter({ hasText: "late" })).toBeVisible();
   await sound(page, "editor-update");
   await update.getByRole("button", { name: "Update the run" }).click();
-  await page.goto(new URL(run, page.url()).href);
+  await page.waitForURL((url) => url.pathname === run); // the update leads to what it changed
   await expect(page.getByRole("group", { name: "Graph of the run" }).getByRole("button", { name: /^late.* done/ })).toBeVisible();
   await sound(page, "run");
 

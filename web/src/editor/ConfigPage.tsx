@@ -118,7 +118,7 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
               Save
             </Button>
             {run !== undefined && <UpdateButton run={run} disabled={edited || conflict || !sound} accent={!edited} />}
-            <StartButton disabled={edited || conflict || !sound} />
+            <StartButton disabled={edited || conflict || !sound} accent={run === undefined} />
           </>
         )
       }

@@ -1,6 +1,7 @@
 import { GitMerge, RefreshCw } from "lucide-react";
 
 import { api, hooks, type Api } from "@/api/client";
+import { useWaiting } from "@/needs/needs";
 import { visible } from "@/changes/visible";
 import { Job } from "@/review/Job";
 import { Button } from "@/ui/button";
@@ -25,6 +26,7 @@ export function Merge({ run }: { run: string }) {
         void job.refetch();
       },
     });
+  const open = new Set(useWaiting()?.items.flatMap((n) => (n.kind === "review" && n.run === run ? [n.name] : [])));
   const busy = give.isPending || job.data?.running === true;
   return (
     <div className="grid gap-3 p-3 lg:grid-cols-2">
@@ -61,6 +63,7 @@ export function Merge({ run }: { run: string }) {
               </>
             }
           >
+            <Unseen nodes={q.begun ? [] : q.branches.filter((b) => b.outcome === "merged" && open.has(b.node)).map((b) => b.node)} />
             {q.branches.length === 0 ? (
               <Empty title="There is nothing to merge">Branches of nodes that are done appear here.</Empty>
             ) : (
@@ -89,7 +92,7 @@ export function Merge({ run }: { run: string }) {
         <Answer query={job}>
           {(j) =>
             j.started_at === undefined ? (
-              <p className="text-muted">None was begun from here.</p>
+              <p className="text-muted">No merge was begun here yet.</p>
             ) : (
               <Job job={j}>
                 {j.result && (
@@ -104,6 +107,11 @@ export function Merge({ run }: { run: string }) {
       </Panel>
     </div>
   );
+}
+
+/** Says of which nodes a merge takes in work that nobody has reviewed. */
+function Unseen({ nodes }: { nodes: readonly string[] }) {
+  return nodes.length > 0 && <p className="mb-2 text-warn wrap-anywhere">{`Not reviewed, and merged as it is: the work of ${nodes.join(", ")}.`}</p>;
 }
 
 /** Has git look again: somebody else may have moved the branch that is merged into. */

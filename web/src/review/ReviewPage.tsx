@@ -1,4 +1,5 @@
 import { clsx } from "clsx";
+import { GitMerge } from "lucide-react";
 import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 
@@ -10,6 +11,7 @@ import { asFirst, order, waits } from "@/review/order";
 import { StateLabel, useStates, WorkReview } from "@/review/WorkReview";
 import { Field, Input, Select } from "@/ui/field";
 import { count } from "@/ui/figures";
+import { LinkButton } from "@/ui/LinkButton";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
@@ -53,6 +55,7 @@ function Newest() {
 
 function OfRun({ run: asked }: { run: string }) {
   const navigate = useNavigate();
+  const [params] = useSearchParams();
   const all = useWaiting()?.items.filter((n) => n.kind === "review") ?? [];
   const found = hooks.useQuery("get", "/api/runs/{id}", { params: { path: { id: asked } } });
   const whole = found.data?.run; // a part of its id will do
@@ -73,13 +76,20 @@ function OfRun({ run: asked }: { run: string }) {
         </>
       }
       actions={
-        others.size > (others.has(run) ? 1 : 0) && (
-          <Field label="Run" hidden>
-            {(ids) => (
-              <Select {...ids} value={run} onChange={(e) => void navigate(`/runs/${encodeURIComponent(e.target.value)}/review`)} options={[...(others.has(run) ? [] : [[run, whole?.session ?? run] as const]), ...others]} />
-            )}
-          </Field>
-        )
+        <>
+          {waiting === 0 && (reviews.data?.items.length ?? 0) > 0 && params.get("tab") !== "merge" && (
+            <LinkButton tone="accent" icon={<GitMerge aria-hidden size={15} />} to="?tab=merge">
+              Merge
+            </LinkButton>
+          )}
+          {others.size > (others.has(run) ? 1 : 0) && (
+            <Field label="Run" hidden>
+              {(ids) => (
+                <Select {...ids} value={run} onChange={(e) => void navigate(`/runs/${encodeURIComponent(e.target.value)}/review`)} options={[...(others.has(run) ? [] : [[run, whole?.session ?? run] as const]), ...others]} />
+              )}
+            </Field>
+          )}
+        </>
       }
       ready={!found.isPending && !reviews.isPending}
     >

@@ -1,13 +1,13 @@
-import { Check, Pencil, Play, RotateCcw, Square } from "lucide-react";
-import { Link } from "react-router";
-
-import { api, type Api } from "@/api/client";
+import { Check, GitMerge, GitPullRequest, Pencil, Play, RotateCcw, Square } from "lucide-react";
+import { api, hooks, type Api } from "@/api/client";
+import { useWaiting } from "@/needs/needs";
 import { each } from "@/runs/each";
 import { hasFailed } from "@/runs/figures";
 import { useNodeOrders } from "@/runs/orders";
 import { StartButton } from "@/runs/StartDialog";
 import { UpdateButton } from "@/runs/UpdateDialog";
 import { Button } from "@/ui/button";
+import { LinkButton } from "@/ui/LinkButton";
 import { Confirm } from "@/ui/dialog";
 import { count } from "@/ui/figures";
 import { useOrder } from "@/ui/toasts";
@@ -20,6 +20,30 @@ function Approve({ run, gate }: { run: string; gate: string }) {
       Approve {gate}
     </Button>
   );
+}
+
+/** What is left to do with the work of a run that is over: to review it, then to merge it. */
+function Result({ run, branch, plain }: { run: string; branch: boolean; plain: boolean }) {
+  const open = useWaiting()?.items.filter((n) => n.kind === "review" && n.run === run).length;
+  const queue = hooks.useQuery("get", "/api/runs/{id}/merge/queue", { params: { path: { id: run } } }, { enabled: open === 0 && branch, retry: false });
+  const place = `/runs/${encodeURIComponent(run)}/review`;
+  const tone = plain ? "plain" : "accent";
+  if (open !== undefined && open > 0) {
+    return (
+      <LinkButton tone={tone} icon={<GitPullRequest aria-hidden size={15} />} to={place}>
+        Review {count(open, "node")}
+      </LinkButton>
+    );
+  }
+  const { branches = [], target = "" } = queue.data ?? {};
+  if (branches.some((b) => b.outcome === "merged")) {
+    return (
+      <LinkButton tone={tone} icon={<GitMerge aria-hidden size={15} />} to={`${place}?tab=merge`}>
+        Merge into {target}
+      </LinkButton>
+    );
+  }
+  return branches.some((b) => b.outcome === "contained") && <span className="text-muted">merged into {target}</span>;
 }
 
 /** What can be ordered of a run. */
@@ -53,10 +77,10 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
           Resume
         </Button>
       )}
-      <Link to="/config/agents" className="inline-flex min-h-8 items-center gap-1.5 rounded-md border border-line-strong bg-surface px-2.5 py-1 font-medium hover:bg-sunken">
-        <Pencil aria-hidden size={15} /> <span className="max-md:sr-only">Edit</span>
-      </Link>
-      <UpdateButton run={run.id} accent={run.config_changed} />
+      <LinkButton icon={<Pencil aria-hidden size={15} />} to="/config/agents">
+        <span className="max-md:sr-only">Edit</span>
+      </LinkButton>
+      {run.config_changed && <UpdateButton run={run.id} accent />}
       {!over && run.runner && (
         <Confirm
           title="Stop the run?"
@@ -70,7 +94,8 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
           <span className="max-md:sr-only">Stop</span>
         </Confirm>
       )}
-      {over && <StartButton />}
+      {over && <Result run={run.id} branch={run.base_branch !== ""} plain={failed.length > 0} />}
+      {over && <StartButton accent={false}>Start again</StartButton>}
     </>
   );
 }

@@ -98,7 +98,7 @@ function Facts({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGr
         </span>
       )}
       <span className="font-mono text-code wrap-anywhere max-md:hidden">{run.id}</span>
-      {run.config_changed && <span className="text-warn">The configuration file has changed since: Update applies it.</span>}
+      {run.config_changed && <span className="text-warn">The configuration file has changed since: Update run applies it.</span>}
     </div>
   );
 }

@@ -1,8 +1,9 @@
 import { Play } from "lucide-react";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { api, hooks, type Api } from "@/api/client";
+import { useWaiting } from "@/needs/needs";
 import { FirstCommit, useNoCommit } from "@/onboarding/FirstCommit";
 import { useOnboarding } from "@/onboarding/useOnboarding";
 import { scheduleBars } from "@/runs/bars";
@@ -16,12 +17,12 @@ import { Answer } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
 /** Starts the graph of agents, after it was shown what would start and when. */
-export function StartButton({ disabled = false }: { disabled?: boolean }) {
+export function StartButton({ disabled = false, accent = true, children = "Start" }: { disabled?: boolean; accent?: boolean; children?: string }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button tone="accent" icon={<Play aria-hidden size={15} />} disabled={disabled} onClick={() => setOpen(true)}>
-        Start
+      <Button tone={accent ? "accent" : "plain"} icon={<Play aria-hidden size={15} />} disabled={disabled} onClick={() => setOpen(true)}>
+        {children}
       </Button>
       <StartDialog open={open} onOpenChange={setOpen} />
     </>
@@ -47,6 +48,10 @@ function Start({ onStart }: { onStart: () => void }) {
   const onboarding = useOnboarding();
   const noCommit = useNoCommit() !== undefined;
   const plan = hooks.useQuery("post", "/api/runs/plan", { body: options }, { ...once, enabled: !noCommit && !onboarding.isPending });
+  const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 1000 } } });
+  const unfinished = runs.data?.items.some((r) => r.state !== "done" && r.state !== "failed") ?? false;
+  const goesOn = plan.data?.nodes.some((n) => n.continues !== undefined && n.continues !== "") ?? false;
+  const usual = asked === "" && plan.data ? nameOf(plan.data) : undefined;
   const schedule = hooks.useQuery("post", "/api/graph/unfold", { body: {} }, once);
   const start = useOrder(
     async () => {
@@ -73,19 +78,19 @@ function Start({ onStart }: { onStart: () => void }) {
       }}
     >
       <div className="grid gap-3 md:grid-cols-2">
-        <Field label="Base" hint="Commit or branch to start from. Empty: the configuration's.">
-          {(ids) => <Input {...ids} value={base} onChange={(e) => setBase(e.target.value)} onBlur={() => setAsked(base.trim())} />}
+        <Field label="Base" hint={`Commit or branch to start from.${usual === undefined ? "" : ` Empty: ${usual}.`}`}>
+          {(ids) => <Input {...ids} placeholder={usual} value={base} onChange={(e) => setBase(e.target.value)} onBlur={() => setAsked(base.trim())} />}
         </Field>
         <div className="flex flex-col gap-1">
-          <Tick label="End an unfinished run first" checked={ends} set={setEnds} />
-          <Tick label="Save what is there and begin at the base" checked={fresh} set={setFresh} />
+          {(unfinished || ends) && <Tick label="End an unfinished run first" checked={ends} set={setEnds} />}
+          {(goesOn || fresh) && <Tick label="Begin at the base again" about="What earlier runs left on the branches is saved as snapshots, and not continued." checked={fresh} set={setFresh} />}
         </div>
       </div>
-      {noCommit ? <FirstCommit /> : <Answer query={plan}>{(p) => <Plan plan={p} />}</Answer>}
+      {noCommit ? <FirstCommit /> : <Answer query={plan}>{(p) => <Plan plan={p} fresh={fresh} />}</Answer>}
       {schedule.data && schedule.data.slots.length > 0 && (
         <section aria-label="Schedule" className="flex h-64 flex-col">
           <h3 className="font-semibold">
-            Schedule: {duration(schedule.data.seconds)} if every node succeeds, {count(schedule.data.max_parallel, "agent")} at a time
+            {schedule.data.estimated.length === 0 ? "Schedule: nothing of it has run before, so each node is drawn as a minute" : `Schedule: ${duration(schedule.data.seconds)} if every node succeeds, as in earlier runs`}, {count(schedule.data.max_parallel, "node")} at a time
           </h3>
           <BarsView label="Schedule of nodes" bars={scheduleBars(schedule.data)} />
         </section>
@@ -99,23 +104,53 @@ function Start({ onStart }: { onStart: () => void }) {
   );
 }
 
-function Tick({ label, checked, set }: { label: string; checked: boolean; set: (on: boolean) => void }) {
+function Tick({ label, about, checked, set }: { label: string; about?: string; checked: boolean; set: (on: boolean) => void }) {
+  const id = useId();
   return (
-    <label className="flex min-h-8 items-center gap-2">
-      <input type="checkbox" className="size-4" checked={checked} onChange={(e) => set(e.target.checked)} />
-      {label}
-    </label>
+    <div>
+      <label className="flex min-h-8 items-center gap-2">
+        <input type="checkbox" className="size-4" aria-describedby={about === undefined ? undefined : id} checked={checked} onChange={(e) => set(e.target.checked)} />
+        {label}
+      </label>
+      {about !== undefined && (
+        <p id={id} className="pl-6 text-muted">
+          {about}
+        </p>
+      )}
+    </div>
   );
 }
 
-function Plan({ plan }: { plan: Api<"Starting"> }) {
+/** What a run starts from, as a person calls it. */
+function nameOf(plan: Api<"Starting">): string {
+  return plan.branch !== undefined && plan.branch !== "" ? plan.branch : plan.base;
+}
+
+/** What becomes of the work that earlier runs left on the branches of these nodes. */
+function Earlier({ plan, fresh }: { plan: Api<"Starting">; fresh: boolean }) {
+  const goOn = plan.nodes.filter((n) => n.continues !== undefined && n.continues !== "");
+  const open = useWaiting()?.items.filter((n) => n.kind === "review" && n.session === plan.session).length ?? 0;
+  return (
+    <>
+      {goOn.length > 0 && !fresh && (
+        <p>
+          {count(goOn.length, "node goes", "nodes go")} on with the branch of an earlier run: {goOn.map((n) => `${n.name} ${n.continues ?? ""}`).join(", ")}.
+        </p>
+      )}
+      {open > 0 && <p className="text-warn">{`The work of ${count(open, "node")} of the run before waits for your review. It stays on its branches, and this run asks for the review again.`}</p>}
+    </>
+  );
+}
+
+function Plan({ plan, fresh }: { plan: Api<"Starting">; fresh: boolean }) {
   return (
     <div className="flex flex-col gap-2">
       <p>
-        {plan.session}: {count(plan.nodes.length, "node")} from {plan.base} <code>{plan.commit.slice(0, 8)}</code>
+        {plan.session}: {count(plan.nodes.length, "node")} from {nameOf(plan)} <code>{plan.commit.slice(0, 8)}</code>
         {plan.tokens !== undefined && plan.tokens > 0 && `, at most ${tokens(plan.tokens)} tokens`}
       </p>
-      {plan.dirt !== undefined && plan.dirt !== "" && <p className="text-warn">{plan.dirt}</p>}
+      <Earlier plan={plan} fresh={fresh} />
+      {plan.dirt !== undefined && plan.dirt !== "" && <p className="text-muted wrap-anywhere">Not committed, so no agent sees it: {plan.dirt}</p>}
       {plan.remarks.map((r, i) => (
         <p key={i} className="text-muted wrap-anywhere">
           {r}

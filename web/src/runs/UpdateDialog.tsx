@@ -1,6 +1,8 @@
 import { useMemo, useState } from "react";
+import { useNavigate } from "react-router";
 
 import { api, hooks, type Api } from "@/api/client";
+import { hasFailed } from "@/runs/figures";
 import { merged } from "@/runs/difference";
 import { Flow } from "@/runs/graph/Flow";
 import { differenceCard } from "@/runs/NodeCard";
@@ -15,7 +17,7 @@ export function UpdateButton({ run, accent = false, disabled = false }: { run: s
   return (
     <>
       <Button tone={accent ? "accent" : "plain"} disabled={disabled} onClick={() => setOpen(true)}>
-        Update
+        Update run
       </Button>
       <Dialog wide title="Update the run" open={open} onOpenChange={setOpen}>
         <Changes run={run} done={() => setOpen(false)} />
@@ -48,13 +50,16 @@ function Changes({ run, done }: { run: string; done: () => void }) {
   const params = { params: { path: { id: run } } };
   // The configuration is a file: no event says that it was edited.
   const update = hooks.useQuery("get", "/api/runs/{id}/update", params, { staleTime: 0, gcTime: 0 });
+  const failed = (hooks.useQuery("get", "/api/runs/{id}/graph", params).data?.nodes ?? []).filter(hasFailed).map((n) => n.name);
+  const navigate = useNavigate();
   const apply = useOrder(
     async (sum: string) => {
       const out = await api.POST("/api/runs/{id}/update", { ...params, body: { sum } });
       done();
+      void navigate(`/runs/${run}`); // there it is seen, and what failed is retried
       return out;
     },
-    (out) => out.data?.note ?? "The run is updated.",
+    (out) => [out.data?.note ?? "The run is updated.", failed.length > 0 && `It does not retry what failed before: ${failed.join(", ")}.`].filter(Boolean).join(" "),
   );
   return (
     <Answer query={update}>

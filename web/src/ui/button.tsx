@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
 
-type Tone = "plain" | "accent" | "bad" | "quiet";
+export type Tone = "plain" | "accent" | "bad" | "quiet";
 
 const tones: Record<Tone, string> = {
   plain: "border-line-strong bg-surface text-text hover:bg-sunken",
@@ -17,17 +17,18 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   ref?: Ref<HTMLButtonElement>;
 }
 
+/** How a button looks. */
+export function buttonClass(tone: Tone): string {
+  return clsx("inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-2.5 py-1 font-medium whitespace-nowrap transition-colors disabled:opacity-55", tones[tone]);
+}
+
 export function Button({ tone = "plain", icon, busy = false, className, children, disabled, type = "button", ...rest }: ButtonProps) {
   return (
     <button
       type={type}
       disabled={disabled === true || busy}
       aria-busy={busy}
-      className={clsx(
-        "inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md border px-2.5 py-1 font-medium whitespace-nowrap transition-colors disabled:opacity-55",
-        tones[tone],
-        className,
-      )}
+      className={clsx(buttonClass(tone), className)}
       {...rest}
     >
       {icon}
