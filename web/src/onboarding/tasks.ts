@@ -118,7 +118,7 @@ export function example(session: string, agent: string | undefined): string {
   return `# The name of the run. Its branches are ${session}/NAME.
 session: ${plain ? session : JSON.stringify(session)}
 agents:
-  # A command, which sh runs. Without set -e, only its last line decides.
+  # A command. Without set -e, its last line alone decides.
   - name: build
     agent: command
     task: |

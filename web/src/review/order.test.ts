@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { asFirst, order } from "./order";
+import { asFirst, leftOf, order } from "./order";
 
 test("what waits is first, and a decision moves nothing", () => {
   const items = [
@@ -14,3 +14,12 @@ test("what waits is first, and a decision moves nothing", () => {
   const later = [{ node: "new", state: "to review" } as const, ...items.map((w) => (w.node === "api" ? { node: w.node, state: "approved" as const } : w))];
   expect(asFirst(later, first).map((w) => w.node)).toEqual(["api", "web", "old", "none", "new"]);
 });
+
+test.each([
+  [[], undefined],
+  [["nothing to review", "dropped"], undefined],
+  [["merged", "to review"], "review"],
+  [["changed since it was approved"], "review"],
+  [["merged", "approved"], "merge"],
+  [["merged", "nothing to review"], "merged"],
+] as const)("of works that are %j, the %s is left", (states, left) => expect(leftOf(states.map((state) => ({ state })))).toBe(left));

@@ -17,3 +17,12 @@ export function asFirst<T extends Stands>(items: readonly T[], first: readonly s
   const place = new Map(first.map((node, i) => [node, i]));
   return items.toSorted((a, b) => (place.get(a.node) ?? first.length) - (place.get(b.node) ?? first.length));
 }
+
+/** What is left to do with the works of a run: a decision about one, the merge of one, or nothing; undefined: there is no work. */
+export function leftOf(works: readonly Pick<Stands, "state">[]): "review" | "merge" | "merged" | undefined {
+  const is = (...states: Stands["state"][]) => works.some((w) => states.includes(w.state));
+  if (is("to review", "changed since it was approved")) {
+    return "review";
+  }
+  return is("approved") ? "merge" : is("merged") ? "merged" : undefined;
+}

@@ -1,5 +1,5 @@
 import type { Api } from "@/api/client";
-import { reasonOf } from "@/node/words";
+import { nodeKind, reasonOf } from "@/node/words";
 import type { Differing } from "@/runs/difference";
 import { counted } from "@/runs/figures";
 import { NodeTime } from "@/runs/NodeTime";
@@ -42,7 +42,7 @@ export function plannedCard(n: Api<"Planned">) {
     <>
       <span className="truncate font-semibold">{n.name}</span>
       <span className="truncate text-sm text-muted">
-        {[n.role === "build" ? "" : n.role, n.kind ?? ""].filter(Boolean).join(", ") || n.role}
+        {nodeKind({ role: n.role, agent: n.kind })}
       </span>
       <span className="truncate text-sm text-muted">{n.if !== undefined && n.if !== "" ? `if ${n.if}` : n.scope.join(" ")}</span>
     </>

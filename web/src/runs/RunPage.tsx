@@ -76,7 +76,7 @@ function About({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }) {
 function Facts({ graph: { run, nodes, critical, seconds } }: { graph: Api<"RunGraph"> }) {
   const time = useClock((now) => {
     const lasts = took(run, now);
-    return lasts === undefined ? undefined : duration(lasts);
+    return lasts === undefined ? undefined : duration(run.ended_at === null ? Math.floor(lasts) : lasts);
   });
   const chain = tellingChain(nodes.length, critical);
   return (

@@ -3,6 +3,7 @@ import { Link, useNavigate } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { counted, duration, took } from "@/runs/figures";
+import { leftOf } from "@/review/order";
 import { FirstCommit } from "@/onboarding/FirstCommit";
 import { Ways } from "@/onboarding/Welcome";
 import { StartButton } from "@/runs/StartDialog";
@@ -68,7 +69,7 @@ export default function RunsPage() {
             </div>
           ) : (
             <div className="min-h-0 grow">
-              <VirtualList label="Runs" items={items.filter(fits)} keyOf={(r) => r.id} estimate={56} row={(r) => <Line run={r} chosen={chosen.includes(r.id)} choose={() => choose(r.id)} />} />
+              <VirtualList label="Runs" items={items.filter(fits)} keyOf={(r) => r.id} estimate={56} row={(r) => <Line run={r} newest={items.find((o) => o.session === r.session) === r} chosen={chosen.includes(r.id)} choose={() => choose(r.id)} />} />
             </div>
           )
         }
@@ -77,10 +78,27 @@ export default function RunsPage() {
   );
 }
 
-function Line({ run, chosen, choose }: { run: Api<"PastRun">; chosen: boolean; choose: () => void }) {
+/** Which work of a run that is over is left: to review, to merge, or none. */
+function Left({ run }: { run: string }) {
+  const reviews = hooks.useQuery("get", "/api/runs/{id}/reviews", { params: { path: { id: run } } }, { retry: false });
+  const left = leftOf(reviews.data?.items ?? []);
+  const place = `/runs/${encodeURIComponent(run)}/review`;
+  switch (left) {
+    case "review":
+      return <Link to={place} className="text-accent underline">to review</Link>;
+    case "merge":
+      return <Link to={`${place}?tab=merge`} className="text-accent underline">not merged</Link>;
+    case "merged":
+      return <span className="text-muted">merged</span>;
+    default:
+      return null;
+  }
+}
+
+function Line({ run, newest, chosen, choose }: { run: Api<"PastRun">; newest: boolean; chosen: boolean; choose: () => void }) {
   const time = useClock((now) => {
     const seconds = took(run, now);
-    return seconds === undefined ? undefined : duration(seconds);
+    return seconds === undefined ? undefined : duration(run.ended_at === null ? Math.floor(seconds) : seconds);
   });
   return (
     <div className="flex items-center gap-3 border-b border-line px-3 py-2">
@@ -90,6 +108,7 @@ function Line({ run, chosen, choose }: { run: Api<"PastRun">; chosen: boolean; c
           {run.session}
         </Link>
         <Label>{run.state}</Label>
+        {newest && (run.state === "done" || run.state === "failed") && <Left run={run.id} />}
         <span>
           {run.done} of {count(run.nodes, "node")} done
           {run.failed > 0 && <span className="text-bad">, {run.failed} failed</span>}

@@ -6,6 +6,7 @@ import { api, hooks, type Api } from "@/api/client";
 import { useWaiting } from "@/needs/needs";
 import { FirstCommit, useNoCommit } from "@/onboarding/FirstCommit";
 import { useOnboarding } from "@/onboarding/useOnboarding";
+import { nodeKind } from "@/node/words";
 import { scheduleBars } from "@/runs/bars";
 import { BarsView } from "@/runs/BarsView";
 import { duration } from "@/runs/figures";
@@ -88,7 +89,7 @@ function Start({ onStart }: { onStart: () => void }) {
       </div>
       {noCommit ? <FirstCommit /> : <Answer query={plan}>{(p) => <Plan plan={p} fresh={fresh} />}</Answer>}
       {schedule.data && schedule.data.slots.length > 0 && (
-        <section aria-label="Schedule" className="flex h-64 flex-col">
+        <section aria-label="Schedule" className="flex max-h-64 flex-col" style={{ height: `${4 + 2 * schedule.data.slots.length}rem` }}>
           <h3 className="font-semibold">
             {schedule.data.estimated.length === 0 ? "Schedule: nothing of it has run before, so each node is drawn as a minute" : `Schedule: ${duration(schedule.data.seconds)} if every node succeeds, as in earlier runs`}, {count(schedule.data.max_parallel, "node")} at a time
           </h3>
@@ -160,7 +161,7 @@ function Plan({ plan, fresh }: { plan: Api<"Starting">; fresh: boolean }) {
         <table className="w-full border-collapse text-left">
           <thead>
             <tr className="border-b border-line">
-              {["Node", "Role", "Kind", "After", "Scope"].map((h) => (
+              {["Node", "Kind", "Depends on", "Scope"].map((h) => (
                 <th key={h} scope="col" className="p-1">
                   {h}
                 </th>
@@ -171,8 +172,7 @@ function Plan({ plan, fresh }: { plan: Api<"Starting">; fresh: boolean }) {
             {plan.nodes.map((n) => (
               <tr key={n.name} className="border-b border-line align-top">
                 <td className="p-1 font-medium wrap-anywhere">{n.name}</td>
-                <td className="p-1">{n.role}</td>
-                <td className="p-1">{n.kind}</td>
+                <td className="p-1">{nodeKind({ role: n.role, agent: n.kind })}</td>
                 <td className="p-1 wrap-anywhere">{n.depends_on.join(", ")}</td>
                 <td className="p-1 wrap-anywhere">{n.scope.join(" ")}</td>
               </tr>
