@@ -148,12 +148,28 @@ test("from a line in a file to the page, ten pages drawn on this machine", async
   report(`${clients} pages drawn here`, await measure(org.root, pages));
 });
 
+/** The time that a page's main thread has worked, in seconds: of the processor, whatever else the machine does. */
+async function worked(page: Page): Promise<() => Promise<number>> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration")?.value ?? Number.NaN;
+}
+
+test("the processor's time for an event", async ({ org, page, browser }) => {
+  org.start();
+  await org.open(page);
+  const p = await watching(browser, page);
+  await page.goto("about:blank");
+  const busy = await worked(p);
+  const before = await busy();
+  const took = await measure(org.root, [p]);
+  console.log(`an event takes the page ${(((await busy()) - before) / (took.length + 1) * 1000).toFixed(1)} ms of a core`);
+});
+
 test("a page at rest", async ({ org, page }) => {
   org.start();
   await org.open(page);
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send("Performance.enable");
-  const busy = async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration")?.value ?? Number.NaN;
+  const busy = await worked(page);
   await page.waitForTimeout(5000);
   const before = await busy();
   await page.waitForTimeout(20_000);
