@@ -29,7 +29,7 @@ type Shared =
 /** Connects until the signal is aborted. */
 export function connect(listener: Listener, signal: AbortSignal): void {
   const channel = new BroadcastChannel(lockName);
-  let alone = true; // no other page was heard of: nobody needs what this one hears
+  let alone = true; // this page has heard from no other: nobody needs what it hears
   const post = (m: Shared) => {
     if (!signal.aborted && !(alone && m.type === "message")) {
       channel.postMessage(m);
