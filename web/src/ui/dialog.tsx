@@ -48,7 +48,7 @@ export function Confirm({ title, text, action, onConfirm, children, ...button }:
         <div className="mb-4">{text}</div>
         <div className="flex justify-end gap-2">
           <Button data-first={button.tone === "bad" ? "" : undefined} onClick={() => setOpen(false)}>
-            Cancel
+            {action.startsWith("Cancel") ? "Go back" : "Cancel"}
           </Button>
           <Button
             data-first={button.tone === "bad" ? undefined : ""}
