@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"cmux/agents/control/configfile"
+	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
-	"cmux/agents/runs/run"
 	"cmux/worktree"
 	"cmux/worktree/hint"
 )
@@ -62,7 +62,7 @@ func (p *Project) OrgConfig() (*OrgConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
+	path := p.ConfigPath()
 	o := &OrgConfig{File: p.Short(path), p: p, org: org, InForce: []Setting{}}
 	if _, err := os.Lstat(path); err == nil {
 		o.There = true
@@ -190,3 +190,41 @@ func (p *Project) ApplyConfig(ctx context.Context, seen []ConfigChange) (*OrgCon
 
 // ConfigSchema is the JSON Schema of the organization's configuration.
 func ConfigSchema() []byte { return standing.ConfigSchema() }
+
+// ConfigCheck is what is wrong with a text as the organization's configuration.
+type ConfigCheck struct {
+	Faults []configfile.ConfigFault `json:"faults"`
+}
+
+// newConfig is what a new file of the organization's configuration begins with.
+const newConfig = "# The organization's configuration. Every key is optional: Ctrl+Space lists the keys.\n"
+
+// ConfigText reads the file of the organization's configuration. If there is none, its
+// text is what a new file begins with.
+func (p *Project) ConfigText() (*configfile.ConfigText, error) {
+	t, err := p.Configurations().Text(p.configSource())
+	if err == nil && !t.There {
+		t.Text = newConfig
+	}
+	return t, err
+}
+
+// CheckConfig checks a text as cmux start and cmux config apply do.
+func (p *Project) CheckConfig(text string) (c ConfigCheck, err error) {
+	_, err = p.ParseConfig([]byte(text))
+	c.Faults, err = configfile.Faults(err)
+	return c, err
+}
+
+// WriteConfig writes a text as the organization's configuration, in place of the one that
+// sum names. It refuses a text with faults: the next start would fail on it.
+func (p *Project) WriteConfig(ctx context.Context, text, sum string) (*configfile.ConfigText, error) {
+	if _, err := p.ParseConfig([]byte(text)); err != nil {
+		return nil, fmt.Errorf("nothing was written: %w", err)
+	}
+	return p.Configurations().WriteText(ctx, p.configSource(), text, sum)
+}
+
+func (p *Project) configSource() configfile.Source {
+	return configfile.Source{Path: p.ConfigPath(), Read: project.ReadConfig}
+}

@@ -30,7 +30,7 @@ func (p *Project) examineOrg(ctx context.Context) []finding.Finding {
 	}
 	var all []finding.Finding
 	if _, err := p.Configured(); err != nil {
-		all = append(all, wrong(err, "correct "+p.Short(filepath.Join(run.Folder(p.Root), standing.ConfigFile))))
+		all = append(all, wrong(err, "correct "+p.Short(p.ConfigPath())))
 	}
 	report, err := p.Overview().Organization(ctx)
 	if err != nil {

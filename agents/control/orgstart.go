@@ -352,8 +352,8 @@ func (s *StartingOrg) keepAnswers(a FirstAnswers) error {
 	if added == "" {
 		return nil
 	}
-	path := filepath.Join(run.Folder(s.p.Root), standing.ConfigFile)
-	src, err := signals.ReadFile(path, 1<<20)
+	path := s.p.ConfigPath()
+	src, err := project.ReadConfig(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"cmux/agents/control"
+	"cmux/agents/control/configfile"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/overview"
@@ -17,6 +18,21 @@ import (
 type findings struct {
 	OK       bool              `json:"ok" doc:"No problem was found"`
 	Findings []finding.Finding `json:"findings"`
+}
+
+// checkIn is a text to check as a configuration.
+type checkIn struct {
+	Body struct {
+		Text string `json:"text"`
+	}
+}
+
+// writeIn is a text to write as a configuration.
+type writeIn struct {
+	Body struct {
+		Text string `json:"text"`
+		Sum  string `json:"sum" doc:"Checksum of the edited text: nothing is written if the file has changed since"`
+	}
 }
 
 // config adds the routes of the organization's configuration and of its agents' graph.
@@ -36,22 +52,22 @@ func (r *routes) config() {
 	}) (*control.OrgConfig, error) {
 		return p.ApplyConfig(ctx, i.Body.Changes)
 	})
-	get(r, group, "/api/graph", "Show the configuration of agents as its file has it", func(context.Context, *in) (*graphs.GraphText, error) {
+	get(r, group, path+"/file", "Show the file of the organization's configuration", func(context.Context, *in) (*configfile.ConfigText, error) {
+		return p.ConfigText()
+	})
+	add(r, http.MethodPut, group, path+"/file", "Write the file of the organization's configuration; nothing is applied", func(ctx context.Context, i *writeIn) (*configfile.ConfigText, error) {
+		return p.WriteConfig(ctx, i.Body.Text, i.Body.Sum)
+	})
+	post(r, group, path+"/check", "Check a text as the organization's configuration; nothing is written", func(_ context.Context, i *checkIn) (control.ConfigCheck, error) {
+		return p.CheckConfig(i.Body.Text)
+	})
+	get(r, group, "/api/graph", "Show the configuration of agents as its file has it", func(context.Context, *in) (*configfile.ConfigText, error) {
 		return p.Graphs().GraphText()
 	})
-	add(r, http.MethodPut, group, "/api/graph", "Write the configuration of agents", func(ctx context.Context, i *struct {
-		Body struct {
-			Text string `json:"text"`
-			Sum  string `json:"sum" doc:"Checksum of the edited text: nothing is written if the file has changed since"`
-		}
-	}) (*graphs.GraphText, error) {
+	add(r, http.MethodPut, group, "/api/graph", "Write the configuration of agents", func(ctx context.Context, i *writeIn) (*configfile.ConfigText, error) {
 		return p.Graphs().WriteGraph(ctx, i.Body.Text, i.Body.Sum)
 	})
-	post(r, group, "/api/graph/check", "Check a configuration: show its graph or its faults; nothing is written", func(ctx context.Context, i *struct {
-		Body struct {
-			Text string `json:"text"`
-		}
-	}) (*graphs.GraphCheck, error) {
+	post(r, group, "/api/graph/check", "Check a configuration: show its graph or its faults; nothing is written", func(ctx context.Context, i *checkIn) (*graphs.GraphCheck, error) {
 		return p.Graphs().CheckGraph(ctx, i.Body.Text)
 	})
 	get(r, group, "/api/graph/schema", "Show the JSON Schema of the configuration of agents", func(context.Context, *in) (map[string]any, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cmux/agents/control/configfile"
 	"cmux/agents/control/finding"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/letters"
@@ -187,7 +188,7 @@ func TestOrdersOfTasks(t *testing.T) {
 // What is edited is checked as it stands, and written over what was read alone.
 func TestGraph(t *testing.T) {
 	w := newWorld(t)
-	var text graphs.GraphText
+	var text configfile.ConfigText
 	w.must("GET", "/api/graph", "", &text)
 	if text.There || text.Text != "" {
 		t.Fatalf("%+v", text)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cmux/agents/control"
+	"cmux/agents/control/configfile"
 	"cmux/agents/control/graphs"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/overview"
@@ -142,7 +143,7 @@ func TestGraphDraft(t *testing.T) {
 	if w.must("GET", "/api/graph/issues", "", &issues); len(issues.Items) != 1 || issues.Items[0].Name != "7-fix-the-login" || !strings.Contains(issues.Items[0].Task, "Issue #7: https://x/7") {
 		t.Errorf("%+v", issues)
 	}
-	var file graphs.GraphText
+	var file configfile.ConfigText
 	if w.must("GET", "/api/graph", "", &file); file.There {
 		t.Error("the draft was written")
 	}

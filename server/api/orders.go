@@ -40,6 +40,7 @@ var ends = map[string]string{
 	"POST /api/agents/{name}/merge-clone":       "What the clone committed is brought into the branch of the agent that it is a clone of, and the clone is removed.",
 	"POST /api/agents/{name}/reset":             "The agent's conversation ends and is kept. A new one begins with the unfinished task.",
 	"POST /api/config/apply":                    "What is in force is replaced by what the file says.",
+	"PUT /api/config/file":                      "The file is replaced by the text. What is in force stays until it is applied.",
 	"PUT /api/graph":                            "The file is replaced by the text. Git has only those versions of it that were committed.",
 	"POST /api/locks/{name}/break":              "Whoever holds the lock loses it and is not told. Two may then use what it guards.",
 	"POST /api/login/logout-all":                "Every browser is logged out, this one too, and needs a new link from cmux open.",

@@ -1,7 +1,7 @@
 // Package configfile finds and reads the configuration that a command works on.
 //
-// It reads files and git, and changes neither: what is wrong with a configuration
-// is an error with its line.
+// It reads files and git. Only WriteConfig and WriteText change anything. A fault in a
+// configuration is an error with its line.
 package configfile
 
 import (

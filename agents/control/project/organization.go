@@ -118,12 +118,24 @@ func (p *Project) OrgRuns() bool {
 	return err == nil && r.RunnerLives()
 }
 
-// Configured reads the organization's configuration, which need not be there.
+// ConfigPath is the path of the organization's configuration.
+func (p *Project) ConfigPath() string {
+	return filepath.Join(run.Folder(p.Root), standing.ConfigFile)
+}
+
+// ReadConfig reads the organization's configuration at path. It follows no link.
+func ReadConfig(path string) ([]byte, error) { return signals.ReadFile(path, 1<<20) }
+
+// Configured reads and checks the organization's configuration, which need not be there.
 func (p *Project) Configured() (*standing.Config, error) {
-	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
-	src, err := signals.ReadFile(path, 1<<20)
+	src, err := ReadConfig(p.ConfigPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return standing.ParseConfig(p.Short(path), src)
+	return p.ParseConfig(src)
+}
+
+// ParseConfig reads a text as the organization's configuration.
+func (p *Project) ParseConfig(src []byte) (*standing.Config, error) {
+	return standing.ParseConfig(p.Short(p.ConfigPath()), src)
 }

@@ -34,6 +34,8 @@ cmux config apply    # shows the difference, asks, and takes it into use
 cmux config schema > .cmux/config.schema.json
 ` + "```" + `
 
+You can do the same in the dashboard, under [Settings](dashboard.md#the-organizations-configuration): edit the file, see what it changes, and apply it.
+
 With ` + "`# yaml-language-server: $schema=config.schema.json`" + ` in its first line, editors complete and check the file.
 
 - Write a duration with units: ` + "`90s`, `45m`, `1h30m`" + `.

@@ -499,6 +499,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/config/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check a text as the organization's configuration; nothing is written */
+        post: operations["postConfigCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/config/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the file of the organization's configuration */
+        get: operations["getConfigFile"];
+        /** Write the file of the organization's configuration; nothing is applied */
+        put: operations["putConfigFile"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/config/schema": {
         parameters: {
             query?: never;
@@ -2672,6 +2707,9 @@ export interface components {
             start: string;
             tip: string;
         };
+        CheckInBody: {
+            text: string;
+        };
         Checked: {
             command: string;
             failed?: string;
@@ -2731,6 +2769,24 @@ export interface components {
             file: string;
             in_force: string;
             key: string;
+        };
+        ConfigCheck: {
+            faults: components["schemas"]["ConfigFault"][];
+        };
+        ConfigFault: {
+            /** Format: int64 */
+            column: number;
+            file: string;
+            hint?: string;
+            /** Format: int64 */
+            line: number;
+            message: string;
+        };
+        ConfigText: {
+            file: string;
+            sum: string;
+            text: string;
+            there: boolean;
         };
         ContextReport: {
             /** Format: int64 */
@@ -2947,20 +3003,11 @@ export interface components {
             removed: components["schemas"]["StandingGone"][];
         };
         GraphCheck: {
-            faults: components["schemas"]["GraphFault"][];
+            faults: components["schemas"]["ConfigFault"][];
             nodes: components["schemas"]["Planned"][];
             session: string;
-            warnings: components["schemas"]["GraphFault"][];
+            warnings: components["schemas"]["ConfigFault"][];
             waves: components["schemas"]["Wave"][];
-        };
-        GraphFault: {
-            /** Format: int64 */
-            column: number;
-            file: string;
-            hint?: string;
-            /** Format: int64 */
-            line: number;
-            message: string;
         };
         GraphNode: {
             /** Format: double */
@@ -3026,12 +3073,6 @@ export interface components {
             file: string;
             kinds: string[];
             session: string;
-            there: boolean;
-        };
-        GraphText: {
-            file: string;
-            sum: string;
-            text: string;
             there: boolean;
         };
         History: {
@@ -3771,9 +3812,6 @@ export interface components {
             node: components["schemas"]["DagSketch"];
             text: string;
         };
-        PostGraphCheckRequest: {
-            text: string;
-        };
         PostGraphDraftRequest: {
             /** @description Kind of agents that name none; empty: command */
             kind?: string;
@@ -3878,11 +3916,6 @@ export interface components {
             /** Format: int64 */
             cut: number;
             task: string;
-            text: string;
-        };
-        PutGraphRequest: {
-            /** @description Checksum of the edited text: nothing is written if the file has changed since */
-            sum: string;
             text: string;
         };
         Question: {
@@ -4693,6 +4726,11 @@ export interface components {
         };
         /** @enum {string} */
         WorktreeHow: "added" | "modified" | "deleted" | "renamed" | "retyped" | "unmerged";
+        WriteInBody: {
+            /** @description Checksum of the edited text: nothing is written if the file has changed since */
+            sum: string;
+            text: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -5751,6 +5789,101 @@ export interface operations {
             };
         };
     };
+    postConfigCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckInBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigCheck"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getConfigFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigText"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putConfigFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteInBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigText"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getConfigSchema: {
         parameters: {
             query?: never;
@@ -5923,7 +6056,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GraphText"];
+                    "application/json": components["schemas"]["ConfigText"];
                 };
             };
             /** @description Error */
@@ -5946,7 +6079,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PutGraphRequest"];
+                "application/json": components["schemas"]["WriteInBody"];
             };
         };
         responses: {
@@ -5956,7 +6089,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GraphText"];
+                    "application/json": components["schemas"]["ConfigText"];
                 };
             };
             /** @description Error */
@@ -6012,7 +6145,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PostGraphCheckRequest"];
+                "application/json": components["schemas"]["CheckInBody"];
             };
         };
         responses: {

@@ -2,6 +2,7 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
 import { hooks, type Api } from "@/api/client";
+import { FaultList } from "@/editor/FaultList";
 import { scheduleBars } from "@/runs/bars";
 import { BarsView } from "@/runs/BarsView";
 import { duration } from "@/runs/figures";
@@ -27,7 +28,7 @@ export function Preview({ check, text, goTo }: PreviewProps) {
   const nodes = useMemo(() => last.nodes.map((n) => ({ ...n, critical: false })), [last]);
   return (
     <>
-      <Faults check={check} goTo={goTo} />
+      <FaultList faults={check.faults} warnings={check.warnings} fine={`Nothing is wrong: ${count(check.nodes.length, "node")}`} goTo={goTo} />
       <Tabs
         label="What the text makes"
         tabs={[
@@ -41,27 +42,6 @@ export function Preview({ check, text, goTo }: PreviewProps) {
 }
 
 const noChain: readonly string[] = [];
-
-function Faults({ check: { faults, warnings, nodes }, goTo }: { check: Api<"GraphCheck">; goTo: PreviewProps["goTo"] }) {
-  return (
-    <div className="max-h-40 shrink-0 overflow-auto border-b border-line px-3 py-1.5" role="group" aria-label="Check" tabIndex={0}>
-      <p role="status" className={faults.length === 0 ? "text-ok" : "text-bad"}>
-        {faults.length === 0 ? `Nothing is wrong: ${count(nodes.length, "node")}` : count(faults.length, "error")}
-      </p>
-      <ul>
-        {[...faults, ...warnings].map((f, i) => (
-          <li key={i} className="wrap-anywhere">
-            <button type="button" className="text-left underline" onClick={() => goTo(f.line, f.column)}>
-              {f.file}:{f.line}:{f.column}
-            </button>{" "}
-            <span className={i < faults.length ? "text-bad" : "text-warn"}>{f.message}</span>
-            {f.hint !== undefined && <span className="text-muted"> ({f.hint})</span>}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
 
 function Waves({ waves }: { waves: readonly Api<"Wave">[] }) {
   return (

@@ -18,8 +18,8 @@ interface YamlEditorProps {
   label: string;
   text: string;
   onChange: (text: string) => void;
-  faults: readonly Api<"GraphFault">[];
-  warnings: readonly Api<"GraphFault">[];
+  faults: readonly Api<"ConfigFault">[];
+  warnings: readonly Api<"ConfigFault">[];
   file: string; // faults of other files are not marked
   schema: Schema | undefined;
   goTo?: { line: number; column: number } | undefined; // a new object: the cursor goes there
@@ -107,7 +107,7 @@ export default function YamlEditor({ label, text, onChange, faults, warnings, fi
       return;
     }
     const doc = v.state.doc.toString();
-    const marked = (all: readonly Api<"GraphFault">[], severity: Diagnostic["severity"]) =>
+    const marked = (all: readonly Api<"ConfigFault">[], severity: Diagnostic["severity"]) =>
       all
         .filter((f) => f.file === file)
         .map((f): Diagnostic => {

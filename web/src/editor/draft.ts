@@ -4,7 +4,7 @@
  */
 import type { Api } from "@/api/client";
 
-type File = Api<"GraphText">;
+type File = Api<"ConfigText">;
 
 export interface Draft {
   text: string;

@@ -25,6 +25,8 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/agents/{name}/wake": { label: "Wake an agent", words: "start revive crashed down" },
   "POST /api/alert": { label: "Send a test alert", words: "notification bell" },
   "POST /api/config/apply": { label: "Apply the settings file", words: "configuration config reload", to: "/settings" },
+  "POST /api/config/check": null,
+  "PUT /api/config/file": { label: "Edit the settings file", words: "organization configuration config.yml yaml verify checks permissions write", to: "/settings" },
   "POST /api/first-commit": { label: "Make the first commit", words: "git init repository begin initial" },
   "PUT /api/graph": { label: "Edit the graph", words: "agents configuration config yaml workflow dag write nodes", to: "/config/agents" },
   "POST /api/graph/add": { label: "Add a node to the graph", words: "agents step job", to: "/config/agents" },

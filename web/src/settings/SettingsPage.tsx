@@ -1,16 +1,15 @@
-import { Link } from "react-router";
-
 import { StartOrganization } from "@/agents/OrganizationOrders";
 import { api, hooks, type Api } from "@/api/client";
 import { usePrefs, type Density, type Theme } from "@/app/prefs";
 import { useHeartbeat } from "@/health/queries";
 import { Alerts } from "@/settings/Alerts";
+import { ConfigFile } from "@/settings/ConfigFile";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
 import { count } from "@/ui/figures";
 import { Page, Panel } from "@/ui/page";
-import { Answer, Empty } from "@/ui/states";
+import { Answer } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
 const themes: readonly (readonly [Theme, string])[] = [
@@ -73,11 +72,10 @@ export default function SettingsPage() {
             </Confirm>
           </div>
         </Panel>
+        <ConfigFile />
         {state === "none" ? (
-          <Panel title="Organization">
-            <Empty title="This project has no organization" action={<StartOrganization />}>
-              Its settings stand here once it has one. Runs need none: their settings are in <Link to="/config/agents" className="text-accent underline">the graph</Link>.
-            </Empty>
+          <Panel title="What the file changes" actions={<StartOrganization />}>
+            <p>There is no organization yet. Its first start takes the file as it is.</p>
           </Panel>
         ) : (
         <Answer query={config}>
@@ -109,6 +107,9 @@ export default function SettingsPage() {
                   <code>{c.file}</code> {!c.there && "is not there"}
                 </p>
                 {c.changes.length === 0 ? <p>The active configuration is what the file says.</p> : <Changes changes={c.changes} />}
+                <p className="mt-2 text-muted">
+                  A change counts once you apply it. Agents that run act as before until they restart. <code>session</code>, <code>supervisor</code> and <code>port</code> count at the next start of the organization.
+                </p>
               </Panel>
               <Panel title="Active configuration">
                 <div tabIndex={0} role="region" aria-label="Active settings" className="overflow-x-auto">
