@@ -76,7 +76,7 @@ function Questions({ plan, onDone }: { plan: Api<"StartingOrg">; onDone: () => v
             <label key={c.name} className="flex items-start gap-2">
               <input type="radio" name="permissions" className="mt-1 size-4 shrink-0" checked={c.name === permissions} onChange={() => choose(c.name)} />
               <span>
-                {c.name} <span className="block text-muted">{c.about}</span>
+                <span className="inline-block first-letter:uppercase">{c.name}</span> <span className="block text-muted">{c.about}</span>
               </span>
             </label>
           ))}

@@ -44,7 +44,7 @@ export function attemptBars(nodes: readonly Node[], now: number): Bars {
       const end = Math.max(start, ((live ? now : Date.parse(s.ended_at ?? "")) - first) / 1000);
       seconds = Math.max(seconds, end);
       const how = s.label ? labelText(s.label) : s.lost !== "" ? s.lost : n.label;
-      return { start, end, tone: live ? "info" : toneOf(how), text: `Attempt ${s.attempt}: ${how}, ${duration(end - start)}` };
+      return { start, end, tone: live ? (toneOf(n.label) === "warn" ? "warn" : "info") : toneOf(how), text: `Attempt ${s.attempt}: ${how}, ${duration(end - start)}` };
     }),
   }));
   return { rows, seconds };

@@ -60,6 +60,7 @@ test("attempts are bars from the first beginning until now", () => {
     [
       { name: "a", critical: true, label: "running", spans: [span(1, 100, 110, { state: "failed", code: 1 }), span(2, 120, null)] },
       { name: "b", critical: false, label: "waiting", spans: [] },
+      { name: "c", critical: false, label: "needs input", spans: [span(1, 130, null)] },
     ],
     150_000,
   );
@@ -70,6 +71,7 @@ test("attempts are bars from the first beginning until now", () => {
   ]);
   expect(rows[0]?.bars[0]?.text).toBe("Attempt 1: failed (exit 1), 10s");
   expect(rows[1]?.bars).toEqual([]);
+  expect(rows[2]?.bars.map((b) => b.tone)).toEqual(["warn"]); // it waits for a person
 });
 
 test("a schedule says what it guesses, and what never starts has no bar", () => {

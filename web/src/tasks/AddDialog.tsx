@@ -1,5 +1,6 @@
 import { useState } from "react";
 
+import { called, useAgents, whoMay } from "@/agents/agents";
 import { lines, priorities } from "@/agents/AgentDialogs";
 import type { Api } from "@/api/client";
 import { give } from "@/tasks/give";
@@ -16,7 +17,10 @@ export function AddDialog({ backlog, onClose }: { backlog: boolean; onClose: () 
   const [verify, setVerify] = useState("");
   const [after, setAfter] = useState("");
   const [later, setLater] = useState(backlog);
+  const [agent, setAgent] = useState("");
+  const agents = whoMay(useAgents().data?.items ?? []);
   const add = useOrder(give.add, ({ data }) => `${data?.id ?? "The task"} is added.`);
+  const assign = useOrder(give.assign, (_, { id, agent: to }) => `${id} is given to ${to}.`);
   return (
     <Dialog title="Add a task" open onOpenChange={onClose}>
       <form
@@ -25,12 +29,24 @@ export function AddDialog({ backlog, onClose }: { backlog: boolean; onClose: () 
           e.preventDefault();
           add.mutate(
             { title: title.trim(), body, priority, scope: lines(scope), verify: lines(verify), after: after.split(/[\s,]+/).filter((id) => id !== ""), backlog: later },
-            { onSuccess: onClose },
+            {
+              onSuccess: ({ data }) => {
+                if (agent !== "" && !later && data !== undefined) {
+                  assign.mutate({ id: data.id, agent });
+                }
+                onClose();
+              },
+            },
           );
         }}
       >
         <Field label="Title">{(ids) => <Input {...ids} value={title} onChange={(e) => setTitle(e.target.value)} />}</Field>
         <Field label="Description">{(ids) => <Textarea {...ids} value={body} onChange={(e) => setBody(e.target.value)} />}</Field>
+        {!later && (
+          <Field label="Who does it" hint="You can assign it later, to a new worker too.">
+            {(ids) => <Select {...ids} options={[["", "Nobody yet"] as const, ...agents.map((a) => [a.name, `${called(a)} (${a.role === "worker" ? a.state : a.role})`] as const)]} value={agent} onChange={(e) => setAgent(e.target.value)} />}
+          </Field>
+        )}
         <Field label="Priority">
           {(ids) => <Select {...ids} options={priorities} value={priority} onChange={(e) => setPriority(e.target.value as Api<"TaskPriority">)} />}
         </Field>
