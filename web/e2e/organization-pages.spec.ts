@@ -110,7 +110,7 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await input.press("Enter");
   const line = page.getByRole("list", { name: "Conversation with supervisor" });
   await expect(line.getByText("Hello **you**")).toHaveCount(1);
-  await expect(line.getByText("confirmed").first()).toBeVisible();
+  await expect(line.getByText("read", { exact: true }).first()).toBeVisible();
   await expect(line.getByText("Heard you").first()).toBeVisible();
   await expect(line.getByText("window.hurt=2").first()).toBeVisible();
   await sound(page, "chat");

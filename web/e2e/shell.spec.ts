@@ -62,6 +62,22 @@ test("the server goes away and comes back", async ({ org, page }) => {
   await expect(page.getByRole("link", { name: /Organization/ })).toBeVisible(); // what comes last came too
 });
 
+test("a server that stands still is told on the page, and since when what is seen is old", async ({ org, page }) => {
+  org.start();
+  await org.open(page);
+  const { pid } = JSON.parse(org.read(".cmux/server.json")) as { pid: number };
+  process.kill(pid, "SIGSTOP");
+  const away = page.getByRole("alert").filter({ hasText: "The server does not answer" });
+  try {
+    await expect(away).toContainText(/What you see is from \d\d:\d\d/);
+    await healthy(page, "away");
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
+  await expect(away).toHaveCount(0);
+});
+
 test("who was logged out is told so, and how to come back", async ({ org, page, context }) => {
   org.start();
   await org.open(page);

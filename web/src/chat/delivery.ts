@@ -4,7 +4,7 @@ import type { Tone } from "@/ui/label";
 const states: Readonly<Record<Api<"MailboxState">, readonly [Tone, string]>> = {
   queued: ["muted", "waits"],
   handed: ["info", "handed over"],
-  confirmed: ["ok", "confirmed"],
+  confirmed: ["ok", "read"],
   failed: ["bad", "given up"],
   expired: ["bad", "expired"],
 };
