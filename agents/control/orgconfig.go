@@ -202,7 +202,7 @@ const newConfig = "# The organization's configuration. Every key is optional: Ct
 // ConfigText reads the file of the organization's configuration. If there is none, its
 // text is what a new file begins with.
 func (p *Project) ConfigText() (*configfile.ConfigText, error) {
-	t, err := p.Configurations().Text(p.configSource())
+	t, err := p.Configurations().Text(configSource(p))
 	if err == nil && !t.There {
 		t.Text = newConfig
 	}
@@ -222,9 +222,9 @@ func (p *Project) WriteConfig(ctx context.Context, text, sum string) (*configfil
 	if _, err := p.ParseConfig([]byte(text)); err != nil {
 		return nil, fmt.Errorf("nothing was written: %w", err)
 	}
-	return p.Configurations().WriteText(ctx, p.configSource(), text, sum)
+	return p.Configurations().WriteText(ctx, configSource(p), text, sum)
 }
 
-func (p *Project) configSource() configfile.Source {
+func configSource(p *Project) configfile.Source {
 	return configfile.Source{Path: p.ConfigPath(), Read: project.ReadConfig}
 }

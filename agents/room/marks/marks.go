@@ -201,7 +201,7 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// wordly reports whether a word goes on with r.
+// wordly reports whether r can be part of a word.
 func wordly(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // bracket reads [HANDOFF:NAME] and the marks of a status.
