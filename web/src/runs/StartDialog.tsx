@@ -138,7 +138,7 @@ function Earlier({ plan, fresh }: { plan: Api<"Starting">; fresh: boolean }) {
           {count(goOn.length, "node goes", "nodes go")} on with the branch of an earlier run: {goOn.map((n) => `${n.name} ${n.continues ?? ""}`).join(", ")}.
         </p>
       )}
-      {open > 0 && <p className="text-warn">{`The work of ${count(open, "node")} of the run before waits for your review. It stays on its branches, and this run asks for the review again.`}</p>}
+      {open > 0 && <p className="text-warn">{`You have not reviewed the work of ${count(open, "node")} of the run before. It stays on its branches, but nothing asks for that review once this run begins.`}</p>}
     </>
   );
 }
