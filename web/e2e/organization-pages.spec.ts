@@ -280,7 +280,7 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await expect.poll(width).toBeGreaterThan(before + 100);
 
   await to("/settings");
-  await expect(page.getByRole("main").getByText("max_standing")).toBeVisible();
+  await expect(page.getByRole("region", { name: "What the file changes" }).getByText("max_standing")).toBeVisible();
   await sound(page, "settings");
   await page.getByRole("button", { name: "Apply", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
