@@ -22,7 +22,7 @@ test("without an organization: who works in a run is listed, keys work beside th
 
   // Settings offer what is missing, and no command.
   await page.getByRole("link", { name: "Settings" }).click();
-  await expect(page.getByText("This project has no organization")).toBeVisible();
+  await expect(page.getByText("There is no organization yet")).toBeVisible();
   await expect(page.getByRole("button", { name: "Start the organization" })).toBeVisible();
   await expect(page.getByText("cmux start")).toHaveCount(0);
   await healthy(page, "settings-without");

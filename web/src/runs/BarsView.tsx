@@ -12,7 +12,7 @@ export function BarsView({ label, bars, onSelect, selected }: { label: string; b
   const whole = Math.max(bars.seconds, 0.001);
   const at = (s: number) => `${(100 * s) / whole}%`;
   return (
-    <div className="flex h-full min-h-40 grow flex-col">
+    <div className="flex h-full min-h-16 grow flex-col">
       <div aria-hidden className="flex shrink-0 border-b border-line py-1 pr-16 text-sm text-muted">
         <span className="wide-28 shrink-0 md:wide-52" />
         <div className="relative h-4 grow">

@@ -89,7 +89,7 @@ function Start({ onStart }: { onStart: () => void }) {
       </div>
       {noCommit ? <FirstCommit /> : <Answer query={plan}>{(p) => <Plan plan={p} fresh={fresh} />}</Answer>}
       {schedule.data && schedule.data.slots.length > 0 && (
-        <section aria-label="Schedule" className="flex max-h-64 flex-col" style={{ height: `${4 + 2 * schedule.data.slots.length}rem` }}>
+        <section aria-label="Schedule" className="flex max-h-64 shrink-0 flex-col overflow-hidden" style={{ height: `${5 + 2 * schedule.data.slots.length}rem` }}>
           <h3 className="font-semibold">
             {schedule.data.estimated.length === 0 ? "Schedule: nothing of it has run before, so each node is drawn as a minute" : `Schedule: ${duration(schedule.data.seconds)} if every node succeeds, as in earlier runs`}, {count(schedule.data.max_parallel, "node")} at a time
           </h3>
