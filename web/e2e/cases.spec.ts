@@ -60,6 +60,7 @@ function states(org: Organization): Record<string, string> {
 
 test("finished and blocked tasks and an incident are decided in the inbox", async ({ org, page }) => {
   const faults = faultsOf(page);
+  org.unfence();
   org.start(worker);
   org.write({ ".cmux/config.yml": "supervisor: {agent: scripted}\nhealth: {command: test ! -e broken, every: 1s}\n" });
   org.cmux("config", "apply", "--yes");

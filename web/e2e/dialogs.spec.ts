@@ -39,6 +39,7 @@ agents:
   });
   org.run("git", "add", "-A");
   org.run("git", "commit", "-qm", "house");
+  org.unfence(); // the first node writes the settings of Claude Code
   org.start();
   org.cmux("agents", "start", "--yes", "--detach");
   await org.open(page);

@@ -73,6 +73,13 @@ export class Organization {
     this.cmux("start", "--detach", "--yes");
   }
 
+  /** Lets agents write beside their worktrees, where a test looks for what they did. */
+  unfence(): void {
+    const own = join(this.env.HOME ?? "", ".config", "cmux");
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, "config.yml"), "fence: off\n");
+  }
+
   /** A one-time link to the page, on a path of it. */
   link(): string {
     return this.cmux("open", "--print").trim();

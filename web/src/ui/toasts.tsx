@@ -66,7 +66,7 @@ export function Toasts() {
       // A dialog takes a press or a focus beside it for its end: a notice is read and closed without losing what was typed there.
       onPointerDown={(e) => e.stopPropagation()}
       onFocus={(e) => e.stopPropagation()}
-      className="pointer-events-none fixed top-14 right-3 z-50 flex max-h-[70dvh] w-[min(26rem,calc(100vw-1.5rem))] flex-col gap-2 overflow-y-auto"
+      className="pointer-events-none fixed top-1.5 left-1/2 z-50 flex max-h-[70dvh] w-[min(26rem,calc(100vw-1.5rem))] -translate-x-1/2 flex-col gap-2 overflow-y-auto"
     >
       {toasts.map((t) => (
         <div key={t.id} className="pointer-events-auto flex items-start gap-2 rounded-md border border-line bg-raised p-3 shadow-lg">
