@@ -37,7 +37,8 @@ interface CaseProps {
 
 /** The whole case of what waits, and what can be decided about it. */
 export default function CaseView({ need, steady, like, chooseAll, back }: CaseProps) {
-  const known = hooks.useQuery("get", "/api/needs/case", { params: { query: { id: need.id } } });
+  // No event tells what all projects of a person share, such as who waits for an account.
+  const known = hooks.useQuery("get", "/api/needs/case", { params: { query: { id: need.id } } }, { refetchInterval: 5000 });
   const c = known.data;
   return (
     <section data-case aria-labelledby="case" className="flex min-h-0 grow flex-col">
