@@ -86,7 +86,7 @@ func Follow(ctx context.Context, root string, tell func(routes ...string)) {
 	f := &follower{root: root, runs: filepath.Dir(run.Dir(root, "any")), tell: tell}
 	for first := true; ctx.Err() == nil; first = false {
 		if !first {
-			tell("/api/runs", "/api/needs") // a new run exists
+			tell("/api/runs", "/api/needs", "/api/onboarding") // a new run exists
 		}
 		f.follow(ctx, first)
 	}

@@ -111,7 +111,16 @@ function Failure({ run, node: n }: { run: string; node: Node }) {
   const why = n.reason !== undefined && n.reason !== "" ? n.reason : n.label.detail !== "" ? n.label.detail : (n.attempts.at(-1)?.detail ?? "");
   return (
     <>
-      <Part title="Why it failed">
+      <Part
+        title="Why it failed"
+        actions={
+          n.agent === "command" && (
+            <Link to="/config/agents" className="text-accent underline">
+              Edit its command
+            </Link>
+          )
+        }
+      >
         {/* A check says itself why it failed. */}
         {failed.length === 0 && <Words text={why !== "" ? why : n.label.reason === "" && n.label.code !== null ? `Its program ended with exit code ${n.label.code}.` : labelText(n.label)} />}
         {failed.map((c, i) => (
@@ -268,7 +277,17 @@ function LastLines({ run, node, live: grows, unchecked = false }: { run: string;
   }
   return (
     <Part title="Last output" actions={<OpenLog run={run} node={node} />}>
-      <pre tabIndex={0} role="group" aria-label={`Last output of ${node}`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+      <pre
+        ref={(box) => {
+          if (box && grows) {
+            box.scrollTop = box.scrollHeight; // what it does now
+          }
+        }}
+        tabIndex={0}
+        role="group"
+        aria-label={`Last output of ${node}`}
+        className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere"
+      >
         {visible(text)}
       </pre>
     </Part>
