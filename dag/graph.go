@@ -113,11 +113,19 @@ type Fence struct {
 	Hide    []string     `json:"hide,omitempty"`    // places that are found empty, as Write
 }
 
-// Strictest returns the mode of a repository's f where a person wants least, auto if that
-// is empty: a repository can only ask for more.
-func (f Fence) Strictest(least FenceMode) FenceMode {
+// unfenced are the kinds whose programs make files in folders of their own that hold settings
+// too, which a fence keeps closed: they have one where somebody asks for it.
+var unfenced = []string{"kimi", "qwen", "opencode", "gemini", "acp"}
+
+// Strictest returns the mode of a repository's f, for a kind of agent, where a person wants
+// least; empty: auto, off for some kinds. A repository can only ask for more.
+func (f Fence) Strictest(least FenceMode, kind string) FenceMode {
 	modes := []FenceMode{FenceOff, FenceAuto, FenceRequire}
-	if least == "" {
+	switch {
+	case least != "":
+	case slices.Contains(unfenced, kind):
+		least = FenceOff
+	default:
 		least = FenceAuto
 	}
 	return modes[max(slices.Index(modes, f.Mode), slices.Index(modes, least))]

@@ -121,7 +121,7 @@ func agentFields(kinds []string) []keys.Field[Node] {
 		keys.Flag(keys.Key{Name: "auto_accept", Def: "false", Example: "auto_accept: true",
 			Doc: "Lets the agent act without asking for permission. docs/permissions.md says what it may do without asking in any case."},
 			func(n *Node) *bool { return &n.AutoAccept }),
-		FenceField(keys.Key{Name: "fence", Def: "as your own settings say, or `auto`", Example: "fence: require",
+		FenceField(keys.Key{Name: "fence", Def: "as your own settings say, or `auto`; `off` for `kimi`, `qwen`, `opencode`, `gemini` and `acp`", Example: "fence: require",
 			Doc: "Whether the kernel keeps the agent, its checks and all that they start from writing outside the node's worktree: `auto`, where the system can; `require`, or the run does not start; `off`, which does not count where your own settings want more. The node gets a git repository of its own that borrows the objects of yours, and its commits appear on its branch. It may also write temporary folders, the caches of common tools, the agent program's own state, and what `write` names. A review may write nothing of the project; a node whose `scope` is made of folders writes only there. docs/permissions.md says what the fence does not keep out."},
 			func(n *Node) *Fence { return &n.Fence }),
 		keys.Text(keys.Key{Name: "account", Def: "the kind and its configuration folder", Example: "account: work",

@@ -106,7 +106,7 @@ func configFields() []keys.Field[Config] {
 		keys.Section(keys.Key{Name: "notify", Example: "notify: {desktop: true}", Doc: "How you are told that a message is for you, or that an agent needs you."}, notifyFields()),
 		keys.Section(keys.Key{Name: "zones", Example: "zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]",
 			Doc: "Files by how much is at stake, as patterns like those of a scope, from the project's root."}, zoneFields()),
-		dag.FenceField(keys.Key{Name: "fence", Def: "as your own settings say, or `auto`", Example: "fence: require",
+		dag.FenceField(keys.Key{Name: "fence", Def: "as your own settings say, or `auto`; `off` for `kimi`, `qwen`, `opencode`, `gemini` and `acp`", Example: "fence: require",
 			Doc: "Whether the kernel keeps the agents, their checks and all that they start from writing outside their worktrees: `auto`, where the system can; `require`, or an agent does not start; `off`, which does not count where your own settings want more. A worker has a git repository of its own while it works on a task, and its commits appear on the branch. A supervisor may write its notes, and nothing else of the project. A worker that shares a folder has no fence: with `require` it does not start. It counts when an agent starts. See [a fence by the kernel](permissions.md#standing-agents-in-the-fence)."},
 			func(c *Config) *dag.Fence { return &c.Fence }),
 		keys.Choice(keys.Key{Name: "overflow", Allowed: []string{OverflowQueue, OverflowSpawn}, Def: OverflowQueue, Example: "overflow: spawn",

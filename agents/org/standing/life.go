@@ -211,13 +211,16 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 
 // Fence is the fence around the agents: as the organization's configuration has it, and at
 // least what the person's own settings want.
-func (o *Org) Fence() dag.Fence {
+func (o *Org) Fence() dag.Fence { return o.fenceOf("") }
+
+// fenceOf is the fence around an agent of a kind.
+func (o *Org) fenceOf(kind string) dag.Fence {
 	f := o.Settings.Fence
 	own, err := settings.Read()
 	if err != nil {
 		own.Fence = dag.FenceRequire // it cannot be told: nothing starts
 	}
-	f.Mode = f.Strictest(own.Fence)
+	f.Mode = f.Strictest(own.Fence, kind)
 	return f
 }
 
@@ -272,7 +275,7 @@ func (o *Org) def(m *run.Member) *dag.Node {
 	}
 	return &dag.Node{
 		Name: m.Name, Task: role, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: o.Settings.Permissions == PermitAll,
-		Account: m.Account, Fence: o.Fence(), OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
+		Account: m.Account, Fence: o.fenceOf(m.Kind), OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
 		Env: map[string]string{
 			"CMUX_AGENT": "true", "CMUX_AGENT_ID": m.ID, "CMUX_AGENT_NAME": m.Name, "CMUX_SESSION": o.Run.Plan.Session,
 			"CMUX_HOME": o.Root(), "CMUX_SUPERVISOR": m.Supervisor, "CMUX_PROJECT_ID": m.Project,

@@ -25,7 +25,7 @@ func userFields() []keys.Field[User] {
 		keys.Count(keys.Key{Name: "max_agents", Def: "no limit", Example: "max_agents: 4", Least: 1,
 			Doc: "How many AI agents may work at the same time, in all your runs of all projects together. Commands, gates and merges do not count. An agent that needs input or waits for a usage limit does not count either; it takes a place again to continue."},
 			func(u *User) *int { return &u.MaxAgents }),
-		keys.Choice(keys.Key{Name: "fence", Def: "auto", Example: "fence: require", Allowed: dag.FenceModes(),
+		keys.Choice(keys.Key{Name: "fence", Def: "`auto`; `off` for `kimi`, `qwen`, `opencode`, `gemini` and `acp`", Example: "fence: require", Allowed: dag.FenceModes(),
 			Doc: "The fence around the agents of all your runs and organizations, see `fence` of a run: a repository's configuration can only make it stricter. `off` leaves it to the repository."},
 			func(u *User) *dag.FenceMode { return &u.Fence }),
 		keys.List(keys.Key{Name: "fence_hide", Example: "fence_hide: [~/.ssh, ~/.aws, ~/.config/gh]",

@@ -225,7 +225,7 @@ func fences(g *dag.Graph, file string, user settings.User) (warnings []dag.Warni
 			n.Fence.Mode = dag.FenceAuto // as the reference says of mode
 		}
 		was := n.Fence.Mode
-		n.Fence.Mode = n.Fence.Strictest(user.Fence)
+		n.Fence.Mode = n.Fence.Strictest(user.Fence, n.Agent)
 		if n.Fence.On() {
 			n.Fence.Hide = append(slices.Clone(n.Fence.Hide), user.FenceHide...)
 		}
