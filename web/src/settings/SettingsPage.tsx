@@ -78,68 +78,68 @@ export default function SettingsPage() {
             <p>There is no organization yet. Its first start takes the file as it is.</p>
           </Panel>
         ) : (
-        <Answer query={config}>
-          {(c) => (
-            <>
-              <Panel
-                title="What the file changes"
-                actions={
-                  <>
-                    <Button busy={config.isFetching} onClick={() => void config.refetch()}>
-                      Read again
-                    </Button>
-                    {c.changes.length > 0 && (
-                      <Confirm
-                        tone="accent"
-                        busy={apply.isPending}
-                        title={`Apply ${count(c.changes.length, "change")}?`}
-                        text={<Changes changes={c.changes} />}
-                        action="Apply"
-                        onConfirm={() => apply.mutate(c.changes)}
-                      >
-                        Apply
-                      </Confirm>
-                    )}
-                  </>
-                }
-              >
-                <p className="text-muted">
-                  <code>{c.file}</code> {!c.there && "is not there"}
-                </p>
-                {c.changes.length === 0 ? <p>The active configuration is what the file says.</p> : <Changes changes={c.changes} />}
-                <p className="mt-2 text-muted">
-                  A change counts once you apply it. Agents that run act as before until they restart. <code>session</code>, <code>supervisor</code> and <code>port</code> count at the next start of the organization.
-                </p>
-              </Panel>
-              <Panel title="Active configuration">
-                <div tabIndex={0} role="region" aria-label="Active settings" className="overflow-x-auto">
-                  <table className="w-full border-collapse text-left">
-                    <thead>
-                      <tr className="border-b border-line-strong">
-                        <th scope="col" className="w-56 px-2 py-1">
-                          Setting
-                        </th>
-                        <th scope="col" className="px-2 py-1">
-                          Value
-                        </th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      {c.in_force.map((s) => (
-                        <tr key={s.key} className="border-b border-line">
-                          <th scope="row" className="px-2 py-1 text-left font-normal">
-                            <code>{s.key}</code>
+          <Answer query={config}>
+            {(c) => (
+              <>
+                <Panel
+                  title="What the file changes"
+                  actions={
+                    <>
+                      <Button busy={config.isFetching} onClick={() => void config.refetch()}>
+                        Read again
+                      </Button>
+                      {c.changes.length > 0 && (
+                        <Confirm
+                          tone="accent"
+                          busy={apply.isPending}
+                          title={`Apply ${count(c.changes.length, "change")}?`}
+                          text={<Changes changes={c.changes} />}
+                          action="Apply"
+                          onConfirm={() => apply.mutate(c.changes)}
+                        >
+                          Apply
+                        </Confirm>
+                      )}
+                    </>
+                  }
+                >
+                  <p className="text-muted">
+                    <code>{c.file}</code> {!c.there && "is not there"}
+                  </p>
+                  {c.changes.length === 0 ? <p>The active configuration is what the file says.</p> : <Changes changes={c.changes} />}
+                  <p className="mt-2 text-muted">
+                    A change counts once you apply it. Agents that run act as before until they restart. <code>session</code>, <code>supervisor</code> and <code>port</code> count at the next start of the organization.
+                  </p>
+                </Panel>
+                <Panel title="Active configuration">
+                  <div tabIndex={0} role="region" aria-label="Active settings" className="overflow-x-auto">
+                    <table className="w-full border-collapse text-left">
+                      <thead>
+                        <tr className="border-b border-line-strong">
+                          <th scope="col" className="w-56 px-2 py-1">
+                            Setting
                           </th>
-                          <td className="px-2 py-1 whitespace-pre-wrap wrap-anywhere">{s.value}</td>
+                          <th scope="col" className="px-2 py-1">
+                            Value
+                          </th>
                         </tr>
-                      ))}
-                    </tbody>
-                  </table>
-                </div>
-              </Panel>
-            </>
-          )}
-        </Answer>
+                      </thead>
+                      <tbody>
+                        {c.in_force.map((s) => (
+                          <tr key={s.key} className="border-b border-line">
+                            <th scope="row" className="px-2 py-1 text-left font-normal">
+                              <code>{s.key}</code>
+                            </th>
+                            <td className="px-2 py-1 whitespace-pre-wrap wrap-anywhere">{s.value}</td>
+                          </tr>
+                        ))}
+                      </tbody>
+                    </table>
+                  </div>
+                </Panel>
+              </>
+            )}
+          </Answer>
         )}
         <Panel title="Alerts" ready={state === "none" || !config.isPending}>
           <Alerts />
