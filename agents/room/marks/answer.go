@@ -8,6 +8,7 @@ import (
 // An Answer is what a member said in a turn.
 type Answer struct {
 	Pass   bool   // it has nothing new for the others
+	Tagged bool   // it says by <Share> what the others are given
 	Shared string // what they are given
 	Aside  string // what only the person sees
 	Pieces []Piece
@@ -29,7 +30,7 @@ func Read(text string, members []string, tagged bool) Answer {
 	case !found && passes(text[last:]) && codeFreeAt(text, last):
 		shared, aside = "", strings.TrimSpace(text[:last])
 	}
-	a.Shared, a.Aside, a.Pass = shared, aside, shared == ""
+	a.Shared, a.Aside, a.Pass, a.Tagged = shared, aside, shared == "", found
 	a.Pieces = Pieces(shared, members)
 	return a
 }
