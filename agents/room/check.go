@@ -259,7 +259,7 @@ func (c *checker) give(l *Line) {
 	}
 }
 
-// left says that those who left have no message left of which no line says what became.
+// left checks that no message of one who left is unaccounted for.
 func (c *checker) left() {
 	for _, name := range slices.Sorted(maps.Keys(c.members)) {
 		if m := c.members[name]; m.gone && m.turn == "" && len(m.unread) > 0 {
@@ -284,7 +284,7 @@ func (c *checker) readRound() {
 		if c.capped {
 			c.quiet(c.endedAt)
 		}
-		c.round, c.on, c.capped, c.used = l.Round, true, false, 0
+		c.round, c.on, c.capped, c.used, c.roused = l.Round, true, false, 0, false
 		c.refill()
 		return
 	}
@@ -311,10 +311,8 @@ func (c *checker) readRound() {
 	if l.State == Capped && (woken == 0 || spent < woken && !c.bounded()) {
 		c.breaks(5, "%d members wake, and %d of them are spent", woken, spent)
 	}
-	c.on, c.capped, c.endedAt, c.roused = false, l.State == Capped, l.N, false
-	if l.State != Capped {
-		c.quiet(l.N)
-	}
+	c.on, c.capped, c.endedAt = false, l.State == Capped, l.N
+	c.roused = c.roused && l.State == Cancelled // a person may have written since
 }
 
 func (c *checker) bounded() bool { return c.settings.Tokens != Tokens{} }

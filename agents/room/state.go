@@ -89,7 +89,7 @@ type Round struct {
 	Why   string
 	Turns int
 	Used  int64 // tokens
-	Ended int64 // line of its end
+	Ended int64 // line at which it was capped
 
 	cancelling string // why
 }
@@ -203,7 +203,7 @@ func (s *State) leave(name string) {
 		return
 	}
 	m.Gone = true
-	for _, n := range s.Blind.Held { // it gets them no more: that is said of each
+	for _, n := range s.Blind.Held { // it gets none of them: a line each says so
 		if l := s.Message(n); !m.Guest && l != nil && l.By != name {
 			m.Unread = with(m.Unread, n)
 		}
@@ -276,9 +276,9 @@ func (s *State) round(l *Line) {
 		s.refill()
 		return
 	}
-	s.Round.On, s.Round.State, s.Round.Why, s.Round.Ended, s.Round.cancelling = false, l.State, l.Why, l.N, ""
-	if l.State != Capped {
-		s.from = l.N
+	s.Round.On, s.Round.State, s.Round.Why, s.Round.cancelling = false, l.State, l.Why, ""
+	if l.State == Capped {
+		s.Round.Ended = l.N
 	}
 }
 

@@ -115,7 +115,7 @@ func (m *move) rang(c Clock) {
 		}
 	case IdleFor:
 		if !m.at.Before(m.quietUntil(t)) {
-			t.breakFor(HowTimeout, fmt.Sprintf("nothing was heard of it for %v", seconds(limits.Idle)))
+			t.breakFor(HowTimeout, fmt.Sprintf("it gave no sign for %v", seconds(limits.Idle)))
 		}
 	case Hard:
 		if !m.at.Before(t.Took.Add(seconds(limits.Hard))) {

@@ -29,8 +29,9 @@ type world struct {
 	busy     bool
 	queue    []What // heard while a step is carried out
 	broken   string
-	log      []string
 	trace    func(string)
+	phase    Phase
+	seen     map[[2]Phase]bool // ways that were taken
 }
 
 // program is a member's program, with its wrapper, which both live on when the room is
@@ -47,7 +48,7 @@ type program struct {
 func newWorld(c chance, settings Settings, members ...string) *world {
 	w := &world{
 		chance: c, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), s: New("r"),
-		programs: map[string]*program{}, clocks: map[Clock]time.Time{}, took: map[string]int{}, lives: map[string]int{},
+		programs: map[string]*program{}, clocks: map[Clock]time.Time{}, took: map[string]int{}, lives: map[string]int{}, phase: AtRest, seen: map[[2]Phase]bool{},
 	}
 	w.write(Line{Kind: KindOpened, Settings: &settings})
 	for _, name := range members {
@@ -111,6 +112,10 @@ func (w *world) one(what What) {
 	var effects []Effect
 	before := w.s
 	w.s, effects = Step(w.s, Event{At: w.now, What: what})
+	if to := w.s.Phase(); w.phase != to && !appends(effects) {
+		w.seen[[2]Phase{w.phase, to}] = true
+		w.phase = to
+	}
 	if before.N != w.s.N {
 		if _, lines := what.(Lines); !lines {
 			w.wrong("%T changed what only lines change", what)
@@ -151,10 +156,14 @@ func (w *world) carryOut(e Effect) {
 		p := w.programs[t.Member]
 		switch {
 		case p.has[e.Turn]: // the same turn again is no second one
-		case p.is != Idle:
+		case p.turn != "":
 			w.wrong("%s is told %s while it is %v", t.Member, e.Turn, p.is)
+		case p.is == Off || p.is == Starting: // lost: its next stand tells
 		default:
-			p.has[e.Turn], p.turn, p.is = true, e.Turn, InTurn
+			p.has[e.Turn], p.turn = true, e.Turn
+			if p.is == Idle { // else it waits, in its conversation
+				p.is = InTurn
+			}
 			w.took[e.Turn]++
 		}
 	case BreakOff:
@@ -166,7 +175,7 @@ func (w *world) carryOut(e Effect) {
 				p.ends = append(p.ends, Failed{Turn: e.Turn, How: HowStopped})
 				w.step(p.ends[len(p.ends)-1])
 			}
-		case p.is == InTurn && w.below(4) != 0: // else it hangs
+		case p.is == InTurn && w.below(2) != 0: // else it hangs
 			w.ends(t.Member, Failed{Turn: e.Turn, How: HowStopped, Text: "so far"})
 		}
 	case Start:
@@ -174,6 +183,10 @@ func (w *world) carryOut(e Effect) {
 		w.programs[e.Member].crashed = false
 	case Rest:
 		p := w.programs[e.Member]
+		if p.turn != "" { // the next life has not had it
+			delete(p.has, p.turn)
+			w.lives[p.turn]++
+		}
 		p.is, p.crashed, p.turn = Off, false, ""
 		w.stands(e.Member)
 	case Arm:
@@ -187,6 +200,9 @@ func (w *world) carryOut(e Effect) {
 func (w *world) ends(name string, what What) {
 	p := w.programs[name]
 	p.ends, p.is, p.turn = append(p.ends, what), Idle, ""
+	if w.below(6) == 0 {
+		p.is = Limited
+	}
 	w.step(what)
 	w.stands(name)
 }
@@ -195,6 +211,7 @@ func (w *world) ends(name string, what What) {
 // read from their records, before what they do.
 func (w *world) restart() {
 	w.s, w.clocks, w.queue = Fold("r", w.file), map[Clock]time.Time{}, nil
+	w.phase = "" // it is known again when all that members do is
 	for _, name := range slices.Sorted(maps.Keys(w.programs)) {
 		p := w.programs[name]
 		for _, id := range p.taken {
@@ -256,7 +273,7 @@ func (w *world) member(name string) {
 			p.is = Idle
 		}
 	case Idle:
-		if w.below(6) == 0 {
+		if w.below(3) == 0 {
 			p.is = Limited
 		} else if w.below(6) == 0 {
 			p.is, p.crashed = Off, true
@@ -288,7 +305,11 @@ func (w *world) random() {
 		w.say(User, name, "only you")
 	case k < 7:
 		w.say("g", []string{"", name}[w.below(2)], w.text())
-	case k < 8:
+	case k < 8 || k < 20 && k > 17 && w.s.Round.cancelling != "":
+		if w.s.Round.cancelling != "" {
+			w.say(User, []string{"", name}[w.below(2)], w.text())
+			return
+		}
 		do := []Do{DoPause, DoResume, DoStop, DoCancel, DoContinue, DoSkip, DoClose, DoReopen, DoWake, DoWait}[w.below(10)]
 		if w.below(2) == 0 || do == DoSkip {
 			w.order(do, w.below(3), name)
@@ -411,6 +432,16 @@ func (w *world) rules() {
 			w.wrong("the turn %s was handed over %d times, in %d lives", id, n, 1+w.lives[id])
 		}
 	}
+}
+
+// appends reports whether lines follow at once: where the room stands before them is of no
+// account.
+func appends(effects []Effect) bool {
+	if len(effects) == 0 {
+		return false
+	}
+	_, is := effects[len(effects)-1].(Append)
+	return is
 }
 
 // show writes effects, one a line.
