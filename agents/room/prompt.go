@@ -149,8 +149,8 @@ func (s *State) earlier(t *Turn) (all []*Line) {
 	return all
 }
 
-// quoted is a message as a member sees it: a head line, and its text, of which no line can
-// imitate a head line.
+// quoted is a message as a member sees it: a head line, and its text, whose lines cannot
+// imitate one.
 func (s *State) quoted(l *Line, t *Turn) string {
 	head := fmt.Sprintf("[%s] (%s#%d", s.shownAs(l.By, t.Member), s.Name, l.N)
 	if l.Re != 0 {
