@@ -20,6 +20,10 @@ type Fence struct {
 	// that. What it may write in them stays, and what Show names.
 	Hide, Show []string
 
+	// Copies are files that the program finds as copies of its own, where places can be hidden:
+	// it may write them, and nobody else sees that.
+	Copies []string
+
 	plain []string // folders below which the program follows no link: see Plain
 }
 

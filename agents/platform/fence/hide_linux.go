@@ -39,7 +39,7 @@ func (f *Fence) byStage(cmd *exec.Cmd, ruleset *os.File) {
 			hide = append(hide, aliases(mounts, path)...)
 		}
 	}
-	plan := stage.Plan{Hide: hide, Show: clean(show), Plain: clean(f.plain), Powers: powers(), Terminals: slices.Contains(f.Write, stage.Terminals)}
+	plan := stage.Plan{Hide: hide, Show: clean(show), Plain: clean(f.plain), Copies: clean(f.Copies), Powers: powers(), Terminals: slices.Contains(f.Write, stage.Terminals)}
 	if !plan.Powers {
 		plan.Own = sshFiles(os.Getuid())
 	}

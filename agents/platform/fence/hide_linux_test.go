@@ -502,3 +502,27 @@ func TestPlain(t *testing.T) {
 		t.Errorf("%v: %s\nwant %s", err, out, want)
 	}
 }
+
+// A program may write its copy of a file, whole and again, and the file stays as it is: it
+// is not replaced, not by a link either, and the next program has a copy of its own.
+func TestCopies(t *testing.T) {
+	h := newHideout(t)
+	file := filepath.Join(h.dir, "state.json")
+	if err := os.WriteFile(file, []byte("theirs\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.fence.Copies = []string{file, filepath.Join(h.dir, "no such file")}
+	out, code := h.run(h.fence, "sh", "-c", `cat "$1"; printf 'own, and longer than it was\n' > "$1" && cat "$1"; printf short > "$1" && cat "$1"; echo
+		echo x > "$2/new"; mv -f "$2/new" "$1" 2>/dev/null && echo moved; rm -f "$1" 2>/dev/null && echo removed; ln -sfn /etc/passwd "$1" 2>/dev/null && echo linked; umount "$1" 2>/dev/null && echo bare
+		cat "$1"`, "sh", file, filepath.Join(h.dir, "in"))
+	if want := "theirs\nown, and longer than it was\nshort\nshort"; strings.TrimSpace(out) != want || code != 0 {
+		t.Errorf("it has said %q (%d), want %q", out, code, want)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "theirs\n" {
+		t.Errorf("the file is %q (%v)", b, err)
+	}
+	if out, _ := h.run(h.fence, "cat", file); out != "theirs\n" {
+		t.Errorf("the next program finds %q", out)
+	}
+	asOrdinary(t)
+}

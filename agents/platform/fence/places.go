@@ -21,11 +21,11 @@ var caches = strings.Fields(".cache .npm .yarn/berry .pnpm-store .local/share/pn
 	"Library/Caches Library/Developer/Xcode/DerivedData Library/pnpm/store")
 
 // states are where agent programs keep their own state, below the home folder.
-var states = strings.Fields(".claude .claude.json .claude.json.lock .claude.json.backup .codex .kimi .qwen .gemini .copilot .aider " +
+var states = strings.Fields(".claude .codex .kimi .qwen .gemini .copilot .aider " +
 	".local/share/opencode .local/state/opencode .local/state/claude")
 
 // settings are the parts of the folders of states that say what such a program runs.
-var settings = strings.Fields("settings.json settings.local.json CLAUDE.md commands agents skills plugins hooks output-styles rules local bin " +
+var settings = strings.Fields(".claude.json settings.json settings.local.json CLAUDE.md commands agents skills plugins hooks output-styles rules local bin " +
 	"config.toml config.json mcp.json mcp-config.json hooks.json AGENTS.md prompts extensions GEMINI.md QWEN.md policies trustedFolders.json")
 
 // made are folders that a tool makes at its first use: it could not make them in the
@@ -53,12 +53,25 @@ var variables = strings.Fields("TMPDIR XDG_CACHE_HOME GOCACHE GOMODCACHE GOTMPDI
 	"NUGET_PACKAGES npm_config_cache NPM_CONFIG_CACHE YARN_CACHE_FOLDER DENO_DIR PIP_CACHE_DIR UV_CACHE_DIR " +
 	"POETRY_CACHE_DIR CONDA_PKGS_DIRS CCACHE_DIR SCCACHE_DIR PLAYWRIGHT_BROWSERS_PATH CYPRESS_CACHE_FOLDER PUPPETEER_CACHE_DIR")
 
+// Copies returns the files in which agent programs keep their own state together with what
+// they run later, such as the servers of Claude Code: a program in a fence has copies of its
+// own. They are also written by many at once, and whole, which in a fence cannot be done by
+// renaming.
+func Copies(env func(name string) string) (all []string) {
+	for _, dir := range []string{env("HOME"), env("CLAUDE_CONFIG_DIR")} {
+		if filepath.IsAbs(dir) {
+			all = append(all, filepath.Join(dir, ".claude.json"))
+		}
+	}
+	return all
+}
+
 // stateVariables name folders of agent programs' state instead.
 var stateVariables = strings.Fields("CLAUDE_CONFIG_DIR CODEX_HOME KIMI_SHARE_DIR QWEN_HOME GEMINI_CLI_HOME")
 
 // never is what no place below the home folder opens: a person's own settings, keys,
 // programs, and what a shell, a session or a timer starts.
-var never = strings.Fields(".ssh .aws .kube .gnupg .netrc .npmrc .yarnrc .pypirc .gitconfig .config/git .config/cmux .config/fish .config/systemd .config/autostart " +
+var never = strings.Fields(".claude.json .ssh .aws .kube .gnupg .netrc .npmrc .yarnrc .pypirc .gitconfig .config/git .config/cmux .config/fish .config/systemd .config/autostart " +
 	".config/environment.d .profile .bashrc .bash_profile .bash_login .bash_logout .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .inputrc .tmux.conf .vimrc " +
 	".config/nvim .vim .emacs .emacs.d bin .local/bin go/bin .cargo/bin .cargo/env .cargo/config.toml .nvm/nvm.sh .bun/bin .deno/bin Library/LaunchAgents")
 

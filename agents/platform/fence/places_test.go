@@ -48,7 +48,7 @@ func TestUsual(t *testing.T) {
 	may := func(path string) bool {
 		return slices.ContainsFunc(places, func(p string) bool { return within(path, p) })
 	}
-	for _, path := range []string{".cache/x", "go/pkg/mod", ".cargo/registry/x", ".claude/projects/x", ".claude.json", "tool/x"} {
+	for _, path := range []string{".cache/x", "go/pkg/mod", ".cargo/registry/x", ".claude/projects/x", "tool/x"} {
 		if !may(filepath.Join(home, path)) {
 			t.Errorf("%s may not be written", path)
 		}
@@ -56,7 +56,7 @@ func TestUsual(t *testing.T) {
 	if !may(filepath.Join(wide, "cache/x")) {
 		t.Error("the folder of a variable may not be written")
 	}
-	for _, path := range strings.Fields(". .ssh/x .bashrc .profile .claude/settings.json .claude/hooks/x .claude/agents/new go/bin/x .cargo/bin/x .cargo/env .nvm/nvm.sh .config/systemd/user/x .gnupg/x .local/bin/x") {
+	for _, path := range strings.Fields(". .ssh/x .bashrc .profile .claude.json .claude/settings.json .claude/hooks/x .claude/agents/new go/bin/x .cargo/bin/x .cargo/env .nvm/nvm.sh .config/systemd/user/x .gnupg/x .local/bin/x") {
 		if may(filepath.Join(home, path)) {
 			t.Errorf("%s may be written", path)
 		}

@@ -31,6 +31,7 @@ import (
 type fencing struct {
 	places   []string // what the node's programs may write
 	hide     []string // what they find empty
+	copies   []string // what the agent's program finds as copies of its own
 	show     []string // what stays of it
 	env      []string
 	tmp      string             // a temporary folder of its own
@@ -93,7 +94,7 @@ func (f *fencing) around(ctx context.Context, spec *run.Spec) *fence.Fence {
 		places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return p == tree })
 		places = append(places, within...)
 	}
-	return &fence.Fence{Write: places, Hide: f.hide, Show: f.show}
+	return &fence.Fence{Write: places, Hide: f.hide, Show: f.show, Copies: f.copies}
 }
 
 // confine restricts a program to what the node may write, and hides what it must not see.

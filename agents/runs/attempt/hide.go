@@ -28,6 +28,7 @@ func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) stri
 	if err := endpoint.EnsureSecrets(root); err != nil { // what is made later is not hidden
 		return err
 	}
+	f.copies = fence.Copies(get)
 	f.hide, f.show = fence.Doors(get)
 	f.hide = append(f.hide, named...)
 	f.hide = append(f.hide, endpoint.Secrets(root)...)

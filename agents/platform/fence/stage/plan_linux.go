@@ -12,6 +12,10 @@ type Plan struct {
 	Own   []string // files that are found as copies which belong to the program's user
 	Plain []string // folders below which no link is followed
 
+	// Copies are files that are found as copies which the program may write. They are gone with
+	// the last of its processes.
+	Copies []string
+
 	// Terminals makes /dev/pts one of the program's own, where it may write: other terminals of
 	// its user are not there. Its own is /dev/console.
 	Terminals bool
@@ -34,6 +38,7 @@ func (p *Plan) Words(path string, argv []string) []string {
 	add("s", p.Show...)
 	add("o", p.Own...)
 	add("l", p.Plain...)
+	add("c", p.Copies...)
 	add("e", p.Env...)
 	if p.Ruleset != "" {
 		add("r", p.Ruleset)
@@ -69,6 +74,8 @@ func parse(words []string) (p Plan, path string, argv []string, ok bool) {
 			p.Own = append(p.Own, value)
 		case 'l':
 			p.Plain = append(p.Plain, value)
+		case 'c':
+			p.Copies = append(p.Copies, value)
 		case 'e':
 			p.Env = append(p.Env, value)
 		case 'r':

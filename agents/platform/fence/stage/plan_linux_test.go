@@ -7,7 +7,7 @@ import (
 
 // What Words writes is read back, whatever the paths and the program's arguments are.
 func TestParse(t *testing.T) {
-	want := Plan{Hide: []string{"/a", "/-"}, Show: []string{"/a/b"}, Own: []string{"/c"}, Plain: []string{"/d"}, Env: []string{"LD_X=1", "-"}, Ruleset: "3", Powers: true, Terminals: true}
+	want := Plan{Hide: []string{"/a", "/-"}, Show: []string{"/a/b"}, Own: []string{"/c"}, Plain: []string{"/d"}, Copies: []string{"/f"}, Env: []string{"LD_X=1", "-"}, Ruleset: "3", Powers: true, Terminals: true}
 	argv := []string{"x", "-", "h", ""}
 	words := want.Words("/bin/x", argv)
 	got, path, args, ok := parse(words[1:])

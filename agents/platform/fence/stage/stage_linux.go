@@ -124,6 +124,9 @@ func (p *Plan) enter() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SLAVE, ""); err != nil {
 		return failed("mount", err)
 	}
+	if err := p.copies(); err != nil {
+		return err
+	}
 	if err := p.cover(); err != nil {
 		return err
 	}
@@ -224,6 +227,40 @@ func (p *Plan) cover() error {
 	for _, path := range append(open, base) {
 		if err := syscall.Mount("", path, "", syscall.MS_REMOUNT|syscall.MS_RDONLY|still, ""); err != nil {
 			return failed("closing "+path, err)
+		}
+	}
+	return failed("unmounting", syscall.Unmount(base, 0))
+}
+
+// copies lays copies over p.Copies. Each is a mount point, so that nothing can be renamed over
+// it, and what is there below stays as it is.
+func (p *Plan) copies() error {
+	if len(p.Copies) == 0 {
+		return nil
+	}
+	contents := make([][]byte, len(p.Copies))
+	for i, path := range p.Copies {
+		contents[i], _ = os.ReadFile(path) // what cannot be read is no use to the program either
+	}
+	if err := syscall.Mount("cmux", base, "tmpfs", still, "mode=0700"); err != nil {
+		return failed("mounting a folder of copies", err)
+	}
+	for i, path := range p.Copies {
+		if contents[i] == nil {
+			continue
+		}
+		name := base + "/" + strconv.Itoa(i)
+		if err := write(name, contents[i], 0o600); err != nil {
+			return failed("copying "+path, err)
+		}
+		if err := syscall.Mount(name, path, "", syscall.MS_BIND, ""); err != nil {
+			if err == syscall.ENOENT {
+				continue
+			}
+			return failed("replacing "+path, err)
+		}
+		if err := p.allow(path); err != nil {
+			return err
 		}
 	}
 	return failed("unmounting", syscall.Unmount(base, 0))
