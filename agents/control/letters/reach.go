@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cmux/agents/control/project"
-	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
 	"cmux/agents/records/mail"
 	"cmux/agents/runs/run"
@@ -38,7 +37,7 @@ func (p *Letters) reaches(ctx context.Context, to mailbox.Address, u mailbox.Urg
 	if a == nil {
 		return "", nil
 	}
-	return p.unhurried(a.Name, a.Member.Kind, u, a.Member.Headless), nil
+	return p.unhurried(a.Name, a.Member.Kind, u), nil
 }
 
 // reachesNode is reaches for a node of a run.
@@ -57,7 +56,7 @@ func (p *Letters) reachesNode(ctx context.Context, name string, u mailbox.Urgenc
 	case v.Holder == nil:
 		return "it waits until the run is resumed: no runner is there to hand it over", nil
 	}
-	return p.unhurried(name, n.Agent, u, v.Run.Plan.Headless), nil
+	return p.unhurried(name, n.Agent, u), nil
 }
 
 // viewOfNode is the run that has a node of this name, and the node's place in it.
@@ -87,10 +86,10 @@ func (p *Letters) viewOfNode(ctx context.Context, name string) (*run.View, int, 
 
 // unhurried says that a message reaches a kind of agent later than it was to;
 // empty: it does not.
-func (p *Letters) unhurried(name, kind string, u mailbox.Urgency, headless bool) string {
+func (p *Letters) unhurried(name, kind string, u mailbox.Urgency) string {
 	can := p.Kinds[kind].Can
 	switch {
-	case u == mailbox.Interrupt && (can.Interrupt == "" || can.Interrupt == agent.OnlyInPane && headless):
+	case u == mailbox.Interrupt && can.Interrupt == "":
 		return fmt.Sprintf("the turn of %s cannot be broken off (%s): it gets the message at the end of its turn", name, kind)
 	case u == mailbox.Urgent && can.Urgent == "":
 		return fmt.Sprintf("%s takes no message within a turn (%s): it gets it at the end of its turn", name, kind)

@@ -58,9 +58,6 @@ type Capability struct {
 	Tested     string
 }
 
-// OnlyInPane is Capability.Interrupt of a kind whose turn a key breaks off.
-const OnlyInPane = "in a pane"
-
 // CompactsInPane is Capability.Compacts of a kind whose program is typed a command.
 const CompactsInPane = "by `/compact`, in a pane"
 

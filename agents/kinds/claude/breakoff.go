@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -22,17 +23,21 @@ func (a *instance) Written() string { return a.follow.current() }
 // Recall implements agent.Recaller.
 func (a *instance) Recall() []news.Read { return a.follow.recall() }
 
-// CanBreakOff implements agent.Breaker: a key does, in a pane.
-func (a *instance) CanBreakOff() bool { return !a.start.Headless }
+// CanBreakOff implements agent.Breaker: a key does in a pane, a request without one.
+func (a *instance) CanBreakOff() bool { return true }
 
 const (
-	breaksWithin = 2 * time.Second // of Escape, for the turn to end
+	breaksWithin = 2 * time.Second  // of Escape, for the turn to end
+	stopsWithin  = 10 * time.Second // of a request, which may have to end a command
 	maxEscapes   = 5
 )
 
 // BreakOff implements agent.Breaker. Escape goes where a message could be typed:
 // into an empty prompt, never into a dialog or a person's line.
 func (a *instance) BreakOff(ctx context.Context) error {
+	if a.start.Headless {
+		return a.breakOffHeadless(ctx)
+	}
 	p, err := a.pane()
 	if err != nil {
 		return err
@@ -66,10 +71,36 @@ func (a *instance) BreakOff(ctx context.Context) error {
 		}
 	}
 	if a.Busy() {
-		return errors.New("its turn could not be broken off")
+		return errNotBroken
 	}
 	return nil
 }
+
+// breakOffHeadless breaks the turn off by a request. What tells of the end is the turn's
+// result, or the transcript.
+func (a *instance) breakOffHeadless(ctx context.Context) error {
+	defer a.breaksNoMore()
+	over, busy := a.breaksOff()
+	if !busy {
+		return nil
+	}
+	a.interrupts.Add(1)
+	err := a.writeLine(ctx, object{
+		"type": "control_request", "request_id": fmt.Sprintf("cmux-%d", a.interrupts.Load()), "request": object{"subtype": "interrupt"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.wait(ctx, stopsWithin, over); err != nil {
+		return err
+	}
+	if !isClosed(over) {
+		return errNotBroken
+	}
+	return nil
+}
+
+var errNotBroken = errors.New("its turn could not be broken off")
 
 // breaksOff is before a key that breaks the turn off, which is not a person's.
 // over is closed when the turn has ended.
@@ -99,7 +130,11 @@ func (a *instance) breaksNoMore() {
 func (a *instance) interrupted() []news.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.breaking {
+	switch {
+	case a.breaking:
+	case a.start.Headless: // nobody else can, and the turn's result has told
+		return nil
+	default:
 		return a.listener.interrupted()
 	}
 	a.breaking = false

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,7 +46,7 @@ func Kind() agent.Kind {
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by what is typed, Escape",
 			Urgent:     "beside the result of a tool, by a hook",
-			Interrupt:  agent.OnlyInPane,
+			Interrupt:  "by Escape in a pane, else by a request",
 			Replies:    "when a turn ends; after a loss from its transcript",
 			Reports:    "by tool or command",
 			Limits:     "yes",
@@ -94,6 +95,7 @@ type instance struct {
 	patience   time.Duration // from then until the screen is worth a look
 	silence    *silence
 	stopped    bool          // the attempt was told to stop it
+	interrupts atomic.Int64  // that were requested
 	breaking   bool          // its turn was broken off by cmux, of which the transcript is to tell
 	compacting chan struct{} // closed when a compaction begins that is waited for; nil: none is
 	lines      []string      // of a person's, which the agent was not yet given to read

@@ -3,6 +3,7 @@ package claude_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	mt "cmux/agents/testkit/modeltest"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 func standingFixture(t *testing.T) *fixture {
@@ -292,4 +294,60 @@ func TestCompactsByOrder(t *testing.T) {
 	}
 	f.remembers("You have no task of your own now.")
 	f.Eventually("less of its context is in use", func() bool { return f.Last(run.Filled).Context.Tokens < 20_000 })
+}
+
+// A message that interrupts breaks a headless turn off, while the model speaks and while a
+// command runs. What is said next answers that message, and no earlier one.
+func TestBreaksOffHeadless(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string][]mt.Turn{
+		"while the model speaks": {{mt.Text("begun"), mt.Hold("never")}},
+		"in a command":           {{mt.Shell("echo $$ > ../began; exec sleep 1000")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("brief", nil),
+				mt.Script{Name: "brief", Turns: []mt.Turn{{mt.Text("hello")}}},
+				mt.Script{Name: "long", Turns: busy},
+				mt.Script{Name: "next", Turns: []mt.Turn{{mt.Text("the answer to what is new")}}},
+				mt.Script{Name: "last", Turns: []mt.Turn{{mt.Text("the answer to the last")}}},
+			)
+			f.Stay("You are a worker. #script:brief")
+			f.Spec.Terms.Replies = true
+			wait := f.start()
+			f.restsIdle()
+			f.ordered(attempt.Message{Op: attempt.OpTell, Key: "m1", Text: agenttest.Envelope("m1", "work on this #script:long")})
+			if name == "in a command" {
+				f.Eventually("the command runs", func() bool {
+					_, err := os.Stat(filepath.Join(f.Tree, "../began"))
+					return err == nil
+				})
+			} else {
+				f.server.WaitHeld(t, "never", 1)
+			}
+			f.ordered(attempt.Message{Op: attempt.OpTell, Key: "m2", Text: agenttest.Envelope("m2", "no, this #script:next"), Urgency: mailbox.Interrupt})
+			said := func() (all []string) {
+				for _, r := range f.Records() {
+					if r.Type == run.Replied && r.Key != "" {
+						all = append(all, strings.TrimSpace(r.Key+" "+r.How+" "+r.Detail))
+					}
+				}
+				return all
+			}
+			f.Eventually("it answers what is new", func() bool { return len(said()) == 2 })
+			f.restsIdle()
+			f.hears("m3", "and this #script:last")
+			f.Eventually("it answers the last", func() bool { return len(said()) == 3 })
+			got := said()
+			got[0] = strings.TrimSuffix(got[0], " begun") // as far as it is known what it had said
+			if want := []string{"m1 broken off", "m2  the answer to what is new", "m3  the answer to the last"}; !slices.Equal(got, want) {
+				t.Errorf("it has said %q", got)
+			}
+			if n := f.server.Held("never"); n != 0 {
+				t.Errorf("%d answers of the turn that was broken off are still awaited", n)
+			}
+			f.restsIdle()
+			f.stopped(wait)
+		})
+	}
 }

@@ -39,9 +39,14 @@ func (a *instance) startHeadless(cmd *exec.Cmd, said string) error {
 	return nil
 }
 
-// write writes a line of input.
+// write writes a prompt.
 func (a *instance) write(ctx context.Context, text string) error {
-	line, err := json.Marshal(object{"type": "user", "message": object{"role": "user", "content": text}})
+	return a.writeLine(ctx, object{"type": "user", "message": object{"role": "user", "content": text}})
+}
+
+// writeLine writes a line of input.
+func (a *instance) writeLine(ctx context.Context, o object) error {
+	line, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
@@ -116,9 +121,14 @@ func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 		select {
 		case r := <-results:
 			a.mu.Lock()
-			alone := a.listener.result(r.IsError)
+			alone, broken := a.listener.result(r.IsError), a.breaking && r.Aborted()
+			if broken { // as cmux ordered: whoever did waits for it
+				a.breaking = false
+				a.listener.asking = ""
+				a.listener.rests()
+			}
 			a.mu.Unlock()
-			if !alone {
+			if !alone || broken {
 				continue
 			}
 			var e news.Event = news.TurnEnded{Said: r.Text}

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"cmux/agents/records/event"
@@ -72,6 +73,9 @@ type Result struct {
 		Tool string `json:"tool_name"`
 	} `json:"permission_denials"`
 }
+
+// Aborted reports whether the turn was broken off.
+func (r *Result) Aborted() bool { return strings.HasPrefix(r.TerminalReason, "aborted") }
 
 // Completed reports whether the turn came to its own end. Neither an exit code
 // of 0 nor a Subtype of success says so.

@@ -90,7 +90,11 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 			return nil, a.record(run.Record{Type: run.Noted, How: e.Word, Detail: e.Text})
 		}
 	case conversation.TurnSaid:
-		return nil, a.record(run.Record{Type: run.Replied, Key: e.To, Detail: prompt.Cut(e.Text, maxReply), Used: a.meter.used})
+		r := run.Record{Type: run.Replied, Key: e.To, Detail: prompt.Cut(e.Text, maxReply), Used: a.meter.used}
+		if e.BrokenOff {
+			r.How = run.HowBrokenOff
+		}
+		return nil, a.record(r)
 	case conversation.LetGo:
 		a.callers.settle(e.Ref, Reply{})
 	case conversation.HangUp:
@@ -335,16 +339,26 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 		}
 		return a.feed(conversation.Answered{OK: taken})
 	}
-	failure, err := a.during(func(ctx context.Context) error {
-		if b, can := a.agent.Agent.(agent.Breaker); can && d.Break {
-			if err := b.BreakOff(ctx); err != nil {
+	var failure error
+	if b, can := a.agent.Agent.(agent.Breaker); can && d.Break {
+		var err error
+		if failure, err = a.during(b.BreakOff, &a.giveUp); err != nil {
+			return err
+		}
+		if failure == nil {
+			if err := looksRead(a); err != nil { // what it had been told is in the turn that is over
+				return err
+			}
+			if err := a.feed(conversation.BrokenOff{Said: a.stage.Events.Said()}); err != nil {
 				return err
 			}
 		}
-		return a.agent.Deliver(ctx, text)
-	}, &a.giveUp)
-	if err != nil {
-		return err
+	}
+	if failure == nil {
+		var err error
+		if failure, err = a.during(func(ctx context.Context) error { return a.agent.Deliver(ctx, text) }, &a.giveUp); err != nil {
+			return err
+		}
 	}
 	if err := a.noticeEnd(); err != nil {
 		return err

@@ -94,8 +94,12 @@ type (
 		Text string
 	}
 	// TurnSaid records what a turn said. To has the ids of all messages that the agent
-	// read in the turn, with commas between them; empty: it read none.
-	TurnSaid struct{ To, Text string }
+	// read in the turn, with commas between them; empty: it read none. BrokenOff: it was
+	// broken off by cmux, and said no more.
+	TurnSaid struct {
+		To, Text  string
+		BrokenOff bool
+	}
 	// LetGo answers a hook with nothing.
 	LetGo struct{ Ref Ref }
 	// HangUp answers a call that its answer will not come.

@@ -125,6 +125,9 @@ type (
 type (
 	// Delivered: what Deliver handed over was confirmed, or refused with Failure.
 	Delivered struct{ Failure string }
+	// BrokenOff: the turn that Deliver was to break off is over, if it was under way still,
+	// and the message is handed over next. Said is what it had said.
+	BrokenOff struct{ Said string }
 	// Answered: the answer to a hook or call was taken, or nobody was there.
 	Answered struct{ OK bool }
 	// Judged: what the verdict on a report is; nil: it is good.
@@ -181,6 +184,7 @@ func (Compact) what()    {}
 func (Seen) what()       {}
 func (Looked) what()     {}
 func (Recalled) what()   {}
+func (BrokenOff) what()  {}
 func (Passed) what()     {}
 func (Tallied) what()    {}
 func (Unfit) what()      {}

@@ -82,7 +82,7 @@ func formatQuestion(b *strings.Builder, q question.Question) {
 var events = typesOf(
 	Started{}, Ended{}, Knocked{}, Gone{}, Reported{}, Inquired{}, Begin{}, Cancel{}, Stop{}, Break{}, Overspent{}, EndTurn{},
 	Override{}, Answer{}, Release{}, Retry{}, Granted{}, NoRunner{}, Rang{}, Delivered{}, Answered{}, Judged{},
-	LimitKnown{}, LeftBehind{}, Refused{}, Give{}, Tell{}, Withdraw{}, Take{}, Wrote{}, Kept{}, Compact{}, Seen{}, Looked{}, Recalled{}, Passed{}, Tallied{}, Unfit{},
+	LimitKnown{}, LeftBehind{}, Refused{}, Give{}, Tell{}, Withdraw{}, Take{}, Wrote{}, Kept{}, Compact{}, Seen{}, Looked{}, Recalled{}, BrokenOff{}, Passed{}, Tallied{}, Unfit{},
 	news.TurnEnded{}, news.Prompted{}, news.TookOver{}, news.Asked{}, news.WentOn{}, news.Worked{}, news.Delegated{},
 	news.LimitMet{}, news.Faltered{}, news.Stuck{}, news.Concluded{},
 	news.EmptyPrompt{}, news.OwnDraft{}, news.Draft{}, news.Dialog{}, news.CopyMode{}, news.UnknownScreen{},

@@ -75,6 +75,8 @@ func (m *move) hear(what What) {
 		m.seen(e.ID)
 	case Recalled:
 		recalled(m, e)
+	case BrokenOff:
+		m.brokenOff(e.Said)
 	case Looked:
 		for _, id := range e.IDs {
 			m.seen(id)

@@ -307,10 +307,20 @@ func (m *move) turnSaid(said string, later bool) {
 	case later:
 		m.Final = &said
 	case len(m.Answers) > 0:
-		m.do(TurnSaid{strings.Join(m.Answers, ","), said})
+		m.do(TurnSaid{To: strings.Join(m.Answers, ","), Text: said})
 		m.Answers = nil
 	case said != "" && (m.Midway || m.Taken):
-		m.do(TurnSaid{"", said})
+		m.do(TurnSaid{Text: said})
+	}
+}
+
+// brokenOff records what the turn said that was broken off for the message on its way,
+// which is answered by another turn.
+func (m *move) brokenOff(said string) {
+	lastSaid(m)
+	if m.Replies && len(m.Answers) > 0 {
+		m.do(TurnSaid{To: strings.Join(m.Answers, ","), Text: said, BrokenOff: true})
+		m.Answers = nil
 	}
 }
 
@@ -329,7 +339,7 @@ func recalled(m *move, e Recalled) {
 	if len(of) == 0 {
 		return
 	}
-	m.do(TurnSaid{strings.Join(of, ","), e.Said})
+	m.do(TurnSaid{To: strings.Join(of, ","), Text: e.Said})
 	m.Answers = slices.DeleteFunc(slices.Clone(m.Answers), func(id string) bool { return slices.Contains(of, id) })
 	if m.Ended || m.Phase == Preparing { // no program is in a turn
 		m.Midway = false

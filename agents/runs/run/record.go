@@ -68,6 +68,9 @@ const (
 	HowBad      = "bad"      // an invalid marker
 )
 
+// HowBrokenOff is the How of a Replied record whose turn cmux broke off.
+const HowBrokenOff = "broken off"
+
 // HowReleased is the How of Freed and Limited records with which a person released an
 // account at its limit, so that cmux tries it now.
 const HowReleased = "released"

@@ -118,7 +118,7 @@ func RunStanding(t *testing.T, subject Subject) {
 	s.reads("m4")
 	s.idles()
 
-	if i := s.kind().Can.Interrupt; i != "" && i != agent.OnlyInPane {
+	if s.kind().Can.Interrupt != "" {
 		s.tell("m5", "LONG-TALK", "")
 		s.at("for ever")
 		s.tell("m6", "MAIL stop that", mailbox.Interrupt)
@@ -153,7 +153,16 @@ func RunStanding(t *testing.T, subject Subject) {
 		for _, r := range s.replies() {
 			if c := count(mailbox.IDs(r.Key), id); c > 0 {
 				n, said = n+c, r.Detail
+				if r.How == run.HowBrokenOff {
+					said = r.How
+				}
 			}
+		}
+		if id == "m5" { // the answer to what broke it off is no answer to it
+			if n != 1 || said != run.HowBrokenOff {
+				t.Errorf("%s, whose turn was broken off, is answered %d times, with %q", id, n, said)
+			}
+			continue
 		}
 		// The urgent one, and what goes with it, may be answered by the turn of the work.
 		if n != 1 || said != "thanks" && id != "m2" && id != "m3" {
