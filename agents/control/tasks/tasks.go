@@ -31,6 +31,7 @@ type TaskView struct {
 	Label    string      `json:"label"`
 	OnBranch string      `json:"work_branch"` // that the work is on; empty: its agent shares a folder
 	Result   *TaskResult `json:"result"`      // of the newest verdict; null: there is none
+	Judged   *TaskChecks `json:"judged"`      // null: no agent works on it
 
 	Dirty string `json:"-"` // what its agent has not committed, of a task that was just taken from it
 }
@@ -44,6 +45,12 @@ type TaskResult struct {
 	Checks   []run.Check `json:"checks"`
 	Tokens   int64       `json:"tokens"`
 	Snapshot string      `json:"snapshot"` // of what was not committed; empty: all was
+}
+
+// TaskChecks are the commands that judge a task which an agent works on.
+type TaskChecks struct {
+	Given []string `json:"given"` // those of when it was given: they stay until it is assigned again
+	Now   []string `json:"now"`   // those that it would be given now
 }
 
 // crew is the organization whose agents have the tasks; it is empty where there is none.
@@ -70,6 +77,9 @@ func ViewOf(l *task.List, t *task.Task, crew *standing.Org) TaskView {
 		if w, detail := a.Stands(time.Now(), crew.Stopped); w == standing.Working && detail != "" {
 			v.Label += ", " + detail + ", since " + say.Span(time.Since(a.Since))
 		}
+	}
+	if a := crew.Agents[t.Agent]; a != nil && a.Work != nil && a.Work.ID == t.ID && a.Work.Def != nil {
+		v.Judged = &TaskChecks{Given: append([]string{}, a.Work.Def.Verify...), Now: append([]string{}, crew.Checks(a, t)...)}
 	}
 	if end := t.Result(); end != nil {
 		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted(), Snapshot: end.Snapshot}

@@ -553,7 +553,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task, begins *start
 	m := &a.Member
 	def := &dag.Node{
 		Name: m.Name, Agent: m.Kind, Role: dag.RoleBuild, Task: strings.TrimSpace(t.Title+"\n\n"+t.Body) + begins.String(),
-		Scope: t.Scope, Verify: k.org.checks(a, t), VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
+		Scope: t.Scope, Verify: k.org.Checks(a, t), VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
 		When: dag.AllSuccess, OnLost: dag.Redo, Account: m.Account,
 	}
 	if t.Kind == task.ForAnswer && !a.Leads() {
@@ -589,9 +589,9 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task, begins *start
 	return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
 }
 
-// checks are the commands that judge a task: its own, and those of the configuration
-// where it changes this project.
-func (o *Org) checks(a *Agent, t *task.Task) []string {
+// Checks are the commands that judge a task that a begins now: its own, and those of the
+// configuration where it changes this project.
+func (o *Org) Checks(a *Agent, t *task.Task) []string {
 	all := slices.Clone(t.Verify)
 	if t.Kind == task.ForAnswer || a.Leads() || a.Member.Project != "" {
 		return all

@@ -2656,6 +2656,7 @@ export interface components {
             blocks: components["schemas"]["Beside"][];
             called: string;
             commit?: string;
+            failed: components["schemas"]["RunCheck"] | null;
             files?: string[];
             id: string;
             kind: string;
@@ -3588,6 +3589,7 @@ export interface components {
             session?: string;
             /** Format: date-time */
             since?: string;
+            task?: string;
             text: string;
             title: string;
             try?: string;
@@ -3924,6 +3926,7 @@ export interface components {
             message?: string;
             parts: components["schemas"]["QuestionPart"][];
             permission?: components["schemas"]["QuestionPermission"];
+            silent?: boolean;
             yes_no?: boolean;
         };
         QuestionPart: {
@@ -4504,6 +4507,10 @@ export interface components {
             until?: string;
             verify?: string[];
         };
+        TaskChecks: {
+            given: string[];
+            now: string[];
+        };
         TaskFields: {
             after?: string[];
             backlog?: boolean;
@@ -4563,6 +4570,7 @@ export interface components {
             created_at: string;
             created_by: string;
             id: string;
+            judged: components["schemas"]["TaskChecks"] | null;
             key?: string;
             kind: components["schemas"]["TaskKind"];
             label: string;

@@ -4,8 +4,10 @@ import { Link, useParams } from "react-router";
 import { hooks, type Api } from "@/api/client";
 import { tookText } from "@/node/words";
 import { Changes } from "@/changes/Changes";
-import { nextOf, type Task } from "@/tasks/board";
+import { fits, nextOf, otherChecks, type Task } from "@/tasks/board";
+import { give } from "@/tasks/give";
 import { OrderDialog } from "@/tasks/OrderDialog";
+import { OtherChecks } from "@/tasks/OtherChecks";
 import { TaskMenu } from "@/tasks/TaskMenu";
 import { Button } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
@@ -15,6 +17,7 @@ import { Page, Panel } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Ago } from "@/ui/time";
+import { useOrder } from "@/ui/toasts";
 
 /** All that is known of a task. */
 export default function TaskPage() {
@@ -52,10 +55,11 @@ export default function TaskPage() {
   );
 }
 
-/** What a task waits for from a person, first: that somebody begins it, or that its work is merged. */
+/** What a task waits for from a person, first: that somebody begins it, that it gets the checks of now, or that its work is merged. */
 function Next({ task: t }: { task: Task }) {
   const [assigning, assign] = useState(false);
   const next = nextOf(t);
+  const again = useOrder(give.again, `${t.id} begins again.`);
   if (next === "merge") {
     return (
       <>
@@ -64,6 +68,13 @@ function Next({ task: t }: { task: Task }) {
           Preview the merge
         </Link>
       </>
+    );
+  }
+  if (otherChecks(t) && fits("pause", t)) {
+    return (
+      <Button busy={again.isPending} title="The task's next attempt begins, with the work so far and the project's checks as they are now." onClick={() => again.mutate({ id: t.id, agent: t.assigned_to })}>
+        Assign again
+      </Button>
     );
   }
   return (
@@ -154,6 +165,7 @@ function About({ task: t }: { task: Task }) {
             ))}
           </ul>
         )}
+        <OtherChecks task={t} />
       </Panel>
     </div>
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { byState, columnOf, columns, nextOf, orderFor, type State, type Task } from "@/tasks/board";
+import { byState, columnOf, columns, nextOf, orderFor, otherChecks, type State, type Task } from "@/tasks/board";
 
 function task(state: State, id = "t1"): Task {
   return {
@@ -28,7 +28,7 @@ function task(state: State, id = "t1"): Task {
     part_of: "",
     project: "",
     reason: "",
-    result: null,
+    result: null, judged: null,
     start: null,
     work_branch: "",
     version: 1,
@@ -73,4 +73,11 @@ it("a task waits for who begins it, and done work for its merge", () => {
   expect(nextOf({ ...task("done"), result })).toBe("merge");
   expect(nextOf({ ...task("done"), result, merged })).toBeUndefined();
   expect(nextOf(task("done"))).toBeUndefined();
+});
+
+describe("otherChecks", () => {
+  const judged = (given: string[], now: string[]) => otherChecks({ judged: { given, now } });
+  it("is what differs from what the task was given", () => {
+    expect([otherChecks({ judged: null }), judged([], []), judged(["a", "b"], ["a", "b"]), judged(["a b"], ["a", "b"]), judged([], ["a"])]).toEqual([false, false, false, true, true]);
+  });
 });

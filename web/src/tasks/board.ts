@@ -67,3 +67,8 @@ export function nextOf(t: Pick<Task, "state" | "backlog" | "kind" | "merged" | "
   const merged = t.merged !== null && t.merged.commit !== "";
   return t.state === "done" && !merged && (t.result?.commits ?? 0) > 0 ? "merge" : undefined;
 }
+
+/** Whether a task is judged by other checks than it would be given now: a change of the settings does not reach work that is under way. */
+export function otherChecks({ judged }: Pick<Task, "judged">): boolean {
+  return judged !== null && judged.given.join("\0") !== judged.now.join("\0");
+}
