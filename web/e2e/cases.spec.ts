@@ -142,6 +142,68 @@ test("finished and blocked tasks and an incident are decided in the inbox", asyn
   expect(faults).toEqual([]);
 });
 
+/** An agent that says that it is done once, and then only ends its turns. */
+const baker = `echo '{}' | cmux hook turn-ended
+while read -r line; do
+  case $line in
+  *'bake: '*)
+    echo cake > cake
+    git add cake && git commit -qm 'Bake a cake'
+    cmux done 'The cake is baked.' ;;
+  *spoon*) echo "$line" >> "$CMUX_ROOT/told" ;;
+  esac
+  echo '{}' | cmux hook turn-ended
+done
+`;
+
+test("an agent that stopped without a report: its task, the check that fails, and a new attempt with the checks of now", async ({ org, page }) => {
+  const faults = faultsOf(page);
+  org.unfence();
+  org.start(baker);
+  const verify = (command: string) => {
+    org.write({ ".cmux/config.yml": `supervisor: {agent: scripted}\nverify: ["${command}"]\n` });
+    org.cmux("config", "apply", "--yes");
+  };
+  verify("ls oven");
+  org.cmux("workers", "spawn", "baker");
+  const give = (title: string, ...more: string[]) => {
+    const id = /^(t\d+):/.exec(org.cmux("tasks", "add", title, "bake: it", ...more))?.[1] ?? "";
+    org.cmux("tasks", "assign", id, "baker");
+    return id;
+  };
+  const sell = give("Sell cake");
+  await org.open(page);
+  const silent = await open(page, "No report", "baker");
+  await expect(silent.getByText("baker ended 4 turns without a report.")).toBeVisible();
+  const its = silent.getByRole("region", { name: "Its task" });
+  await expect(its.getByRole("link", { name: `${sell} Sell cake` })).toBeVisible();
+  await expect(its.getByText("ls oven")).toBeVisible();
+  await expect(its).toContainText("No such file or directory");
+  await expect(its.getByText("Its checks are those of when it was given")).toHaveCount(0);
+  await look(page, "case-no-report");
+
+  // Other checks do not reach the work that is under way: the case and the task's page say so.
+  verify("ls cake");
+  await expect(its.getByText("Its checks are those of when it was given: ls oven. The checks are now: ls cake.")).toBeVisible();
+  await its.getByRole("link", { name: `${sell} Sell cake` }).click();
+  await expect(page.getByText("Its checks are those of when it was given: ls oven. The checks are now: ls cake.")).toBeVisible();
+  await page.getByRole("button", { name: "Assign again" }).click();
+  await expect.poll(() => states(org)[sell]).toMatch(/^done/);
+
+  // What a person writes reaches the agent, and its task is cancelled by key.
+  const eat = give("Eat cake", "--verify", "ls fork");
+  await page.goto(new URL("/", page.url()).href);
+  await open(page, "No report", "baker");
+  await theCase(page, "baker").getByRole("textbox", { name: "Message to baker" }).fill("Take a spoon");
+  await theCase(page, "baker").getByRole("button", { name: "Send" }).click();
+  await sendNow(page, "baker");
+  await expect.poll(() => org.run("sh", "-c", "cat told; true")).toContain("Take a spoon");
+  await open(page, "No report", "baker");
+  await strike(page, "baker", "d");
+  await expect.poll(() => states(org)[eat]).toMatch(/^cancelled/);
+  expect(faults).toEqual([]);
+});
+
 /** An account that meets its limit whenever it is tried, twice; and three pairs of branches that change one line. */
 const run = `session: shop
 main_pane: false

@@ -20,7 +20,8 @@ type Case struct {
 	Need
 	Node   *runs.Inspection `json:"node"`   // of a run
 	Review *runs.Delivery   `json:"review"` // of a review
-	Task   *tasks.TaskView  `json:"task"`   // of a task or its merge
+	Task   *tasks.TaskView  `json:"task"`   // of a task or its merge; of an agent: what it works on
+	Failed *run.Check       `json:"failed"` // of an agent: its last check, if that failed
 	Below  []CasePart       `json:"below"`  // of a gate: the finished nodes that it comes after
 	Used   dag.Usage        `json:"used"`   // of a gate: by all of these; else by the node
 	Blocks []runs.Beside    `json:"blocks"` // the nodes that start only after it
@@ -53,11 +54,35 @@ func (ov *Overview) Case(ctx context.Context, n Need) (*Case, error) {
 	case NeedNode, NeedFailure, NeedReview:
 		return c, ov.nodeCase(ctx, c)
 	case NeedTask, NeedMerge:
-		t, err := (&tasks.Tasks{Project: ov.Project}).Task(n.Name)
-		c.Task = &t
-		return c, err
+		return c, ov.taskCase(c, n.Name)
+	case NeedAgent:
+		if n.Task == "" {
+			return c, nil
+		}
+		if err := ov.taskCase(c, n.Task); err != nil {
+			return c, err
+		}
+		return c, ov.lastCheck(c)
 	}
 	return c, nil
+}
+
+func (ov *Overview) taskCase(c *Case, id string) error {
+	t, err := (&tasks.Tasks{Project: ov.Project}).Task(id)
+	c.Task = &t
+	return err
+}
+
+// lastCheck adds the last check of an agent's work at its task, if that check failed.
+func (ov *Overview) lastCheck(c *Case) error {
+	org, err := ov.Org()
+	if err != nil {
+		return err
+	}
+	if a := org.Agents[c.Name]; a != nil && a.Work != nil {
+		c.Failed, err = logs.FailedCheck(org.Run.Events(c.Name), a.GivenAt)
+	}
+	return err
 }
 
 // nodeCase adds what a run knows of a node that waits.

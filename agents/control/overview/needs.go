@@ -56,6 +56,7 @@ type Need struct {
 	Title    string             `json:"title"`              // its text where Name is only an id, else Name
 	Messages []string           `json:"messages,omitempty"` // unread ones that tell of the same: they are not listed
 	Agent    string             `json:"agent,omitempty"`    // of a task: who had it, and can have it again
+	Task     string             `json:"task,omitempty"`     // of an agent: the task that it works on
 	Nodes    []string           `json:"nodes,omitempty"`    // of a limit: that wait for its end; of a conflict: whose work can be dropped
 	Until    time.Time          `json:"until,omitzero"`     // of a limit; zero: it is not known
 	Files    []string           `json:"files,omitempty"`    // of a conflict: that both branches change in the same places
@@ -142,6 +143,8 @@ func (n *Need) called() string {
 		return "Dialog"
 	case n.Question != nil && n.Question.Permission != nil:
 		return "Permission"
+	case n.Question != nil && n.Question.Silent:
+		return "No report"
 	case n.Kind == NeedAgent && n.Question != nil:
 		return "Question"
 	case n.Kind == NeedNode && n.Question == nil:
@@ -359,7 +362,7 @@ func (ov *Overview) agentNeeds(ctx context.Context) (all []Need, err error) {
 		if !a.NeedsPerson() {
 			continue
 		}
-		n := Need{ID: needID("agent "+name, a.Question), Kind: NeedAgent, Name: name, Label: a.State, Text: a.Detail, Question: a.Question, Orders: a.Orders(), Try: a.Way()}
+		n := Need{ID: needID("agent "+name, a.Question), Kind: NeedAgent, Name: name, Label: a.State, Text: a.Detail, Question: a.Question, Orders: a.Orders(), Try: a.Way(), Task: a.Task}
 		if a.Since != nil {
 			n.Since = *a.Since
 		}

@@ -25,6 +25,7 @@ func TestNeedLines(t *testing.T) {
 		{Kind: NeedNode, Name: "trust", Session: "shop", Label: "needs input", Question: &question.Question{InPane: true}},
 		{Kind: NeedAgent, Name: "worker", Label: "needs input", Question: &question.Question{Permission: &question.Permission{Tool: "Bash"}}},
 		{Kind: NeedAgent, Name: "worker", Label: "needs input", Question: asks},
+		{Kind: NeedAgent, Name: "worker", Label: "needs input", Question: &question.Question{Silent: true}},
 		{Kind: NeedAgent, Name: "worker", Label: "down"},
 		{Kind: NeedMessage, Name: "m1", Label: "unread", Text: "Which\nroad?"},
 		{Kind: NeedTask, Name: "t1", Label: "blocked"},
@@ -33,7 +34,7 @@ func TestNeedLines(t *testing.T) {
 		said = append(said, n.Line())
 	}
 	want := []string{"Gate ship in shop: needs input", "Question ask in shop: needs input", "Agent api in shop: taken over", "Dialog trust in shop: needs input",
-		"Permission worker: needs input", "Question worker: needs input", "Agent worker: down", "Message Which road?: unread", "Task t1: blocked"}
+		"Permission worker: needs input", "Question worker: needs input", "No report worker: needs input", "Agent worker: down", "Message Which road?: unread", "Task t1: blocked"}
 	if !slices.Equal(said, want) {
 		t.Errorf("%s", strings.Join(said, "\n"))
 	}

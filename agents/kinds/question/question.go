@@ -20,6 +20,7 @@ type Question struct {
 
 	Permission *Permission `json:"permission,omitempty"` // nil: it is no question about a tool call
 	YesNo      bool        `json:"yes_no,omitempty"`     // its answer is yes, or no and why; that to a Permission is too
+	Silent     bool        `json:"silent,omitempty"`     // the agent asks nothing: it ended its turns without a report, and Parts say so
 }
 
 // Permission is a tool call that the agent's program asks permission for. The

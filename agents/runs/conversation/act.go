@@ -76,7 +76,9 @@ func (m *move) working() bool {
 	default:
 		m.TurnEnded = false
 		if m.SentBack++; m.SentBack > MaxSentBack {
-			m.ask(Open{Question: question.New(fmt.Sprintf("ended %d turns without a report", m.SentBack)), Reason: dag.ReasonNoReport})
+			q := question.New(fmt.Sprintf("ended %d turns without a report", m.SentBack))
+			q.Silent = true
+			m.ask(Open{Question: q, Reason: dag.ReasonNoReport})
 		} else {
 			m.deliver(Message{Why: NoReport})
 		}

@@ -71,9 +71,10 @@ account in by ends, where it is known; code is null where it is not the reason. 
 is what was recorded with it, and open says that an attempt which counts no more still
 runs.
 Question is what the agent asks a person, left out if it asks nothing:
-  {"id", "parts": [{"text", "options"}], "in_pane", "permission"}
+  {"id", "parts": [{"text", "options"}], "in_pane", "permission", "silent"}
 An answer to several parts has a line for each, and a number stands for the
 option in that place; in_pane says that only keys pressed there can answer.
+Silent says that it asks nothing: it ended its turns without a report.
 Permission is the tool call that it asks about: {"tool", "command"}.
 Review is what a person decided about the node's work, left out if nobody has:
   {"verdict", "commit", "comment", "at"}

@@ -24,9 +24,11 @@ const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verif
    "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task",
    "nothing"},
    "created_by", "created_at", "changed_by", "changed_at", "version", "label", "work_branch",
-   "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens", "snapshot"}}
-where kind is change or answer, start, merged and result may be null, and until is there at
-a limit alone. start is the work of other tasks that the branch began at.`
+   "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens", "snapshot"},
+   "judged": {"given", "now"}}
+where kind is change or answer, start, merged, result and judged may be null, and until is
+there at a limit alone. start is the work of other tasks that the branch began at. judged is
+the checks of a task that an agent works on: those that it was given, and those of now.`
 
 // NewCmd builds cmux tasks and its commands.
 func NewCmd(d *cli.Deps) *cobra.Command {

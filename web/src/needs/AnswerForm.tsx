@@ -106,7 +106,7 @@ function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}
           <div className="flex items-end gap-1.5">
             <div className="min-w-0 grow">
               <Field label={single ? label : `${label}: ${part.text}`} hidden>
-                {(ids) => <Input {...ids} value={said[i] ?? ""} placeholder={permission === undefined ? (part.options?.length ? "Or in your own words" : question === undefined ? label : "Your answer") : "Or deny it, and say why"} onChange={(e) => put(i, e.target.value)} />}
+                {(ids) => <Input {...ids} value={said[i] ?? ""} placeholder={permission === undefined ? (part.options?.length ? "Or in your own words" : question === undefined || part.text === "" ? label : "Your answer") : "Or deny it, and say why"} onChange={(e) => put(i, e.target.value)} />}
               </Field>
             </div>
             {i === parts.length - 1 && (

@@ -14,6 +14,7 @@ import { decided, isGate, terminalOf } from "@/needs/answers";
 import { GateCase } from "@/needs/GateCase";
 import { Key } from "@/needs/HeldBar";
 import { useDecide } from "@/needs/held";
+import { AtTask, Silent } from "@/needs/NoReport";
 import { CheckLine, Figure, Part, passed } from "@/needs/pieces";
 import { Fenced } from "@/node/Fenced";
 import { ReviewView } from "@/review/ReviewView";
@@ -165,6 +166,9 @@ function Asked({ need }: { need: Need }) {
       </Part>
     );
   }
+  if (q?.silent === true) {
+    return <Silent need={need} />;
+  }
   const said = q?.parts.map((p) => p.text).join("\n");
   return (
     <>
@@ -267,7 +271,7 @@ function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
         </Part>
       )}
       {isGate(need) && <GateCase run={need.run ?? ""} found={c} />}
-      {c.task && <TaskFacts need={need} task={c.task} />}
+      {c.task && (need.kind === "agent" ? <AtTask task={c.task} failed={c.failed} /> : <TaskFacts need={need} task={c.task} />)}
       {need.kind === "incident" && <Incident id={need.name} />}
       {source && (
         <Part title="Conversation" fills>

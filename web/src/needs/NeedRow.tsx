@@ -11,6 +11,7 @@ const icons: Readonly<Record<string, readonly [LucideIcon, string]>> = {
   Question: [CircleHelp, "text-warn"],
   Permission: [CircleHelp, "text-warn"],
   Dialog: [CircleHelp, "text-warn"],
+  "No report": [Bot, "text-warn"],
   Gate: [CircleCheck, "text-warn"],
   Failure: [CircleAlert, "text-bad"],
   Conflict: [CircleAlert, "text-bad"],

@@ -3,6 +3,7 @@
  */
 import { api, Problem, type Api } from "@/api/client";
 import { isGate } from "@/needs/answers";
+import { give } from "@/tasks/give";
 
 type Need = Api<"Need">;
 
@@ -61,6 +62,10 @@ const wake: Action = { id: "wake", key: "r", label: "Wake", tone: "accent", abou
 const giveBack: Action = { ...release, id: "give-back", send: each((n) => api.POST("/api/agents/{name}/release", agent(n))) };
 const reset: Action = { id: "reset", key: "o", label: "Reset", tone: "plain", about: "The agent begins a new conversation with its unfinished task.", done: "reset", send: each((n) => api.POST("/api/agents/{name}/reset", agent(n))) };
 
+const withTask = (n: Need): Need => ({ ...n, name: n.task ?? "" });
+const restart: Action = { id: "restart", key: "r", label: "Assign again", tone: "plain", about: "The task's next attempt begins, with the work so far and the project's checks as they are now.", done: "assigned again", send: each((n) => give.again({ id: n.task ?? "", agent: n.name })) };
+const cancelWork: Action = { ...cancel, id: "cancel-work", done: "task cancelled", send: (all) => cancel.send(all.map(withTask)) };
+
 /** Gives a task back to the agent that had it. */
 export function assign(n: Need): Promise<unknown> {
   return api.POST("/api/tasks/{id}/assign", { params: { path: { id: n.name } }, body: { agent: n.agent ?? "" } });
@@ -80,7 +85,7 @@ export function actionsOf(n: Need): Action[] {
     case "run":
       return some(["resume", resume]);
     case "agent":
-      return some(["release", giveBack], ["wake", wake], ["reset", reset]);
+      return n.question?.silent === true && n.task !== undefined ? [restart, cancelWork] : some(["release", giveBack], ["wake", wake], ["reset", reset]);
     case "task":
       return n.agent === undefined ? [{ ...putBack, tone: "accent" }, callDone, cancel] : [assignAgain, putBack, callDone, cancel];
     case "merge":

@@ -19,7 +19,7 @@ export function isGate(n: Need): boolean {
 
 /** The kinds that a person filters by. */
 export const filters = [
-  ["questions", "Questions", ["Question", "Permission", "Dialog", "Agent"]],
+  ["questions", "Questions", ["Question", "Permission", "Dialog", "No report", "Agent"]],
   ["gates", "Gates", ["Gate"]],
   ["failures", "Failures", ["Failure", "Conflict", "Run", "Task", "Incident", "Limit", "Fault"]],
   ["reviews", "Reviews", ["Review", "Merge"]],
