@@ -80,7 +80,7 @@ test("a dialog is answered in its terminal, and permissions by button, by key an
     await page.getByRole("button", { name: /^Send now: painter/ }).click();
     await row(page, "Permission").click();
     await expect(command).toHaveText("cp /dev/null two");
-    await page.keyboard.press("2");
+    await page.keyboard.press("d"); // denies, and cancels nothing
     await page.getByRole("button", { name: /^Send now: painter/ }).click();
     await page.setViewportSize({ width: 360, height: 740 });
     await row(page, "Permission").click();

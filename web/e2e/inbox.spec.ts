@@ -91,6 +91,8 @@ test("each case is read and decided by mouse, and a decision is undone", async (
   // A question with its options.
   await row(page, "Question ask").click();
   await look(page, "inbox-question");
+  const top = async (button: string) => (await theCase(page, "ask").getByRole("button", { name: button }).boundingBox())?.y ?? 0;
+  expect(await top("green")).toBeLessThan(await top("Cancel node"));
   await theCase(page, "ask").getByRole("button", { name: "green" }).click();
   await page.getByRole("button", { name: /^Send now: ask/ }).click();
   await expect.poll(() => label(org, "ask")).toBe("done");

@@ -79,7 +79,7 @@ export function AgentMenu({ agent, labeled = false }: { agent: Agent; labeled?: 
             },
           },
         ]),
-    agent.state === "taken over" ? { label: "Release", run: () => release.mutate(name) } : { label: "Take", run: () => take.mutate(name) },
+    agent.state === "taken over" ? { label: "Release", run: () => release.mutate(name) } : { label: "Take over", run: () => take.mutate(name) },
     { label: "Wake", run: () => wake.mutate(name) },
     { label: "Reset…", run: () => ask("reset") },
     ...(agent.permanent

@@ -29,7 +29,7 @@ export function Locks() {
           <Field label="Name of a lock">{(ids) => <Input {...ids} value={typed} onChange={(e) => type(e.target.value)} />}</Field>
         </div>
         <Button type="submit" busy={take.isPending} disabled={typed.trim() === ""}>
-          Take
+          Take lock
         </Button>
       </form>
       <Answer query={locks}>

@@ -82,7 +82,7 @@ function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}
                   Allow {keys && <Key>a</Key>}
                 </Button>
                 <Button tone="bad" busy={busy} aria-disabled={settled ? undefined : true} onClick={() => choose(i, "no")}>
-                  Deny {keys && <Key>2</Key>}
+                  Deny {keys && <Key>d</Key>}
                 </Button>
               </div>
             </>

@@ -41,6 +41,8 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
   // No event tells what all projects of a person share, such as who waits for an account.
   const known = hooks.useQuery("get", "/api/needs/case", { params: { query: { id: need.id } } }, { refetchInterval: 5000 });
   const c = known.data;
+  const answers = need.kind !== "message" && need.orders?.includes("answer") === true; // the answer is the first thing to give, and stands before the others
+  const buttons = <Buttons need={need} steady={steady} like={like} chooseAll={chooseAll} />;
   return (
     <section data-case aria-labelledby="case" className="flex min-h-0 grow flex-col">
       <header className="flex shrink-0 flex-col gap-2 border-b border-line px-4 py-2">
@@ -68,7 +70,7 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
             )}
           </span>
         </div>
-        <Buttons need={need} steady={steady} like={like} chooseAll={chooseAll} />
+        {!answers && buttons}
       </header>
       {need.kind === "review" ? (
         <Body known={known}>{(found) => found.review && <ReviewView run={need.run ?? ""} work={found.review} />}</Body>
@@ -77,11 +79,13 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
           {/* What is long fills the pane; the command for a terminal stands at its end. */}
           <div className={`flex min-h-full flex-col gap-4 ${need.kind === "merge" || need.kind === "conflict" ? "" : "max-w-4xl"}`}>
             <Asked need={need} />
+            {answers && buttons}
             {known.error ? <Failed error={known.error} retry={() => void known.refetch()} /> : c === undefined ? <Loading rows={2} /> : <Facts need={need} found={c} />}
             {need.try !== undefined && (
-              <p className="text-sm text-muted">
-                In a terminal: <code className="wrap-anywhere">{need.try}</code>
-              </p>
+              <details className="text-sm text-muted">
+                <summary>In a terminal</summary>
+                <code className="wrap-anywhere">{need.try}</code>
+              </details>
             )}
           </div>
         </div>
@@ -102,12 +106,14 @@ function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "st
   const terminal = terminalOf(need);
   const terminalFirst = need.question?.in_pane === true || need.orders?.[0] === "terminal";
   const give = (a: Action) => decide([need], decided([need], a.done), a.send);
+  const actions = actionsOf(need);
+  const override = actions.find((a) => a.id === "override");
   return (
     <div className={`flex flex-wrap items-center gap-1.5 ${steadyClass(steady)}`}>
       {terminal !== undefined && terminalFirst && <Terminal to={terminal} first />}
-      {actionsOf(need).map((a) => (
+      {actions.map((a) => (
         <Button key={a.id} tone={terminalFirst && a.tone === "accent" ? "plain" : a.tone} title={a.about} onClick={() => give(a)}>
-          {a.label} <Key>{a.key}</Key>
+          {a.label} {a.key !== "" && <Key>{a.key}</Key>}
         </Button>
       ))}
       {terminal !== undefined && !terminalFirst && <Terminal to={terminal} />}
@@ -119,6 +125,7 @@ function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "st
       {like.length > 0 && commonActions([need, ...like]).length > 0 && (
         <Button tone="quiet" onClick={() => chooseAll([need.id, ...like.map((n) => n.id)])}>{`Choose all ${like.length + 1} ${need.called.toLowerCase()}s${need.session === undefined ? "" : ` of ${need.session}`}`}</Button>
       )}
+      {override !== undefined && <p className="w-full text-sm text-muted">{`${override.label}: ${override.about}`}</p>}
     </div>
   );
 }

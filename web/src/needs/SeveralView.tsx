@@ -24,7 +24,7 @@ export default function SeveralView({ needs, clear }: { needs: readonly Api<"Nee
               clear();
             }}
           >
-            {a.label} <Key>{a.key}</Key>
+            {a.label} {a.key !== "" && <Key>{a.key}</Key>}
           </Button>
         ))}
         <Button tone="quiet" onClick={clear}>

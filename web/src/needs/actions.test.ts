@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { actionsOf, commonActions, digitAnswer } from "@/needs/actions";
+import { actionsOf, commonActions, answerByKey } from "@/needs/actions";
 import type { Api } from "@/api/client";
 
 const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", called: "Question", title: over.name ?? "x", name: "x", label: "needs input", text: "", ...over });
@@ -9,6 +9,8 @@ const keys = (n: Api<"Need">) => actionsOf(n).map((a) => `${a.key} ${a.label}`);
 test.each([
   [{ orders: ["approve", "override", "stop"] }, ["a Approve", "o Override", "d Cancel node"]],
   [{ orders: ["answer", "attach", "stop"], question: { parts: [{ text: "?" }] } }, ["d Cancel node"]],
+  [{ orders: ["answer", "attach", "stop"], question: { parts: [{ text: "?" }], permission: { tool: "Bash" } } }, [" Cancel node"]],
+  [{ kind: "agent", orders: ["answer", "terminal"], task: "t1", question: { parts: [{ text: "ended" }], silent: true } }, ["r Assign again", "d Cancel task"]],
   [{ label: "taken over", orders: ["release", "attach"] }, ["r Release"]],
   [{ kind: "failure", orders: ["retry", "logs", "override"] }, ["r Retry", "o Override"]],
   [{ kind: "failure", orders: ["logs", "override"] }, ["o Override"]],
@@ -42,12 +44,15 @@ test("of several needs only what fits all is offered", () => {
   expect(commonActions([])).toEqual([]);
 });
 
-test("a digit chooses an option of a question of one part", () => {
+test("a key chooses an option of a question of one part, or allows and denies", () => {
   const asks = (question: Api<"Question">, orders = ["answer"]) => need({ question, orders });
-  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["blue", "red"] }] }), 2)).toBe("red");
-  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["blue", "red"] }] }), 3)).toBeUndefined();
-  expect(digitAnswer(asks({ parts: [{ text: "?" }], permission: { tool: "Bash" } }), 1)).toBe("yes");
-  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["a"] }, { text: "!" }] }), 1)).toBeUndefined();
-  expect(digitAnswer(asks({ parts: [{ text: "?", options: ["a"] }], in_pane: true }, ["attach"]), 1)).toBeUndefined();
-  expect(digitAnswer(need({}), 1)).toBeUndefined();
+  expect(answerByKey(asks({ parts: [{ text: "?", options: ["blue", "red"] }] }), "2")).toBe("red");
+  expect(answerByKey(asks({ parts: [{ text: "?", options: ["blue", "red"] }] }), "3")).toBeUndefined();
+  expect(answerByKey(asks({ parts: [{ text: "?" }], permission: { tool: "Bash" } }), "1")).toBe("yes");
+  expect(answerByKey(asks({ parts: [{ text: "?" }], permission: { tool: "Bash" } }), "a")).toBe("yes");
+  expect(answerByKey(asks({ parts: [{ text: "?" }], permission: { tool: "Bash" } }), "d")).toBe("no");
+  expect(answerByKey(asks({ parts: [{ text: "?", options: ["a"] }] }), "a")).toBeUndefined();
+  expect(answerByKey(asks({ parts: [{ text: "?", options: ["a"] }, { text: "!" }] }), "1")).toBeUndefined();
+  expect(answerByKey(asks({ parts: [{ text: "?", options: ["a"] }], in_pane: true }, ["attach"]), "1")).toBeUndefined();
+  expect(answerByKey(need({}), "1")).toBeUndefined();
 });

@@ -10,7 +10,7 @@ type Need = Api<"Need">;
 /** A decision that one button or key gives. */
 export interface Action {
   id: string;
-  key: string; // on the keyboard
+  key: string; // on the keyboard; empty: it has none
   label: string;
   tone: "accent" | "plain" | "bad";
   about: string; // what it does, in a sentence
@@ -77,7 +77,7 @@ export function actionsOf(n: Need): Action[] {
   const some = (...all: (readonly [string, Action])[]) => all.filter(([order]) => fits(order)).map(([, action]) => action);
   switch (n.kind) {
     case "node":
-      return isGate(n) ? some(["approve", approveGate], ["override", override], ["stop", stop]) : some(["release", release], ["retry", { ...retry, tone: n.question ? "plain" : "accent" }], ["override", override], ["stop", stop]);
+      return isGate(n) ? some(["approve", approveGate], ["override", override], ["stop", stop]) : some(["release", release], ["retry", { ...retry, tone: n.question ? "plain" : "accent" }], ["override", override], ["stop", n.question?.permission ? { ...stop, key: "" } : stop]); // d denies
     case "failure":
       return some(["retry", retry], ["override", override]);
     case "review":
@@ -125,14 +125,15 @@ export function commonActions(needs: readonly Need[]): Action[] {
   return (first ?? []).filter((a) => others.every((all) => all.some((b) => b.id === a.id)));
 }
 
-/** The answer that the key of a digit gives: an option of a question of one part, or yes and no for a permission. */
-export function digitAnswer(n: Need, digit: number): string | undefined {
+/** The answer that a key gives: a digit for an option of a question of one part, and a and d, or 1 and 2, for yes and no to a permission. */
+export function answerByKey(n: Need, key: string): string | undefined {
   const [part, ...more] = n.question?.parts ?? [];
   if (n.orders?.includes("answer") !== true || part === undefined || more.length > 0) {
     return undefined;
   }
-  const options = n.question?.permission === undefined ? (part.options ?? []) : ["yes", "no"];
-  return options[digit - 1];
+  const permission = n.question?.permission !== undefined;
+  const options = permission ? ["yes", "no"] : (part.options ?? []);
+  return permission && key === "a" ? "yes" : permission && key === "d" ? "no" : /^[1-9]$/.test(key) ? options[Number(key) - 1] : undefined;
 }
 
 /** Answers what an agent or a node asks. */

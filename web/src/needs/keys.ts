@@ -1,5 +1,5 @@
 import type { Api } from "@/api/client";
-import { commonActions, digitAnswer, sendAnswer } from "@/needs/actions";
+import { commonActions, answerByKey, sendAnswer } from "@/needs/actions";
 import { decided } from "@/needs/answers";
 
 type Need = Api<"Need">;
@@ -71,7 +71,7 @@ function act(e: KeyboardEvent, hands: Hands, only: Need | undefined, more: reado
         hands.terminal(only);
         return true;
     }
-    const text = /^[1-9]$/.test(e.key) ? digitAnswer(only, Number(e.key)) : only.question?.permission !== undefined && e.key === "a" ? "yes" : undefined;
+    const text = answerByKey(only, e.key);
     if (text !== undefined) {
       hands.decide([only], `${only.name}: answered “${text}”`, () => sendAnswer(only, { text, question: only.question?.id ?? "" }));
       return true;

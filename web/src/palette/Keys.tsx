@@ -13,11 +13,11 @@ const groups = [
     "Needs you",
     [
       ["j, k", "Next, previous"],
-      ["a", "Approve, merge, acknowledge, mark as read"],
+      ["a", "Approve, allow, merge, acknowledge, mark as read"],
       ["r", "Retry, resume, release, assign again, send back"],
       ["p", "Put a task back"],
       ["o", "Override, call done"],
-      ["d", "Cancel, drop"],
+      ["d", "Cancel, drop, deny"],
       ["1 to 9", "Choose an option of a question, or the node of a conflict to drop"],
       ["c", "Write: an answer, a comment, a reply"],
       ["e", "Open the terminal and take it over"],

@@ -114,7 +114,7 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
     };
   }, [path]);
 
-  // Before anything more is typed: it would press the button that was Take.
+  // Before anything more is typed: it would press the button that was Take over.
   useLayoutEffect(() => {
     if (screen.current) {
       screen.current.options.disableStdin = !mine;
@@ -167,7 +167,7 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
           </Button>
         ) : (
           <Button key="take" disabled={!terminal.live || terminal.phase !== "open" || terminal.log} onClick={() => connection.current?.take()}>
-            Take
+            Take over
           </Button>
         )}
       </div>
