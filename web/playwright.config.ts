@@ -3,7 +3,7 @@ import { defineConfig } from "@playwright/test";
 const chromium = process.env.CMUX_CHROMIUM ?? "/usr/bin/chromium";
 
 /** The long ones, which make test leaves to make test-all, and how the pages look: make web-golden. */
-const long = ["cases.spec.ts", "demo.spec.ts", "dialogs.spec.ts", "editor.spec.ts", "keyboard.spec.ts"];
+const long = ["cases.spec.ts", "demo.spec.ts", "dialogs.spec.ts", "editor.spec.ts", "keyboard.spec.ts", "phone.spec.ts"];
 
 export default defineConfig({
   testDir: "e2e",

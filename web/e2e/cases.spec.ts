@@ -132,7 +132,6 @@ test("finished and blocked tasks and an incident are decided in the inbox", asyn
     await open(page, kind, what);
     await press(page, what, button);
     await expect(theCase(page, what)).toHaveCount(0);
-    await page.getByRole("button", { name: "List" }).click();
     await expect(row(page, `${kind} ${what}`)).toHaveCount(0);
     if (want !== "") {
       await expect.poll(() => states(org)[id ?? ""]).toMatch(want);
@@ -276,10 +275,8 @@ test("a limit is tried again, and of branches in conflict one is dropped", async
   await press(page, "scripted one", "Try now");
   await tries(3);
   await expect.poll(() => label("held")).toBe("done");
-  await page.getByRole("button", { name: "List" }).click();
   await open(page, "Conflict", "in, out");
   await press(page, "in, out", "Drop out");
-  await page.getByRole("button", { name: "List" }).click();
   await drops("in, out", "out");
   expect(faults).toEqual([]);
 });

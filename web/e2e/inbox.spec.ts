@@ -175,8 +175,9 @@ test("on a telephone: the list, then the case", async ({ org, page }) => {
   await theCase(page, "ship-us").getByRole("button", { name: "Approve" }).click();
   await page.getByRole("button", { name: /^Send now: ship-us/ }).click();
   await expect.poll(() => label(org, "ship-us")).toBe("done");
+  await expect(list(page).getByRole("listitem")).toHaveCount(2); // and no other case under the same thumb
+  await row(page, "Gate ship-eu").click();
   await page.getByRole("button", { name: "List" }).click();
-  await expect(list(page).getByRole("listitem")).toHaveCount(2);
   // The button of the browser leads back, too.
   await row(page, "Gate ship-eu").click();
   await page.goBack();
@@ -188,7 +189,6 @@ test("on a telephone: the list, then the case", async ({ org, page }) => {
     await row(page, `${kind} ${name}`).click();
     await theCase(page, name).getByRole("button", { name: button, exact: true }).click();
     await page.getByRole("button", { name: `Send now: ${name}` }).click();
-    await page.getByRole("button", { name: "List" }).click();
   }
   await expect.poll(() => attempts(org, "lint")).toBe(2);
   await expect.poll(() => label(org, "ask")).toBe("done");

@@ -10,8 +10,10 @@ import { Sidebar } from "@/app/Sidebar";
 import { StatusBar } from "@/app/StatusBar";
 import { Title } from "@/app/title";
 import { HeldBar } from "@/needs/HeldBar";
+import { useWaiting } from "@/needs/needs";
 import { CommandCenter } from "@/palette/CommandCenter";
 import { IconButton } from "@/ui/button";
+import { count } from "@/ui/figures";
 import { lazily } from "@/ui/lazily";
 import { Empty, Loading } from "@/ui/states";
 import { Beside, Page } from "@/ui/page";
@@ -51,9 +53,7 @@ export function Shell() {
         <Sidebar open={drawer} onClose={() => setDrawer(false)} />
         <div className="flex min-w-0 grow flex-col">
           <header className="flex items-center gap-1 border-b border-line px-2 py-1 md:hidden">
-            <IconButton label="Menu" aria-expanded={drawer} onClick={() => setDrawer(true)}>
-              <MenuIcon size={20} />
-            </IconButton>
+            <MenuButton open={drawer} onOpen={() => setDrawer(true)} />
             <span className="grow font-semibold">cmux</span>
           </header>
           <main id="main" ref={main} tabIndex={-1} className="min-h-0 grow outline-none">
@@ -94,6 +94,21 @@ export function Shell() {
         </IconButton>
       </StatusBar>
     </div>
+  );
+}
+
+/** Opens the menu, and says how much waits for the person. */
+function MenuButton({ open, onOpen }: { open: boolean; onOpen: () => void }) {
+  const total = useWaiting()?.total ?? 0;
+  return (
+    <IconButton label={total === 0 ? "Menu" : `Menu, ${count(total, "thing waits", "things wait")} for you`} aria-expanded={open} onClick={onOpen}>
+      <MenuIcon aria-hidden size={20} />
+      {total > 0 && (
+        <span aria-hidden className="rounded bg-warn-soft px-1.5 font-medium text-warn tabular-nums">
+          {total}
+        </span>
+      )}
+    </IconButton>
   );
 }
 

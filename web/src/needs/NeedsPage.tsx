@@ -84,14 +84,15 @@ function Inbox({ items, total }: { items: readonly Need[]; total: number }) {
   const list = useMemo(() => all.filter((n) => shows(filter, n) && (run === null || n.run === run)), [all, filter, run]);
   const several = list.filter((n) => chosen.has(n.id));
 
-  // The case that is seen. When it goes, the one behind it comes.
+  // The case that is seen. When it goes, the one behind it comes; where it has the list's place, the list does: the next
+  // case would have its buttons under the same thumb.
   const asked = params.get("need") ?? undefined;
   const [before, setBefore] = useState(list); // when it was there last
   const here = list.find((n) => n.id === asked);
   if (here !== undefined && before !== list) {
     setBefore(list);
   }
-  const current = here ?? (wide || before.some((n) => n.id === asked) ? nextOf(before, list, asked) : undefined);
+  const current = here ?? (wide ? nextOf(before, list, asked) : undefined);
   const set = useCallback(
     (over: Record<string, string | undefined>, replace: boolean) =>
       setParams(

@@ -1,5 +1,6 @@
 import { clsx } from "clsx";
 
+import { useWide } from "@/layout/wide";
 import { ticks, type Bars } from "@/runs/bars";
 import { duration } from "@/runs/figures";
 import type { Tone } from "@/ui/label";
@@ -9,6 +10,7 @@ const fills: Record<Tone, string> = { ok: "bg-ok", warn: "bg-warn", bad: "bg-bad
 
 /** Rows of bars in time, with an axis. */
 export function BarsView({ label, bars, onSelect, selected }: { label: string; bars: Bars; onSelect?: (name: string) => void; selected?: string | undefined }) {
+  const wide = useWide();
   const whole = Math.max(bars.seconds, 0.001);
   const at = (s: number) => `${(100 * s) / whole}%`;
   return (
@@ -16,8 +18,8 @@ export function BarsView({ label, bars, onSelect, selected }: { label: string; b
       <div aria-hidden className="flex shrink-0 border-b border-line py-1 pr-16 text-sm text-muted">
         <span className="wide-28 shrink-0 md:wide-52" />
         <div className="relative h-4 grow">
-          {ticks(whole).map((t) => (
-            <span key={t} className="absolute border-l border-line-strong pl-1 whitespace-nowrap" style={{ left: at(t) }}>
+          {ticks(whole, wide ? 6 : 2).map((t) => (
+            <span key={t} data-tick className="absolute border-l border-line-strong pl-1 whitespace-nowrap" style={{ left: at(t) }}>
               {duration(t)}
             </span>
           ))}

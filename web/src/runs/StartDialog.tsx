@@ -96,7 +96,7 @@ function Start({ onStart }: { onStart: () => void }) {
           <BarsView label="Schedule of nodes" bars={scheduleBars(schedule.data)} />
         </section>
       )}
-      <div className="flex justify-end">
+      <div className="sticky -bottom-4 -mx-4 -mb-4 flex justify-end border-t border-line bg-raised px-4 py-2">
         <Button type="submit" tone="accent" busy={start.isPending} disabled={plan.data === undefined}>
           Start the run
         </Button>
