@@ -6,12 +6,14 @@ import { visible } from "@/changes/visible";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { useOrder } from "@/ui/toasts";
 
+const plain = (text: string) => text.replace(/\s+/g, " ").trim();
+
 /** What matters of the agent now: why it is down, and what it asks, where the reader answers it. */
 export function AgentNow({ agent: a }: { agent: Agent }) {
   const answer = useOrder(give.answer, `${a.name} is answered.`);
-  const asked = a.question?.parts.map((p) => p.text).join("\n") ?? "";
-  const same = (text: string) => asked !== "" && text.replace(/\s+/g, " ").includes(asked.replace(/\s+/g, " ").slice(0, 60));
-  const [why, warning] = [same(a.detail ?? "") ? "" : (a.detail ?? ""), a.warning ?? ""];
+  const detail = a.detail ?? "";
+  const asks = a.question?.parts.every((p) => plain(detail).includes(plain(p.text))) === true; // the question below says the same
+  const [why, warning] = [asks ? "" : detail, a.warning ?? ""];
   if (why === "" && warning === "" && a.question === undefined) {
     return null;
   }

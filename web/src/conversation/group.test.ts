@@ -51,6 +51,13 @@ describe("group", () => {
     expect(seen.at(-1)).toMatchObject({ text: 'Message from you: Paint "it"\n\nnow' });
   });
 
+  it("keeps what a state says beyond the question, however alike both begin", () => {
+    const begins = "Which color should the door of the house at the end of the road have";
+    const seen = (state: string) => group([said("question", { text: `${begins}?` }), said("status", { state: "needs input", text: state })]).map((e) => e.type);
+    expect(seen(`${begins}?`)).toEqual(["attempt", "question"]);
+    expect(seen(`${begins}, and who waits for it`)).toEqual(["attempt", "question", "event"]);
+  });
+
   it("ends the calls of what is over: the one of the report is done", () => {
     const work = [said("tool_use", { tool: "Bash", tool_id: "1" }), said("tool_use", { tool: "done", tool_id: "2" })];
     const states = (...more: Said[]) => calls(group([...work, ...more])).map((c) => c.state);

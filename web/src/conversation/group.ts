@@ -144,7 +144,7 @@ function saysAnswer(entries: readonly Entry[], prompt: string): boolean {
 function saysQuestion(entries: readonly Entry[], s: Said): boolean {
   const last = entries.at(-1);
   const text = plain(s.text ?? "").replace(/…$/, "");
-  return s.kind === "status" && s.state === "needs input" && text !== "" && last?.type === "question" && plain(last.text).replaceAll(": answer it in its pane", ":").includes(text.replace(/^asked \S+: /, "").slice(0, 60));
+  return s.kind === "status" && s.state === "needs input" && text !== "" && last?.type === "question" && plain(last.text).replaceAll(": answer it in its pane", ":").includes(text.replace(/^asked \S+: /, ""));
 }
 
 function addCall(entries: Entry[], call: Call): void {
