@@ -197,6 +197,7 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await page.getByLabel("Where").selectOption("");
   await page.getByRole("tab", { name: "Time line" }).click();
   await expect(page.getByRole("img", { name: /^tasks: / })).toBeVisible();
+  await expect(page.locator("[data-tick]").filter({ hasText: /^\d\d:\d\d/ })).toHaveCount(4); // times between the two ends
   await sound(page, "activity-timeline");
   await page.getByRole("tab", { name: "Events" }).click();
   await expect(page.getByRole("listitem").getByText("add live").first()).toBeVisible();

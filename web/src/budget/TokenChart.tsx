@@ -2,11 +2,14 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import type { Chart } from "@/budget/series";
+import { steps, type Chart } from "@/budget/series";
 import { usePrefs } from "@/app/prefs";
 import { tokens } from "@/ui/figures";
+import { clock, day } from "@/ui/time";
 
-/** The tokens of each bucket as lines. The table below says the sums to who does not see them. */
+const stepped = uPlot.paths.stepped?.({ align: 1 });
+
+/** The tokens of each bucket as steps. The table below says the sums to who does not see them. */
 export default function TokenChart({ chart, label }: { chart: Chart; label: string }) {
   const box = useRef<HTMLDivElement>(null);
   const theme = usePrefs((p) => p.theme);
@@ -29,13 +32,14 @@ export default function TokenChart({ chart, label }: { chart: Chart; label: stri
     const grid = line === "" ? text : real("line");
     probe.remove();
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
+    const times = (_: uPlot, all: number[]) => all.map((t) => (chart.step < 21_600 ? clock(new Date(t * 1000)) : day(new Date(t * 1000))));
     const plot = new uPlot(
       {
         width: Math.max(200, el.clientWidth),
         height: 280,
         legend: { live: false },
         scales: { y: { range: (_, __, max) => [0, Math.max(10, max)] } },
-        axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map((t) => tokens(t)) }],
+        axes: [{ ...axis, values: times }, { ...axis, size: 60, values: (_, ticks) => ticks.map((t) => tokens(t)) }],
         series: [
           {},
           ...chart.names.map((name, i) => ({
@@ -43,11 +47,12 @@ export default function TokenChart({ chart, label }: { chart: Chart; label: stri
             stroke: colors[i % colors.length] ?? text,
             width: 2,
             dash: i < colors.length ? [] : [6, 4],
-            points: { show: chart.times.length < 50 },
+            ...(stepped ? { paths: stepped } : {}),
+            points: { show: false },
           })),
         ],
       },
-      [chart.times, ...chart.lines],
+      steps(chart, Date.now() / 1000),
       el,
     );
     const watch = new ResizeObserver(() => plot.setSize({ width: Math.max(200, el.clientWidth), height: 280 }));

@@ -3,6 +3,7 @@ import type { Api } from "@/api/client";
 export type By = "agent" | "model" | "program";
 
 export interface Chart {
+  step: number; // seconds of a bucket
   times: number[]; // seconds since 1970: the beginning of each bucket
   names: string[];
   lines: number[][]; // by name, by time: tokens that count in that bucket
@@ -30,7 +31,7 @@ export function chart(history: Api<"History">, by: By, most = 12): Chart {
     }
   }
   if (first > last) {
-    return { times: [], names: [], lines: [] };
+    return { step, times: [], names: [], lines: [] };
   }
   const times: number[] = [];
   if (!history.cut) {
@@ -52,7 +53,13 @@ export function chart(history: Api<"History">, by: By, most = 12): Chart {
     names.push(`${rest.length} others`);
     lines.push(times.map((t) => rest.reduce((sum, [, line]) => sum + (line.get(t) ?? 0), 0)));
   }
-  return { times, names, lines };
+  return { step, times, names, lines };
+}
+
+/** The chart as steps: what was used in a bucket holds over all of it, and of the last one until now. */
+export function steps({ step, times, lines }: Chart, now: number): [number[], ...number[][]] {
+  const last = times.at(-1) ?? 0;
+  return [[...times, Math.max(last, Math.min(last + step, now))], ...lines.map((l) => [...l, l.at(-1) ?? 0])];
 }
 
 function nameOf(s: Api<"Series">, by: By): string {
