@@ -23,6 +23,7 @@ export default function TokenChart({ chart, label }: { chart: Chart; label: stri
     const text = style.getPropertyValue("color");
     // A canvas knows no light-dark(): an element says what a token is.
     const probe = document.createElement("span");
+    probe.style.setProperty("transition", "none", "important"); // with reduced motion each color would still be the one before
     el.append(probe);
     const real = (token: string) => {
       probe.style.color = `var(--color-${token})`;
