@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmux/agents/control/files"
+	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/worktree"
@@ -31,7 +32,7 @@ func TestNodeChanges(t *testing.T) {
 	id := s.run.Plan.ID
 	changes := func(committed bool) *files.Changes {
 		t.Helper()
-		c, err := s.Runs().NodeChanges(t.Context(), id, "a", committed)
+		c, err := s.Runs().NodeChanges(t.Context(), id, "a", runs.Part{Committed: committed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestNodeChanges(t *testing.T) {
 	}
 	file := func(path string, committed bool) *files.FilePair {
 		t.Helper()
-		f, err := s.Runs().NodeFile(t.Context(), id, "a", path, "", committed)
+		f, err := s.Runs().NodeFile(t.Context(), id, "a", path, "", runs.Part{Committed: committed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,7 @@ func TestNodeChanges(t *testing.T) {
 		t.Errorf("cut %v, binary %v, %d of %d bytes", f.New.Cut, f.New.Binary, len(f.New.Text), f.New.Size)
 	}
 	for _, path := range []string{"none", "../README", "/etc/passwd", ".git", ".GIT/config", ".cmux/token", "away/x", "a\x00"} {
-		if f, err := s.Runs().NodeFile(t.Context(), id, "a", path, "", false); err == nil {
+		if f, err := s.Runs().NodeFile(t.Context(), id, "a", path, "", runs.Part{}); err == nil {
 			t.Errorf("%q: %+v", path, f)
 		}
 	}
@@ -96,11 +97,11 @@ func TestNodeChanges(t *testing.T) {
 	}
 	// Of a past run it is what its node left.
 	s.begin(runner.StartOptions{Headless: true})
-	c, err := s.Runs().NodeChanges(t.Context(), id, "a", false)
+	c, err := s.Runs().NodeChanges(t.Context(), id, "a", runs.Part{})
 	if err != nil || c.Live || len(c.Files) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	_, err = s.Runs().NodeChanges(t.Context(), id, "none", false)
+	_, err = s.Runs().NodeChanges(t.Context(), id, "none", runs.Part{})
 	if _, rerr := run.Open(s.Root, id); err == nil || rerr != nil {
 		t.Errorf("%v, %v", err, rerr)
 	}

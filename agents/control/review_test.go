@@ -3,7 +3,9 @@ package control
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"cmux/agents/control/commands"
@@ -14,6 +16,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // Who decides about a commit that the branch has left behind is told so, and
@@ -142,5 +145,98 @@ func TestNothingWaitsAfterTheCleanup(t *testing.T) {
 	}
 	if l, err := s.Overview().Needs(t.Context()); err != nil || len(l.Items) > 0 {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// The review of a node's work has what the nodes that reviewed it said, also behind a
+// merge, and whether they read the work as it is now.
+func TestReviewsByNodes(t *testing.T) {
+	s := newScratch(t, `session: scratch
+agents:
+  - {name: a, agent: command, task: "true"}
+  - {name: both, role: merge, depends_on: a}
+  - {name: look, agent: command, role: review, task: "true", depends_on: both}
+  - {name: fails, agent: command, role: review, task: "true", depends_on: a}
+  - {name: later, agent: command, role: review, task: "true", depends_on: a}
+  - {name: other, agent: command, role: review, task: "true"}
+`)
+	s.begin(runner.StartOptions{Headless: true})
+	commit := func(text string) string {
+		t.Helper()
+		s.gitIn(s.Root, "checkout", "-q", "-B", "scratch/a", s.run.Plan.Base)
+		s.write(filepath.Join(s.Root, "a"), text)
+		s.gitIn(s.Root, "add", "a")
+		s.gitIn(s.Root, "commit", "-q", "-m", "the work")
+		s.gitIn(s.Root, "checkout", "-q", "main")
+		return s.gitIn(s.Root, "rev-parse", "scratch/a")
+	}
+	tip := commit("one")
+	end := func(node, read string, e run.End) {
+		s.record(run.Record{Type: run.Started, Node: node, Attempt: 1, Place: &run.Place{Commit: read}},
+			run.Record{Type: run.AttemptEnd, Node: node, Attempt: 1, End: &e})
+	}
+	end("a", s.run.Plan.Base, run.End{Outcome: dag.Done, Tip: tip})
+	s.record(run.Record{Type: run.Started, Node: "look", Attempt: 1, Place: &run.Place{Commit: tip}},
+		run.Record{Type: run.Output, Node: "look", Attempt: 1, Key: "verdict", Value: "refuse"},
+		run.Record{Type: run.AttemptEnd, Node: "look", Attempt: 1, End: &run.End{Outcome: dag.Done, Summary: "a:1 is too short"}})
+	end("fails", tip, run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "it does not build"})
+	w, err := s.Runs().Delivery(t.Context(), "a")
+	if err != nil || len(w.Reviews) != 3 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	for _, want := range []runs.AgentReview{
+		{Node: "look", Label: "done", Text: "a:1 is too short", Outputs: map[string]string{"verdict": "refuse"}},
+		{Node: "fails", Label: "failed (reported)", Text: "it does not build"},
+		{Node: "later", Label: "ready"},
+	} {
+		i := slices.IndexFunc(w.Reviews, func(r runs.AgentReview) bool { return r.Node == want.Node })
+		if i < 0 {
+			t.Fatalf("nothing of %s in %+v", want.Node, w.Reviews)
+		}
+		got := w.Reviews[i]
+		if got.At.IsZero() != (want.Text == "") {
+			t.Errorf("%+v", got)
+		}
+		if got.At = want.At; !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v\nwant %+v", got, want)
+		}
+	}
+	var b strings.Builder
+	if err := w.Write(&b); err != nil || !strings.Contains(b.String(), "\nreviewed by look: done\na:1 is too short\nverdict=refuse\n") {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+	commit("two")
+	if w, err = s.Runs().Delivery(t.Context(), "a"); err != nil || !w.Reviews[0].Earlier {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// After work was sent back, what changed since can be looked at alone.
+func TestChangesSinceItWasSentBack(t *testing.T) {
+	s := newScratch(t, "session: scratch\nagents:\n  - {name: a, agent: command, task: 'echo line >> a'}\n")
+	s.begin(runner.StartOptions{Headless: true})
+	s.carry(dag.RunDone)
+	since := runs.Part{Committed: true, Decided: true}
+	_, err := s.Runs().NodeChanges(t.Context(), s.run.Plan.ID, "a", since)
+	refused(t, err, "a has not changed since a decision about its work", "")
+	was := s.gitIn(s.Root, "rev-parse", "scratch/a")
+	if _, err := s.run.Ask(run.Request{Op: run.OpRetry, Node: "a", Text: "one more"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.run.WriteEnv(s.Env); err != nil { // as a resume does
+		t.Fatal(err)
+	}
+	s.carry(dag.RunDone)
+	w, err := s.Runs().Delivery(t.Context(), "a")
+	if err != nil || w.State != runs.ReviewOpen || w.Since != was || w.Commit == was || w.Decision == nil || w.Decision.Comment != "one more" {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	c, err := s.Runs().NodeChanges(t.Context(), s.run.Plan.ID, "a", since)
+	if err != nil || c.Start != was || len(c.Files) != 1 || c.Files[0].How != worktree.FileModified || c.Files[0].Added != 1 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	f, err := s.Runs().NodeFile(t.Context(), s.run.Plan.ID, "a", "a", "", since)
+	if err != nil || f.Old.Text != "line\n" || f.New.Text != "line\nline\n" {
+		t.Errorf("%+v, %v", f, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/files"
 	"cmux/agents/control/logs"
+	"cmux/agents/control/runs"
 	"cmux/agents/records/event"
 	"cmux/server/store"
 )
@@ -35,6 +36,11 @@ type WorkIn struct {
 	Committed bool `query:"committed" doc:"Only committed changes, even if the worktree has more"`
 }
 
+// DecidedIn selects what changed since a decision.
+type DecidedIn struct {
+	Decided bool `query:"since_decision" doc:"Only what changed since your last decision about the work"`
+}
+
 // FileIn names a file of a work.
 type FileIn struct {
 	WorkIn
@@ -55,14 +61,16 @@ func (r *routes) work() {
 	get(r, "runs", node+"/files", "List the files that a node has changed since it started", func(ctx context.Context, i *struct {
 		NodeIn
 		WorkIn
+		DecidedIn
 	}) (*files.Changes, error) {
-		return p.Runs().NodeChanges(ctx, i.ID, i.Node, i.Committed)
+		return p.Runs().NodeChanges(ctx, i.ID, i.Node, runs.Part{Committed: i.Committed, Decided: i.Decided})
 	})
 	get(r, "runs", node+"/files/content", "Show a changed file before and after, its first MB", func(ctx context.Context, i *struct {
 		NodeIn
 		FileIn
+		DecidedIn
 	}) (*files.FilePair, error) {
-		return p.Runs().NodeFile(ctx, i.ID, i.Node, i.Path, i.Was, i.Committed)
+		return p.Runs().NodeFile(ctx, i.ID, i.Node, i.Path, i.Was, runs.Part{Committed: i.Committed, Decided: i.Decided})
 	})
 	post(r, "runs", node+"/comments", "Send comments on a node's changes to its agent, as one message", func(ctx context.Context, i *struct {
 		NodeIn

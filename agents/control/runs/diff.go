@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/files"
+	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/runs/run"
 	"cmux/worktree"
@@ -119,10 +120,16 @@ func (p *Runs) show(ctx context.Context, o Diff, dir string, env []string, args 
 	return nil
 }
 
-// NodeChanges are the files that a node of a run has changed; committed leaves out
-// what is not. Of a past run they are what the node left.
-func (p *Runs) NodeChanges(ctx context.Context, id, node string, committed bool) (*files.Changes, error) {
-	ctx, w, err := p.namedWork(ctx, id, node, committed)
+// Part selects a part of what a node has changed.
+type Part struct {
+	Committed bool // nothing that is not committed
+	Decided   bool // only what changed since the last decision about the work
+}
+
+// NodeChanges lists the files that a node of a run has changed. Of a past run they are
+// what the node left.
+func (p *Runs) NodeChanges(ctx context.Context, id, node string, part Part) (*files.Changes, error) {
+	ctx, w, err := p.namedWork(ctx, id, node, part)
 	if err != nil {
 		return nil, err
 	}
@@ -131,15 +138,15 @@ func (p *Runs) NodeChanges(ctx context.Context, id, node string, committed bool)
 
 // NodeFile is a file of a node's changes; was is its path at the start, where that
 // was another.
-func (p *Runs) NodeFile(ctx context.Context, id, node, path, was string, committed bool) (*files.FilePair, error) {
-	ctx, w, err := p.namedWork(ctx, id, node, committed)
+func (p *Runs) NodeFile(ctx context.Context, id, node, path, was string, part Part) (*files.FilePair, error) {
+	ctx, w, err := p.namedWork(ctx, id, node, part)
 	if err != nil {
 		return nil, err
 	}
 	return w.File(ctx, path, was)
 }
 
-func (p *Runs) namedWork(ctx context.Context, id, node string, committed bool) (context.Context, *files.Span, error) {
+func (p *Runs) namedWork(ctx context.Context, id, node string, part Part) (context.Context, *files.Span, error) {
 	r, err := p.Named(ctx, id)
 	if err != nil {
 		return ctx, nil, err
@@ -156,8 +163,17 @@ func (p *Runs) namedWork(ctx context.Context, id, node string, committed bool) (
 	switch {
 	case past:
 		end = workPast
-	case committed:
+	case part.Committed:
 		end = workCommitted
 	}
-	return p.nodeWork(ctx, v, i, end)
+	ctx, w, err := p.nodeWork(ctx, v, i, end)
+	if err != nil || !part.Decided {
+		return ctx, w, err
+	}
+	since := p.since(ctx, v.Run.Plan.Root, &v.Nodes[i], w.Tip)
+	if since == "" {
+		return ctx, nil, project.Tag(fmt.Errorf("%s has not changed since a decision about its work", node), project.ErrMissing)
+	}
+	w.Start = since
+	return ctx, w, nil
 }

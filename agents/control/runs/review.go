@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
+	"cmux/dag"
 	"cmux/worktree"
 	"cmux/worktree/hint"
 )
@@ -23,6 +25,7 @@ type Delivery struct {
 	State    ReviewState       `json:"state"`
 	Why      string            `json:"why"`    // a merge leaves it out; empty: it takes it
 	Start    string            `json:"start"`  // the commit that it began at
+	Since    string            `json:"since"`  // the commit of Decision, if the branch holds another now
 	Commit   string            `json:"commit"` // what the branch holds now, which a decision is about
 	Decision *Decided          `json:"decision"`
 	Attempts int               `json:"attempts"`
@@ -32,6 +35,17 @@ type Delivery struct {
 	Files    []DeliveredFile   `json:"files"`
 	BuiltOn  []string          `json:"built_on"` // nodes whose work is in its branch as well
 	Reads    bool              `json:"reads"`    // its agent reads a comment: its work can be sent back
+	Reviews  []AgentReview     `json:"reviews"`  // by nodes of the graph, in its order
+}
+
+// AgentReview is what a node of the role review says about a Delivery.
+type AgentReview struct {
+	Node    string            `json:"node"`
+	Label   string            `json:"label"`
+	Text    string            `json:"text"`              // its report, or why it failed; empty: it has said nothing yet
+	Outputs map[string]string `json:"outputs,omitempty"` // that it published
+	At      time.Time         `json:"at,omitzero"`       // when it said so
+	Earlier bool              `json:"earlier,omitempty"` // it read an earlier state of the work
 }
 
 // Decided is what a person decided about a node's work.
@@ -124,9 +138,10 @@ func (p *Runs) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i
 	n := &v.Nodes[i]
 	w := &Delivery{Node: n.Spec.Name, Reads: n.Spec.UsesModel(), Label: n.Status.Label.String(), Branch: n.Spec.Branch, State: s.State, Why: s.Why,
 		Start: s.start, Commit: s.Tip, Attempts: n.Fact.Attempts,
-		Commits: []DeliveredCommit{}, Checks: []DeliveredCheck{}, Files: []DeliveredFile{}, BuiltOn: s.builtOn}
+		Commits: []DeliveredCommit{}, Checks: []DeliveredCheck{}, Files: []DeliveredFile{}, BuiltOn: s.builtOn, Reviews: p.agentReviews(ctx, repo, v, i, s)}
 	if r := n.Review; r != nil {
 		w.Decision = &Decided{r.Verdict, r.Commit, r.Comment, r.At}
+		w.Since = p.since(ctx, v.Run.Plan.Root, n, s.Tip)
 	}
 	if end := n.LastEnd(); end != nil {
 		w.Summary = end.Summary
@@ -152,6 +167,65 @@ func (p *Runs) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i
 		w.Files = append(w.Files, DeliveredFile(f))
 	}
 	return w, nil
+}
+
+// since returns the commit that the last decision about n's work was about, if the branch
+// holds another now and git still has both; else "".
+func (p *Runs) since(ctx context.Context, root string, n *run.NodeView, tip string) string {
+	if n.Review == nil || n.Review.Commit == tip || n.Review.Commit == "" || tip == "" {
+		return ""
+	}
+	commit := n.Review.Commit
+	if !p.Recall("has "+commit, func() (bool, error) {
+		_, err := p.Git(ctx, root, "cat-file", "-e", commit+"^{commit}")
+		return err == nil, err
+	}) {
+		return ""
+	}
+	return commit
+}
+
+// reviewers returns the nodes of the role review that read the work of node i: those that
+// depend on it, directly or through gates and merges, in graph order.
+func reviewers(g *dag.Graph, i int) (all []int) {
+	through := map[int]bool{i: true}
+	for _, j := range g.Order() {
+		if !slices.ContainsFunc(g.Sources(j), func(d int) bool { return through[d] }) {
+			continue
+		}
+		switch g.Nodes[j].Role {
+		case dag.RoleReview:
+			all = append(all, j)
+		case dag.RoleGate, dag.RoleMerge:
+			through[j] = true
+		}
+	}
+	return all
+}
+
+// agentReviews returns what the nodes that review the work of node i say about it.
+func (p *Runs) agentReviews(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s BranchStanding) []AgentReview {
+	all := []AgentReview{}
+	for _, j := range reviewers(v.Run.Plan.Graph, i) {
+		n := &v.Nodes[j]
+		r := AgentReview{Node: n.Spec.Name, Label: n.Status.Label.String(), Outputs: n.Fact.Outputs.Values()}
+		for k := len(n.Attempts) - 1; k >= 0 && r.Text == ""; k-- {
+			a := &n.Attempts[k]
+			if a.End == nil {
+				continue
+			}
+			r.At = a.Ended
+			if r.Text = a.End.Summary; r.Text == "" && a.End.Outcome != dag.Done {
+				r.Text = a.End.Detail
+			}
+			r.Earlier = s.Tip != "" && a.Place.Commit != "" && p.Recall("lacks "+a.Place.Commit+" "+s.Tip, func() (bool, error) {
+				holds, err := repo.Holds(ctx, a.Place.Commit, s.Tip)
+				return !holds, err
+			})
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // DeliveryDiff writes the patch of a work, or of one file of it: what the decision
@@ -186,6 +260,19 @@ func (w *Delivery) Write(out io.Writer) error {
 	}
 	if w.Summary != "" {
 		fmt.Fprintf(&b, "\n%s\n", say.Lines(w.Summary))
+	}
+	for _, r := range w.Reviews {
+		fmt.Fprintf(&b, "\nreviewed by %s: %s", say.Line(r.Node), r.Label)
+		if r.Earlier && r.Text != "" {
+			b.WriteString(", an earlier state of the work")
+		}
+		b.WriteString("\n")
+		if r.Text != "" {
+			fmt.Fprintf(&b, "%s\n", say.Lines(r.Text))
+		}
+		for _, key := range slices.Sorted(maps.Keys(r.Outputs)) {
+			fmt.Fprintf(&b, "%s=%s\n", key, say.Line(r.Outputs[key]))
+		}
 	}
 	list := func(head string, n int, line func(int) string) {
 		if n > 0 {

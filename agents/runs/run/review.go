@@ -15,7 +15,7 @@ const (
 // that commit alone; each further attempt that a person orders ends it.
 type Review struct {
 	Verdict Verdict
-	Commit  string // that the person looked at; sent back: empty
+	Commit  string // that the person looked at; sent back: what the branch held then
 	Comment string // sent back
 	Attempt int    // the newest one then
 	At      time.Time
@@ -31,7 +31,7 @@ func (n *Node) sentBack(r *Record) *Review {
 	if r.Comment == "" {
 		return nil
 	}
-	return &Review{Verdict: VerdictSentBack, Comment: r.Comment, Attempt: n.newest(), At: r.At}
+	return &Review{Verdict: VerdictSentBack, Commit: r.Tip, Comment: r.Comment, Attempt: n.newest(), At: r.At}
 }
 
 func (n *Node) newest() int {

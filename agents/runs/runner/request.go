@@ -135,7 +135,9 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		for _, i := range nodes {
 			rec := run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name, How: q.ID, Fresh: q.Fresh}
 			if rec.Node == q.Node {
-				rec.Comment = q.Text
+				if rec.Comment = q.Text; q.Text != "" {
+					rec.Tip = tip(ctx, r.repo, &r.g.Nodes[i])
+				}
 			}
 			d.recs = append(d.recs, rec)
 		}

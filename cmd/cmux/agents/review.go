@@ -36,10 +36,10 @@ func newReviewCmd(d *cli.Deps, runF func(context.Context, *reviewOptions) error)
 	cmd := &cobra.Command{
 		Use:   "review [NAME]",
 		Short: "Review finished nodes: approve, send back or drop them",
-		Long: `Review what the finished nodes of the run did: summary, checks, commits and
-the diff of each file. On a terminal, you go from node to node with keys (? shows
-them) and decide about each. Elsewhere, or with --json, review prints the nodes,
-and options record your decision.
+		Long: `Review what the finished nodes of the run did: summary, what nodes with
+role: review said about it, checks, commits and the diff of each file. On a terminal,
+you go from node to node with keys (? shows them) and decide about each. Elsewhere, or
+with --json, review prints the nodes, and options record your decision.
 
 --approve approves the current commit of the branch. A later commit, or another
 attempt, cancels the approval.
@@ -51,14 +51,17 @@ The last decision counts. With "review: required" in the configuration, cmux age
 merge takes only approved nodes. Agents cannot decide.
 
 With --json the shape is
-  [{"node", "label", "branch", "state", "why", "start", "commit",
-    "decision": {"verdict", "commit", "comment", "at"} or null,
+  [{"node", "label", "branch", "state", "why", "start", "since",
+    "commit", "decision": {"verdict", "commit", "comment", "at"} or null,
     "attempts", "summary", "commits": [{"id", "subject"}],
     "checks": [{"command", "passed", "took"}],
-    "files": [{"path", "added", "deleted", "binary"}], "built_on", "reads"}]
+    "files": [{"path", "added", "deleted", "binary"}], "built_on", "reads",
+    "reviews": [{"node", "label", "text", "outputs", "at", "earlier"}]}]
 or one of these where a NAME is given. State is to review, approved, changed
 since it was approved, dropped, sent back, merged or nothing to review; why says why a
-merge leaves it out and is empty where it takes it; took is in nanoseconds.`,
+merge leaves it out and is empty where it takes it; since is the commit of your
+decision, if the work has changed since; took is in nanoseconds; reviews are what nodes
+with role: review said about the work.`,
 		Example: "  cmux agents review\n  cmux agents review api --send-back \"use the existing helper\"",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {

@@ -2537,6 +2537,17 @@ export interface components {
             waiting?: string[];
             warning?: string;
         };
+        AgentReview: {
+            /** Format: date-time */
+            at?: string;
+            earlier?: boolean;
+            label: string;
+            node: string;
+            outputs?: {
+                [key: string]: string;
+            };
+            text: string;
+        };
         AgentSpending: {
             account?: string;
             agent_id: string;
@@ -2882,6 +2893,8 @@ export interface components {
             label: string;
             node: string;
             reads: boolean;
+            reviews: components["schemas"]["AgentReview"][];
+            since: string;
             start: string;
             state: components["schemas"]["ReviewState"];
             summary: string;
@@ -8496,6 +8509,8 @@ export interface operations {
             query?: {
                 /** @description Only committed changes, even if the worktree has more */
                 committed?: boolean;
+                /** @description Only what changed since your last decision about the work */
+                since_decision?: boolean;
             };
             header?: never;
             path: {
@@ -8537,6 +8552,8 @@ export interface operations {
                 path: string;
                 /** @description Its path before, where it was renamed */
                 was?: string;
+                /** @description Only what changed since your last decision about the work */
+                since_decision?: boolean;
             };
             header?: never;
             path: {
