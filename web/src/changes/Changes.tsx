@@ -20,7 +20,7 @@ interface ChangesProps {
   first?: string | undefined; // the file that is seen until another is chosen; else the first of them
 }
 
-/** What a node or a task changed: its files, and each side by side. The file is in the address (`?file=`). */
+/** What a node or a task changed: its files, and each side by side. The file is in the address (`?file=`), and a line that is marked (`&line=`). */
 export function Changes({ source, comment = true, first }: ChangesProps) {
   const changes = useChanges(source);
   return (
@@ -37,12 +37,14 @@ function Files({ source, changes, comment, first }: { source: WorkSource; change
   const [one, setOne] = useState(false); // one column, though there is room for two
   const { files } = changes;
   const file = files.find((f) => f.path === params.get("file")) ?? files.find((f) => f.path === first) ?? files[0];
+  const line = file?.path === params.get("file") ? Number(params.get("line") ?? "") : 0; // that somebody was led to
   const drafts = useDrafts(source);
   const choose = (path: string) =>
     setParams(
       (was) => {
         const next = new URLSearchParams(was);
         next.set("file", path);
+        next.delete("line");
         return next;
       },
       { replace: true },
@@ -89,7 +91,7 @@ function Files({ source, changes, comment, first }: { source: WorkSource; change
               <Figures file={file} />
             </header>
             <div className="min-h-0 grow">
-              <FileDiff key={file.path} source={source} file={file} unified={!wide || one} comment={comment} />
+              <FileDiff key={file.path} source={source} file={file} unified={!wide || one} comment={comment} line={line > 0 ? line : undefined} />
             </div>
           </div>
         )}

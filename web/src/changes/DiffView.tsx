@@ -5,7 +5,7 @@ import type { Api } from "@/api/client";
 import { CommentEditor, CommentNote } from "@/changes/CommentEditor";
 import { diff, linesOf } from "@/changes/diff";
 import type { Draft, Place, Unfinished } from "@/changes/drafts";
-import { rows, type Line, type Row } from "@/changes/rows";
+import { foldOf, rows, type Line, type Row } from "@/changes/rows";
 import { commentOf, pieces, type Kind } from "@/changes/syntax";
 import { visible } from "@/changes/visible";
 import { count } from "@/ui/figures";
@@ -32,12 +32,13 @@ interface DiffViewProps {
   now: string;
   unified: boolean;
   commenting?: Commenting | undefined;
+  line?: number | undefined; // of the new text, brought into view and marked
 }
 
 type Lines = Omit<Place, "path">;
 
 /** Two texts and what they differ in, of any length. */
-export function DiffView({ label, path, old, now, unified, commenting }: DiffViewProps) {
+export function DiffView({ label, path, old, now, unified, commenting, line }: DiffViewProps) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const [place, setPlace] = useState<Lines>();
   const parts = useMemo(() => {
@@ -45,7 +46,11 @@ export function DiffView({ label, path, old, now, unified, commenting }: DiffVie
     const b = linesOf(now);
     return { a, b, pieces: diff(a, b) };
   }, [old, now]);
-  const all = useMemo(() => rows(parts.pieces, parts.a, parts.b, { unified, open }), [parts, unified, open]);
+  const all = useMemo(() => {
+    const fold = line === undefined ? undefined : foldOf(parts.pieces, line);
+    return rows(parts.pieces, parts.a, parts.b, { unified, open: fold === undefined ? open : new Set(open).add(fold) });
+  }, [parts, unified, open, line]);
+  const marked = line === undefined ? -1 : all.findIndex((r) => r.type !== "fold" && r.new?.n === line);
   const typedAt = (at: Lines) => commenting?.typed.find((t) => sameLines(t.place, at))?.text ?? "";
   const choose = (side: "old" | "new", n: number, extend: boolean) => {
     const isOld = side === "old";
@@ -109,10 +114,11 @@ export function DiffView({ label, path, old, now, unified, commenting }: DiffVie
       label={label}
       items={all}
       estimate={20}
+      show={marked < 0 ? undefined : marked}
       keyOf={(r) => (r.type === "fold" ? `f${r.id}` : `${r.old?.n ?? ""}:${r.new?.n ?? ""}`)}
       row={(r) => (
         <>
-          <DiffRow row={r} unified={unified} place={place} choose={commenting && choose} unfold={(id) => setOpen((was) => new Set(was).add(id))} />
+          <DiffRow row={r} unified={unified} place={place} marked={line} choose={commenting && choose} unfold={(id) => setOpen((was) => new Set(was).add(id))} />
           {below(r)}
         </>
       )}
@@ -133,11 +139,12 @@ interface RowProps {
   row: Row;
   unified: boolean;
   place: Lines | undefined;
+  marked: number | undefined; // a line of the new text
   choose: ((side: "old" | "new", n: number, extend: boolean) => void) | undefined;
   unfold: (id: number) => void;
 }
 
-function DiffRow({ row, unified, place, choose, unfold }: RowProps) {
+function DiffRow({ row, unified, place, marked, choose, unfold }: RowProps) {
   if (row.type === "fold") {
     return (
       <button type="button" onClick={() => unfold(row.id)} className="block w-full bg-info-soft px-3 py-0.5 text-left text-info hover:underline">
@@ -150,7 +157,7 @@ function DiffRow({ row, unified, place, choose, unfold }: RowProps) {
       side={side}
       line={line}
       changed={row.type === "changed"}
-      chosen={line !== undefined && place !== undefined && place.old === (side === "old") && line.n >= place.line && line.n <= place.to}
+      chosen={line !== undefined && side === "new" && line.n === marked || line !== undefined && place !== undefined && place.old === (side === "old") && line.n >= place.line && line.n <= place.to}
       choose={choose}
     />
   );

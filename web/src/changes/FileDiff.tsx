@@ -11,10 +11,11 @@ interface FileDiffProps {
   file: Api<"WorktreeFileChange">;
   unified: boolean;
   comment: boolean; // lines can be commented on
+  line?: number | undefined; // that is brought into view
 }
 
 /** A changed file before and after. What has no lines is told instead. */
-export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
+export function FileDiff({ source, file, unified, comment, line }: FileDiffProps) {
   const pair = usePair(source, file.path, file.was);
   const drafts = useDrafts(source).filter((d) => d.comment.path === file.path);
   const typed = useTyped(source).filter((t) => t.place.path === file.path);
@@ -32,6 +33,7 @@ export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
             {(old?.cut === true || now?.cut === true) && <p className="bg-warn-soft px-3 py-1 text-warn">{`Only the first MB is shown: ${size(old)} before, ${size(now)} now.`}</p>}
             <div className="min-h-0 grow">
               <DiffView
+                line={line}
                 label={`Changes of ${visible(file.path)}`}
                 path={file.path}
                 old={old?.text ?? ""}

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { diff, linesOf, type Piece } from "@/changes/diff";
-import { figures, rows, type Row } from "@/changes/rows";
+import { figures, foldOf, rows, type Row } from "@/changes/rows";
 
 const lines = fc.array(fc.constantFrom("a", "b", "c", "d", "", "}"), { maxLength: 40 });
 
@@ -98,4 +98,16 @@ describe("rows", () => {
       }),
     );
   });
+});
+
+describe("foldOf", () => {
+  const old = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`);
+  const now = ["first", ...old.with(19, "changed")]; // a line number is one more than before
+  const pieces = diff(old, now);
+  it.each([1, 2, 5, 10, 18, 21, 24, 30, 41])("opens what hides line %i", (n) => {
+    const shown = (open: ReadonlySet<number>) => rows(pieces, old, now, { unified: true, open }).some((r) => r.type !== "fold" && r.new?.n === n);
+    const fold = foldOf(pieces, n);
+    expect(shown(new Set(fold === undefined ? [] : [fold]))).toBe(true);
+  });
+  it("opens nothing for a changed line, or for one that is not there", () => expect([foldOf(pieces, 1), foldOf(pieces, 21), foldOf(pieces, 99)]).toEqual([undefined, undefined, undefined]));
 });

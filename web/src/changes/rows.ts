@@ -49,6 +49,13 @@ export function rows(pieces: readonly Piece[], old: readonly string[], now: read
   return all;
 }
 
+/** The fold that hides a line of the new text when nothing is open; undefined: it is shown. */
+export function foldOf(pieces: readonly Piece[], n: number): number | undefined {
+  const i = pieces.findIndex((p) => n > p.new[0] && n <= p.new[1]);
+  const p = pieces[i];
+  return p?.same === true ? p.old[0] + (i === 0 ? 0 : around) : undefined;
+}
+
 function line(lines: readonly string[], i: number): Line {
   return { n: i + 1, text: lines[i] ?? "" };
 }

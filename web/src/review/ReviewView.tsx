@@ -7,6 +7,7 @@ import { visible } from "@/changes/visible";
 import { Conversation } from "@/conversation/Conversation";
 import { useWide } from "@/layout/wide";
 import { DeliveredCheck } from "@/needs/pieces";
+import { AgentReviews } from "@/review/AgentReviews";
 import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
 import { Markdown } from "@/ui/markdown";
@@ -22,6 +23,7 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
       <div className={`flex min-h-0 min-w-0 grow flex-col ${wide ? "" : "overflow-y-auto"}`}>
         <div className={`flex shrink-0 flex-col gap-1.5 border-b border-line px-4 py-2 ${wide ? "max-h-[40%] overflow-y-auto" : ""}`} tabIndex={0} role="group" aria-label={`About the work of ${w.node}`}>
           {w.why !== "" && w.state !== "to review" && <p className="text-muted wrap-anywhere">{`A merge leaves it out: ${w.why}`}</p>}
+          <AgentReviews run={run} work={w} />
           {w.decision?.comment !== undefined && w.decision.comment !== "" && (
             <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">
               <span className="text-muted">
