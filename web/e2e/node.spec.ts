@@ -91,13 +91,13 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
     await expect(comment).toHaveValue("Half a sentence");
     await comment.fill(`Why ${evil}?`);
     await page.getByRole("button", { name: "Add comment" }).click();
-    await expect(page.getByRole("button", { name: "Send 1 comment" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Send back with 1 comment" })).toBeVisible();
     await look(page, "changes");
     await page.reload();
-    await page.getByRole("button", { name: "Send 1 comment" }).click();
+    await page.getByRole("button", { name: "Send back with 1 comment" }).click();
     await page.getByRole("button", { name: "Send as one message" }).click();
     await expect(page.getByRole("region", { name: "Notices" }).getByText(/The work was sent back/)).toBeVisible();
-    await expect(page.getByRole("button", { name: "Send back" })).toBeVisible(); // nothing is left to send
+    await expect(page.getByRole("button", { name: "Send back", exact: true })).toBeVisible(); // nothing is left to send
     // While it is at work there is nothing to review, which cmux calls a failure.
     await expect.poll(() => org.run("sh", "-c", "cmux agents review api --json; true"), { timeout: 30_000 }).toContain('"attempts": 3');
     expect(org.run("git", "show", "shop/api:said")).toContain(`Why ${evil}?`); // the agent read it, in one message

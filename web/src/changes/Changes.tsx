@@ -16,21 +16,22 @@ import { Answer, Empty } from "@/ui/states";
 
 interface ChangesProps {
   source: WorkSource;
-  comment?: boolean; // comments can be written and sent; on
+  comment?: boolean; // comments can be written; on
+  send?: boolean; // the button that sends them is here; on
   first?: string | undefined; // the file that is seen until another is chosen; else the first of them
 }
 
 /** What a node or a task changed: its files, and each side by side. The file is in the address (`?file=`), and a line that is marked (`&line=`). */
-export function Changes({ source, comment = true, first }: ChangesProps) {
+export function Changes({ source, comment = true, send = comment, first }: ChangesProps) {
   const changes = useChanges(source);
   return (
     <Answer query={changes}>
-      {(c) => (c.files.length === 0 ? <Empty title="Nothing has changed">Files appear here when the agent changes them.</Empty> : <Files source={source} changes={c} comment={comment} first={first} />)}
+      {(c) => (c.files.length === 0 ? <Empty title="Nothing has changed">Files appear here when the agent changes them.</Empty> : <Files source={source} changes={c} comment={comment} send={send} first={first} />)}
     </Answer>
   );
 }
 
-function Files({ source, changes, comment, first }: { source: WorkSource; changes: Api<"Changes">; comment: boolean; first: string | undefined }) {
+function Files({ source, changes, comment, send, first }: { source: WorkSource; changes: Api<"Changes">; comment: boolean; send: boolean; first: string | undefined }) {
   const box = useRef<HTMLDivElement>(null);
   const wide = useWide(box, 900);
   const [params, setParams] = useSearchParams();
@@ -64,7 +65,7 @@ function Files({ source, changes, comment, first }: { source: WorkSource; change
             {one ? "Side by side" : "One column"}
           </Button>
         )}
-        {comment && <SendComments source={source} />}
+        {send && <SendComments source={source} />}
       </div>
       {!wide && files.length > 1 && (
         <div className="border-b border-line p-2">

@@ -1,7 +1,6 @@
 import { clsx } from "clsx";
 import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
 
-import type { Api } from "@/api/client";
 import { CommentEditor, CommentNote } from "@/changes/CommentEditor";
 import { diff, linesOf } from "@/changes/diff";
 import type { Draft, Place, Unfinished } from "@/changes/drafts";
@@ -11,15 +10,14 @@ import { visible } from "@/changes/visible";
 import { count } from "@/ui/figures";
 import { VirtualList } from "@/ui/list";
 
-type Comment = Api<"Comment">;
-
 /** Where comments on lines are kept. */
 export interface Commenting {
   all: readonly Draft[]; // on this file
-  add: (c: Omit<Comment, "path">) => void;
+  add: (place: Omit<Place, "path">, text: string, quote: string) => void;
+  change: (d: Draft, text: string) => void;
   remove: (d: Draft) => void;
   typed: readonly Unfinished[]; // about this file
-  type: (place: Omit<Place, "path">, text: string) => void;
+  type: (place: Omit<Place, "path">, text: string, quote: string) => void;
 }
 
 /** What begins a comment in the language of the file. */
@@ -51,6 +49,7 @@ export function DiffView({ label, path, old, now, unified, commenting, line }: D
     return rows(parts.pieces, parts.a, parts.b, { unified, open: fold === undefined ? open : new Set(open).add(fold) });
   }, [parts, unified, open, line]);
   const marked = line === undefined ? -1 : all.findIndex((r) => r.type !== "fold" && r.new?.n === line);
+  const quoteAt = (at: Lines) => (at.old ? parts.a : parts.b).slice(at.line - 1, at.to).join("\n");
   const typedAt = (at: Lines) => commenting?.typed.find((t) => sameLines(t.place, at))?.text ?? "";
   const choose = (side: "old" | "new", n: number, extend: boolean) => {
     const isOld = side === "old";
@@ -61,20 +60,17 @@ export function DiffView({ label, path, old, now, unified, commenting, line }: D
     const next = { old: isOld, line: Math.min(place.line, n), to: Math.max(place.line, n) };
     const text = typedAt(place);
     if (text !== "" && !sameLines(place, next)) {
-      commenting?.type(place, ""); // it goes along
-      commenting?.type(next, text);
+      commenting?.type(place, "", ""); // it goes along
+      commenting?.type(next, text, quoteAt(next));
     }
     setPlace(next);
   };
   const leave = (at: Lines) => {
-    commenting?.type(at, "");
+    commenting?.type(at, "", "");
     setPlace((was) => (was && sameLines(was, at) ? undefined : was));
   };
   const save = (place: Lines, text: string) => {
-    if (commenting) {
-      const quote = (place.old ? parts.a : parts.b).slice(place.line - 1, place.to).join("\n");
-      commenting.add({ line: place.line, ...(place.to > place.line ? { to: place.to } : {}), ...(place.old ? { old: true } : {}), ...(quote === "" ? {} : { quote }), text });
-    }
+    commenting?.add(place, text, quoteAt(place));
     leave(place);
   };
   if (parts.pieces.every((p) => p.same)) {
@@ -92,7 +88,7 @@ export function DiffView({ label, path, old, now, unified, commenting, line }: D
     return (
       <>
         {notes.map((d) => (
-          <CommentNote key={d.id} comment={d.comment} onRemove={() => commenting.remove(d)} />
+          <CommentNote key={d.id} comment={d.comment} onChange={(text) => commenting.change(d, text)} onRemove={() => commenting.remove(d)} />
         ))}
         {editing.map((at) => (
           <CommentEditor
@@ -100,7 +96,7 @@ export function DiffView({ label, path, old, now, unified, commenting, line }: D
             about={placeName(at)}
             text={typedAt(at)}
             focus={at === place}
-            onType={(text) => commenting.type(at, text)}
+            onType={(text) => commenting.type(at, text, quoteAt(at))}
             onSave={(text) => save(at, text)}
             onCancel={() => leave(at)}
           />

@@ -1,5 +1,5 @@
 import type { Api } from "@/api/client";
-import { addDraft, forgetDrafts, keepTyped, useDrafts, useTyped } from "@/changes/drafts";
+import { addDraft, changeDraft, commentAt, forgetDrafts, keepTyped, useDrafts, useTyped } from "@/changes/drafts";
 import { DiffView } from "@/changes/DiffView";
 import { usePair, type WorkSource } from "@/changes/source";
 import { visible } from "@/changes/visible";
@@ -43,10 +43,11 @@ export function FileDiff({ source, file, unified, comment, line }: FileDiffProps
                   comment
                     ? {
                         all: drafts,
-                        add: (c) => addDraft(source, { ...c, path: file.path }),
+                        add: (at, text, quote) => addDraft(source, commentAt({ ...at, path: file.path }, text, quote)),
+                        change: (d, text) => changeDraft(source, d.id, text),
                         remove: (d) => forgetDrafts(source, [d]),
                         typed,
-                        type: (at, text) => keepTyped(source, { old: at.old, line: at.line, to: at.to, path: file.path }, text),
+                        type: (at, text, quote) => keepTyped(source, { old: at.old, line: at.line, to: at.to, path: file.path }, text, quote),
                       }
                     : undefined
                 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { addDraft, draftsOf, forgetDrafts, keepTyped, rehydrate, typedOf } from "@/changes/drafts";
+import { addDraft, changeDraft, discard, draftsOf, finishTyped, forgetDrafts, keepTyped, rehydrate, typedOf } from "@/changes/drafts";
 
 const source = { kind: "task", id: "t1" } as const;
 const texts = () => draftsOf(source).map((d) => d.comment.text);
@@ -18,6 +18,9 @@ describe("comments that are not sent yet", () => {
     forgetDrafts(source, sent);
     expect(texts()).toEqual(["meanwhile"]);
     expect(draftsOf({ kind: "node", run: "t1", node: "" })).toEqual([]);
+    changeDraft(source, draftsOf(source)[0]?.id ?? "", "other words");
+    expect(draftsOf(source).map((d) => d.comment)).toEqual([{ path: "a", text: "other words" }]);
+    forgetDrafts(source, draftsOf(source));
   });
 });
 
@@ -35,6 +38,25 @@ describe("a comment that is being typed", () => {
     ]);
     keepTyped(source, at(1), "");
     expect(typedOf(source).map((t) => t.text)).toEqual(["other"]);
+  });
+
+  it("is sent as a comment with the others, and what nobody wants goes alone", () => {
+    const of = { kind: "node", run: "r", node: "a" } as const;
+    keepTyped(of, at(1), " half ", "a line");
+    keepTyped(of, { path: "b", old: true, line: 2, to: 4 }, "whole");
+    keepTyped(of, at(3), "  ");
+    finishTyped(of);
+    expect(typedOf(of)).toEqual([]);
+    expect(draftsOf(of).map((d) => d.comment)).toEqual([
+      { path: "a", line: 1, quote: "a line", text: "half" },
+      { path: "b", line: 2, to: 4, old: true, text: "whole" },
+    ]);
+    const gone = { drafts: draftsOf(of).slice(0, 1), typed: [] };
+    keepTyped(of, at(9), "meanwhile");
+    discard(of, gone);
+    expect([draftsOf(of).map((d) => d.comment.text), typedOf(of).map((t) => t.text)]).toEqual([["whole"], ["meanwhile"]]);
+    discard(of, { drafts: draftsOf(of), typed: typedOf(of) });
+    expect([draftsOf(of), typedOf(of)]).toEqual([[], []]);
   });
 
   it("does not grow for ever", () => {

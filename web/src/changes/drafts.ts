@@ -22,6 +22,13 @@ export interface Place {
 export interface Unfinished {
   place: Place;
   text: string;
+  quote?: string; // what stands there
+}
+
+/** What a person has written about a source and not sent. */
+export interface Unsent {
+  drafts: readonly Draft[];
+  typed: readonly Unfinished[];
 }
 
 interface Drafts {
@@ -63,6 +70,11 @@ export function addDraft(s: WorkSource, comment: Api<"Comment">): void {
   change(s, (was) => [...was, { id: newId(), comment }]);
 }
 
+/** Puts another text into a comment. */
+export function changeDraft(s: WorkSource, id: string, text: string): void {
+  change(s, (was) => was.map((d) => (d.id === id ? { id, comment: { ...d.comment, text } } : d)));
+}
+
 /** Forgets comments that were sent or are not wanted; those that were written meanwhile stay. */
 export function forgetDrafts(s: WorkSource, gone: readonly Draft[]): void {
   const ids = new Set(gone.map((d) => d.id));
@@ -92,9 +104,38 @@ export function useTyped(s: WorkSource): readonly Unfinished[] {
 }
 
 /** Keeps what is typed about a place; an empty text is none. */
-export function keepTyped(s: WorkSource, place: Place, text: string): void {
+export function keepTyped(s: WorkSource, place: Place, text: string, quote = ""): void {
   const key = workKey(s);
-  drafts.setState(({ typed }) => ({ typed: put(typed, key, [...(typed[key] ?? []).filter((t) => !samePlace(t.place, place)), ...(text === "" ? [] : [{ place, text }])]) }));
+  drafts.setState(({ typed }) => ({ typed: put(typed, key, [...(typed[key] ?? []).filter((t) => !samePlace(t.place, place)), ...(text === "" ? [] : [{ place, text, ...(quote === "" ? {} : { quote }) }])]) }));
+}
+
+/** What is written about a source and not sent. */
+export function useUnsent(s: WorkSource): Unsent {
+  const all = useTyped(s);
+  return { drafts: useDrafts(s), typed: all.filter((t) => t.text.trim() !== "") };
+}
+
+/** The comment that a text about a place is. */
+export function commentAt({ path, old, line, to }: Place, text: string, quote: string | undefined): Api<"Comment"> {
+  return { path, line, ...(to > line ? { to } : {}), ...(old ? { old } : {}), ...(quote === undefined || quote === "" ? {} : { quote }), text: text.trim() };
+}
+
+/** Makes comments of what is being typed about a source. */
+export function finishTyped(s: WorkSource): void {
+  for (const { place, text, quote } of typedOf(s)) {
+    if (text.trim() !== "") {
+      addDraft(s, commentAt(place, text, quote));
+    }
+    keepTyped(s, place, "");
+  }
+}
+
+/** Forgets what was sent or is not wanted; what was written meanwhile stays. */
+export function discard(s: WorkSource, { drafts: gone, typed }: Unsent): void {
+  forgetDrafts(s, gone);
+  for (const t of typed) {
+    keepTyped(s, t.place, "");
+  }
 }
 
 export function samePlace(a: Place, b: Place): boolean {

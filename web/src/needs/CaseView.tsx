@@ -17,6 +17,7 @@ import { useDecide } from "@/needs/held";
 import { AtTask, Silent } from "@/needs/NoReport";
 import { CheckLine, Figure, Part, passed } from "@/needs/pieces";
 import { Fenced } from "@/node/Fenced";
+import { Decisions } from "@/review/Decisions";
 import { ReviewView } from "@/review/ReviewView";
 import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
@@ -42,7 +43,7 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
   const known = hooks.useQuery("get", "/api/needs/case", { params: { query: { id: need.id } } }, { refetchInterval: 5000 });
   const c = known.data;
   const answers = need.kind !== "message" && need.orders?.includes("answer") === true; // the answer is the first thing to give, and stands before the others
-  const buttons = <Buttons need={need} steady={steady} like={like} chooseAll={chooseAll} />;
+  const buttons = <Buttons need={need} steady={steady} like={like} chooseAll={chooseAll} known={known} />;
   return (
     <section data-case aria-labelledby="case" className="flex min-h-0 grow flex-col">
       <header className="flex shrink-0 flex-col gap-2 border-b border-line px-4 py-2">
@@ -94,14 +95,20 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
   );
 }
 
-function Body({ known, children }: { known: { data: Api<"Case"> | undefined; error: unknown; refetch: () => unknown }; children: (c: Api<"Case">) => ReactNode }) {
+interface Known {
+  data: Api<"Case"> | undefined;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+function Body({ known, children }: { known: Known; children: (c: Api<"Case">) => ReactNode }) {
   if (known.data === undefined) {
     return known.error ? <Failed error={known.error} retry={() => void known.refetch()} /> : <Loading />;
   }
   return children(known.data);
 }
 
-function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "steady" | "like" | "chooseAll">) {
+function Buttons({ need, steady, like, chooseAll, known }: Pick<CaseProps, "need" | "steady" | "like" | "chooseAll"> & { known: Known }) {
   const decide = useDecide();
   const terminal = terminalOf(need);
   const terminalFirst = need.question?.in_pane === true || need.orders?.[0] === "terminal";
@@ -111,7 +118,8 @@ function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "st
   return (
     <div className={`flex flex-wrap items-center gap-1.5 ${steadyClass(steady)}`}>
       {terminal !== undefined && terminalFirst && <Terminal to={terminal} first />}
-      {actions.map((a) => (
+      {need.kind === "review" && <ReviewButtons need={need} known={known} give={give} />}
+      {need.kind !== "review" && actions.map((a) => (
         <Button key={a.id} tone={terminalFirst && a.tone === "accent" ? "plain" : a.tone} title={a.about} onClick={() => give(a)}>
           {a.label} {a.key !== "" && <Key>{a.key}</Key>}
         </Button>
@@ -126,6 +134,16 @@ function Buttons({ need, steady, like, chooseAll }: Pick<CaseProps, "need" | "st
         <Button tone="quiet" onClick={() => chooseAll([need.id, ...like.map((n) => n.id)])}>{`Choose all ${like.length + 1} ${need.called.toLowerCase()}s${need.session === undefined ? "" : ` of ${need.session}`}`}</Button>
       )}
       {override !== undefined && <p className="w-full text-sm text-muted">{`${override.label}: ${override.about}`}</p>}
+    </div>
+  );
+}
+
+/** The decisions about a work. Whether it can be sent back is known with its case: until then they keep their place. */
+function ReviewButtons({ need, known: { data, error }, give }: { need: Need; known: Known; give: (a: Action) => void }) {
+  const waits = data === undefined && !error;
+  return (
+    <div className={`flex flex-wrap items-center gap-1.5 ${waits ? "invisible" : ""}`}>
+      <Decisions source={{ kind: "node", run: need.run ?? "", node: need.name }} actions={actionsOf(need)} reads={data?.review?.reads ?? waits} reviewers={data?.review?.reviews.map((r) => r.node) ?? []} give={give} />
     </div>
   );
 }

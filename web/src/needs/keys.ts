@@ -81,6 +81,11 @@ function act(e: KeyboardEvent, hands: Hands, only: Need | undefined, more: reado
   if (action === undefined) {
     return false;
   }
+  const button = only.kind === "review" && more.length === 0 ? document.querySelector<HTMLElement>(`[data-case] [data-decision="${action.id}"]`) : null;
+  if (button !== null) {
+    button.click(); // it asks first about comments that were not sent
+    return true;
+  }
   hands.decide(hands.needs, decided(hands.needs, action.done), action.send);
   return true;
 }

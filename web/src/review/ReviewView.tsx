@@ -67,7 +67,7 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
           </div>
         )}
         <div className={wide ? "min-h-0 grow" : "h-[80dvh] shrink-0"}>
-          <Changes source={{ ...source, committed: true }} comment={w.reads} />
+          <Changes source={{ ...source, committed: true }} comment={w.reads} send={false} />
         </div>
       </div>
       {talk && wide && (

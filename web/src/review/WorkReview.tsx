@@ -8,6 +8,7 @@ import { decided } from "@/needs/answers";
 import { Key } from "@/needs/HeldBar";
 import { undo, useDecide, useHeld } from "@/needs/held";
 import { handleKey } from "@/needs/keys";
+import { Decisions } from "@/review/Decisions";
 import { ReviewView } from "@/review/ReviewView";
 import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
@@ -87,11 +88,7 @@ export function WorkReview({ run, work: w, move, decidedNow }: WorkProps) {
         <StateLabel state={state} />
         {w.attempts > 1 && <span className="text-muted">{count(w.attempts, "attempt")}</span>}
         <div className={`flex flex-wrap gap-1.5 ${steadyClass(steady)}`}>
-          {actions.map((a) => (
-            <Button key={a.id} tone={a.tone} title={a.about} aria-label={`${a.label} ${w.node}`} onClick={() => give(a)}>
-              {a.label} <Key>{a.key}</Key>
-            </Button>
-          ))}
+          <Decisions source={{ kind: "node", run, node: w.node }} actions={actions} reads={w.reads} reviewers={w.reviews.map((r) => r.node)} of={w.node} give={give} />
           {move && (
             <Button tone="quiet" icon={<ChevronRight aria-hidden size={15} />} onClick={() => move(1)}>
               Next <Key>j</Key>
