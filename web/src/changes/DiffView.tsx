@@ -13,6 +13,7 @@ import { VirtualList } from "@/ui/list";
 /** Where comments on lines are kept. */
 export interface Commenting {
   all: readonly Draft[]; // on this file
+  onOld: boolean; // old lines can be commented on as well
   add: (place: Omit<Place, "path">, text: string, quote: string) => void;
   change: (d: Draft, text: string) => void;
   remove: (d: Draft) => void;
@@ -114,7 +115,7 @@ export function DiffView({ label, path, old, now, unified, commenting, line }: D
       keyOf={(r) => (r.type === "fold" ? `f${r.id}` : `${r.old?.n ?? ""}:${r.new?.n ?? ""}`)}
       row={(r) => (
         <>
-          <DiffRow row={r} unified={unified} place={place} marked={line} choose={commenting && choose} unfold={(id) => setOpen((was) => new Set(was).add(id))} />
+          <DiffRow row={r} unified={unified} place={place} marked={line} choose={commenting && choose} onOld={commenting?.onOld === true} unfold={(id) => setOpen((was) => new Set(was).add(id))} />
           {below(r)}
         </>
       )}
@@ -137,10 +138,11 @@ interface RowProps {
   place: Lines | undefined;
   marked: number | undefined; // a line of the new text
   choose: ((side: "old" | "new", n: number, extend: boolean) => void) | undefined;
+  onOld: boolean;
   unfold: (id: number) => void;
 }
 
-function DiffRow({ row, unified, place, marked, choose, unfold }: RowProps) {
+function DiffRow({ row, unified, place, marked, choose, onOld, unfold }: RowProps) {
   if (row.type === "fold") {
     return (
       <button type="button" onClick={() => unfold(row.id)} className="block w-full bg-info-soft px-3 py-0.5 text-left text-info hover:underline">
@@ -154,7 +156,7 @@ function DiffRow({ row, unified, place, marked, choose, unfold }: RowProps) {
       line={line}
       changed={row.type === "changed"}
       chosen={line !== undefined && side === "new" && line.n === marked || line !== undefined && place !== undefined && place.old === (side === "old") && line.n >= place.line && line.n <= place.to}
-      choose={choose}
+      choose={side === "old" && !(onOld && row.type === "changed") ? undefined : choose}
     />
   );
   if (row.type === "same" && unified) {
@@ -201,15 +203,18 @@ function Cell({ side, line, changed, chosen, choose }: CellProps) {
   }
   const sign = !changed ? " " : side === "old" ? "−" : "+";
   return (
-    <div className={clsx("flex min-w-0 grow", changed && (side === "old" ? "bg-removed" : "bg-added"), chosen && "bg-accent-soft")}>
+    <div className={clsx("group/line flex min-w-0 grow", changed && (side === "old" ? "bg-removed" : "bg-added"), chosen && "bg-accent-soft")}>
       {choose ? (
         <button
           type="button"
-          className={clsx(numberClass, "hover:bg-accent hover:text-on-accent")}
+          className={clsx(numberClass, "group/number relative hover:bg-accent hover:text-on-accent")}
           aria-label={`Comment on ${side === "old" && changed ? "old " : ""}line ${line.n}`}
           onClick={(e) => choose(side === "old" && changed ? "old" : "new", line.n, e.shiftKey)}
-          disabled={side === "old" && !changed}
         >
+          {/* The sign says that a comment can be added, the number does not. */}
+          <span aria-hidden className="absolute left-0.5 hidden font-bold group-hover/line:inline group-focus-visible/number:inline">
+            +
+          </span>
           {line.n}
         </button>
       ) : (

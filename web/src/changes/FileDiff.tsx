@@ -17,8 +17,9 @@ interface FileDiffProps {
 /** A changed file before and after. What has no lines is told instead. */
 export function FileDiff({ source, file, unified, comment, line }: FileDiffProps) {
   const pair = usePair(source, file.path, file.was);
-  const drafts = useDrafts(source).filter((d) => d.comment.path === file.path);
-  const typed = useTyped(source).filter((t) => t.place.path === file.path);
+  const part = source.kind === "node" && source.decided === true; // the old lines are not those that the work began with
+  const drafts = useDrafts(source).filter((d) => d.comment.path === file.path && !(part && d.comment.old === true));
+  const typed = useTyped(source).filter((t) => t.place.path === file.path && !(part && t.place.old));
   return (
     <Answer query={pair}>
       {({ old, new: now }) => {
@@ -31,6 +32,11 @@ export function FileDiff({ source, file, unified, comment, line }: FileDiffProps
           <div className="flex h-full min-h-0 flex-col">
             {kinds !== undefined && <p className="px-3 py-1 text-muted">{kinds}</p>}
             {(old?.cut === true || now?.cut === true) && <p className="bg-warn-soft px-3 py-1 text-warn">{`Only the first MB is shown: ${size(old)} before, ${size(now)} now.`}</p>}
+            {comment && (
+              <p className="px-3 py-0.5 text-sm text-muted">
+                To comment, click a line number<span className="max-md:hidden">; Shift+click takes the lines between. By keyboard: Tab to the number, then Enter</span>.
+              </p>
+            )}
             <div className="min-h-0 grow">
               <DiffView
                 line={line}
@@ -43,6 +49,7 @@ export function FileDiff({ source, file, unified, comment, line }: FileDiffProps
                   comment
                     ? {
                         all: drafts,
+                        onOld: !part,
                         add: (at, text, quote) => addDraft(source, commentAt({ ...at, path: file.path }, text, quote)),
                         change: (d, text) => changeDraft(source, d.id, text),
                         remove: (d) => forgetDrafts(source, [d]),

@@ -1,7 +1,8 @@
 import { api, hooks, type Api } from "@/api/client";
 
 /** Whose changes are looked at: those of a node of a run, or those for a task. */
-export type WorkSource = { kind: "node"; run: string; node: string; committed?: true } | { kind: "task"; id: string };
+// committed: nothing else; decided: only what changed since the last decision about the work.
+export type WorkSource = { kind: "node"; run: string; node: string; committed?: true; decided?: true } | { kind: "task"; id: string };
 
 /** What tells one source from others, such as in what a person has begun to write. */
 export function workKey(s: WorkSource): string {
@@ -10,15 +11,15 @@ export function workKey(s: WorkSource): string {
 
 /** The files that were changed. */
 export function useChanges(s: WorkSource) {
-  const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/files", { params: { path: nodePath(s), query: committed(s) } }, { enabled: s.kind === "node" });
+  const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/files", { params: { path: nodePath(s), query: part(s) } }, { enabled: s.kind === "node" });
   const task = hooks.useQuery("get", "/api/tasks/{id}/files", { params: { path: taskPath(s) } }, { enabled: s.kind === "task" });
   return s.kind === "node" ? node : task;
 }
 
 /** A changed file before and after. */
 export function usePair(s: WorkSource, path: string, was: string | undefined) {
-  const query = { path, ...(was === undefined ? {} : { was }), ...committed(s) };
-  const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/files/content", { params: { path: nodePath(s), query } }, { enabled: s.kind === "node" });
+  const query = { path, ...(was === undefined ? {} : { was }) };
+  const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/files/content", { params: { path: nodePath(s), query: { ...query, ...part(s) } } }, { enabled: s.kind === "node" });
   const task = hooks.useQuery("get", "/api/tasks/{id}/files/content", { params: { path: taskPath(s), query } }, { enabled: s.kind === "task" });
   return s.kind === "node" ? node : task;
 }
@@ -35,9 +36,9 @@ export async function sendComments(s: WorkSource, body: Api<"Comments">): Promis
   return data;
 }
 
-/** What a review is about has been committed. */
-function committed(s: WorkSource): { committed?: true } {
-  return s.kind === "node" && s.committed === true ? { committed: true } : {};
+/** Which part of a node's changes is meant. */
+function part(s: WorkSource): { committed?: true; since_decision?: true } {
+  return s.kind === "node" ? { ...(s.committed === true ? { committed: true } : {}), ...(s.decided === true ? { since_decision: true } : {}) } : {};
 }
 
 function nodePath(s: WorkSource) {

@@ -10,10 +10,10 @@ import { Ago } from "@/ui/time";
 
 /** What the nodes that reviewed a work say about it, with links to the lines that they name. */
 export function AgentReviews({ run, work }: { run: string; work: Api<"Delivery"> }) {
-  return work.reviews.map((r) => <AgentReview key={r.node} run={run} review={r} paths={work.files.map((f) => f.path)} />);
+  return work.reviews.map((r) => <AgentReview key={r.node} run={run} review={r} work={work} />);
 }
 
-function AgentReview({ run, review: r, paths }: { run: string; review: Api<"AgentReview">; paths: readonly string[] }) {
+function AgentReview({ run, review: r, work }: { run: string; review: Api<"AgentReview">; work: Api<"Delivery"> }) {
   const outputs = Object.entries(r.outputs ?? {});
   return (
     <section aria-label={`Review by ${r.node}`} className="max-w-prose rounded-md border border-line-strong bg-raised px-3 py-1.5">
@@ -43,15 +43,18 @@ function AgentReview({ run, review: r, paths }: { run: string; review: Api<"Agen
           ))}
         </ul>
       )}
-      <NamedLines text={r.text} paths={paths} />
+      <NamedLines text={r.text} work={work} />
     </section>
   );
 }
 
 /** Links to the lines of the diff that a text names. */
-function NamedLines({ text, paths }: { text: string; paths: readonly string[] }) {
+function NamedLines({ text, work }: { text: string; work: Api<"Delivery"> }) {
   const [params] = useSearchParams();
-  const places = placesIn(text, paths);
+  const places = placesIn(
+    text,
+    work.files.map((f) => f.path),
+  );
   if (places.length === 0) {
     return null;
   }
@@ -59,7 +62,7 @@ function NamedLines({ text, paths }: { text: string; paths: readonly string[] })
     const next = new URLSearchParams(params);
     next.set("file", path);
     next.set("line", String(line));
-    next.set("changes", "all");
+    next.set("all", work.commit);
     return `?${next.toString()}`;
   };
   return (

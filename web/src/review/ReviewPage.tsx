@@ -130,6 +130,8 @@ function Works({ run, items }: { run: string; items: readonly Work[] }) {
           const next = new URLSearchParams(was);
           next.set("node", w.node);
           next.delete("file");
+          next.delete("line");
+          next.delete("all");
           return next;
         },
         { replace: true },

@@ -1,5 +1,6 @@
 import { MessagesSquare } from "lucide-react";
 import { useState } from "react";
+import { useSearchParams } from "react-router";
 
 import type { Api } from "@/api/client";
 import { Changes } from "@/changes/Changes";
@@ -18,6 +19,22 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
   const wide = useWide();
   const [talk, setTalk] = useState(false);
   const source = { kind: "node", run, node: w.node } as const;
+  const [params, setParams] = useSearchParams();
+  const since = w.since !== "" && params.get("all") !== w.commit; // a second look is at what is new
+  const show = (all: boolean) =>
+    setParams(
+      (was) => {
+        const next = new URLSearchParams(was);
+        next.delete("line");
+        if (all) {
+          next.set("all", w.commit);
+        } else {
+          next.delete("all");
+        }
+        return next;
+      },
+      { replace: true },
+    );
   return (
     <div className="flex min-h-0 grow">
       <div className={`flex min-h-0 min-w-0 grow flex-col ${wide ? "" : "overflow-y-auto"}`}>
@@ -25,12 +42,12 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
           {w.why !== "" && w.state !== "to review" && <p className="text-muted wrap-anywhere">{`A merge leaves it out: ${w.why}`}</p>}
           <AgentReviews run={run} work={w} />
           {w.decision?.comment !== undefined && w.decision.comment !== "" && (
-            <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">
-              <span className="text-muted">
-                {w.decision.verdict} <Ago at={w.decision.at} /> ago:
-              </span>{" "}
-              {visible(w.decision.comment)}
-            </p>
+            <section aria-label="What you sent it back with" className="max-w-prose border-l-2 border-line-strong pl-3">
+              <h3 className="text-muted">
+                You sent it back <Ago at={w.decision.at} /> ago:
+              </h3>
+              <p className="whitespace-pre-wrap wrap-anywhere">{visible(w.decision.comment)}</p>
+            </section>
           )}
           {w.summary !== "" && (
             <div className="max-w-prose">
@@ -66,8 +83,18 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
             <Conversation source={source} />
           </div>
         )}
+        {w.since !== "" && (
+          <div role="group" aria-label="Which changes" className="flex shrink-0 flex-wrap gap-1.5 border-b border-line px-3 py-1.5">
+            <Button aria-pressed={since} tone={since ? "plain" : "quiet"} onClick={() => show(false)}>
+              {w.decision?.verdict === "sent back" ? "Since you sent it back" : "Since you decided"}
+            </Button>
+            <Button aria-pressed={!since} tone={since ? "quiet" : "plain"} onClick={() => show(true)}>
+              All changes
+            </Button>
+          </div>
+        )}
         <div className={wide ? "min-h-0 grow" : "h-[80dvh] shrink-0"}>
-          <Changes source={{ ...source, committed: true }} comment={w.reads} send={false} />
+          <Changes source={{ ...source, committed: true, ...(since ? { decided: true } : {}) }} comment={w.reads} send={false} />
         </div>
       </div>
       {talk && wide && (
