@@ -55,7 +55,9 @@ test("a review shows what was found, is sent back, and shows what changed since"
     await expect(deleted.getByText("removed: one")).toBeVisible();
     await expect(deleted.locator(".grid-cols-2")).toHaveCount(0); // no empty half beside it
     await report.getByRole("link", { name: "price/total.sh:4" }).click();
-    await expect(diffOf(page, "price/total.sh").locator(".bg-accent-soft")).toContainText('echo "$sum"');
+    const named = diffOf(page, "price/total.sh").locator("[data-chosen]");
+    await expect(named).toContainText('echo "$sum"');
+    await expect(named).not.toHaveCSS("box-shadow", "none");
     await look(page, "review-found");
   });
 

@@ -115,7 +115,7 @@ export function DiffView({ label, path, old, now, unified, commenting, line }: D
       keyOf={(r) => (r.type === "fold" ? `f${r.id}` : `${r.old?.n ?? ""}:${r.new?.n ?? ""}`)}
       row={(r) => (
         <>
-          <DiffRow row={r} unified={unified} place={place} marked={line} choose={commenting && choose} onOld={commenting?.onOld === true} unfold={(id) => setOpen((was) => new Set(was).add(id))} />
+          <DiffRow row={r} unified={unified} place={place} marked={line} choose={commenting && choose} onOld={commenting?.onOld === true} alone={parts.a.length === 0} unfold={(id) => setOpen((was) => new Set(was).add(id))} />
           {below(r)}
         </>
       )}
@@ -139,10 +139,11 @@ interface RowProps {
   marked: number | undefined; // a line of the new text
   choose: ((side: "old" | "new", n: number, extend: boolean) => void) | undefined;
   onOld: boolean;
+  alone: boolean; // there is no old text
   unfold: (id: number) => void;
 }
 
-function DiffRow({ row, unified, place, marked, choose, onOld, unfold }: RowProps) {
+function DiffRow({ row, unified, place, marked, choose, onOld, alone, unfold }: RowProps) {
   if (row.type === "fold") {
     return (
       <button type="button" onClick={() => unfold(row.id)} className="block w-full bg-info-soft px-3 py-0.5 text-left text-info hover:underline">
@@ -155,7 +156,7 @@ function DiffRow({ row, unified, place, marked, choose, onOld, unfold }: RowProp
       side={side}
       line={line}
       changed={row.type === "changed"}
-      chosen={line !== undefined && side === "new" && line.n === marked || line !== undefined && place !== undefined && place.old === (side === "old") && line.n >= place.line && line.n <= place.to}
+      chosen={line !== undefined && ((side === "new" && line.n === marked) || place !== undefined && place.old === (side === "old") && line.n >= place.line && line.n <= place.to)}
       choose={side === "old" && !(onOld && row.type === "changed") ? undefined : choose}
     />
   );
@@ -170,7 +171,7 @@ function DiffRow({ row, unified, place, marked, choose, onOld, unfold }: RowProp
   if (unified) {
     return (
       <div className="flex font-mono text-code">
-        {row.old ? cell("old", row.old) : <Number side="old" />}
+        {row.old ? cell("old", row.old) : alone ? null : <Number side="old" />}
         {row.old ? null : cell("new", row.new)}
       </div>
     );
@@ -203,7 +204,7 @@ function Cell({ side, line, changed, chosen, choose }: CellProps) {
   }
   const sign = !changed ? " " : side === "old" ? "−" : "+";
   return (
-    <div className={clsx("group/line flex min-w-0 grow", changed && (side === "old" ? "bg-removed" : "bg-added"), chosen && "bg-accent-soft")}>
+    <div className={clsx("group/line flex min-w-0 grow", changed && (side === "old" ? "bg-removed" : "bg-added"), chosen && "shadow-[inset_4px_0_var(--color-accent)]")} data-chosen={chosen || undefined}>
       {choose ? (
         <button
           type="button"

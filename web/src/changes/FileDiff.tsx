@@ -34,7 +34,7 @@ export function FileDiff({ source, file, unified, comment, line }: FileDiffProps
             {(old?.cut === true || now?.cut === true) && <p className="bg-warn-soft px-3 py-1 text-warn">{`Only the first MB is shown: ${size(old)} before, ${size(now)} now.`}</p>}
             {comment && (
               <p className="px-3 py-0.5 text-sm text-muted">
-                To comment, click a line number<span className="max-md:hidden">; Shift+click takes the lines between. By keyboard: Tab to the number, then Enter</span>.
+                To comment, click a line number<span className="max-md:hidden">{" (with Shift: up to that line), or Tab to it and press Enter"}</span>.
               </p>
             )}
             <div className="min-h-0 grow">

@@ -9,8 +9,8 @@ import { Markdown } from "@/ui/markdown";
 import { Ago } from "@/ui/time";
 
 /** What the nodes that reviewed a work say about it, with links to the lines that they name. */
-export function AgentReviews({ run, work }: { run: string; work: Api<"Delivery"> }) {
-  return work.reviews.map((r) => <AgentReview key={r.node} run={run} review={r} work={work} />);
+export function AgentReviews({ run, work, of }: { run: string; work: Api<"Delivery">; of: (r: Api<"AgentReview">) => boolean }) {
+  return work.reviews.filter(of).map((r) => <AgentReview key={r.node} run={run} review={r} work={work} />);
 }
 
 function AgentReview({ run, review: r, work }: { run: string; review: Api<"AgentReview">; work: Api<"Delivery"> }) {

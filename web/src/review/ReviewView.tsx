@@ -40,13 +40,13 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
       <div className={`flex min-h-0 min-w-0 grow flex-col ${wide ? "" : "overflow-y-auto"}`}>
         <div className={`flex shrink-0 flex-col gap-1.5 border-b border-line px-4 py-2 ${wide ? "max-h-[40%] overflow-y-auto" : ""}`} tabIndex={0} role="group" aria-label={`About the work of ${w.node}`}>
           {w.why !== "" && w.state !== "to review" && <p className="text-muted wrap-anywhere">{`A merge leaves it out: ${w.why}`}</p>}
-          <AgentReviews run={run} work={w} />
+          <AgentReviews run={run} work={w} of={(r) => r.earlier !== true} />
           {w.decision?.comment !== undefined && w.decision.comment !== "" && (
             <section aria-label="What you sent it back with" className="max-w-prose border-l-2 border-line-strong pl-3">
               <h3 className="text-muted">
                 You sent it back <Ago at={w.decision.at} /> ago:
               </h3>
-              <p className="whitespace-pre-wrap wrap-anywhere">{visible(w.decision.comment)}</p>
+              <p className="whitespace-pre-wrap wrap-anywhere">{visible(w.decision.comment.replaceAll("\n\n", "\n"))}</p>
             </section>
           )}
           {w.summary !== "" && (
@@ -54,6 +54,7 @@ export function ReviewView({ run, work: w }: { run: string; work: Api<"Delivery"
               <Markdown>{w.summary}</Markdown>
             </div>
           )}
+          <AgentReviews run={run} work={w} of={(r) => r.earlier === true} />
           {w.checks.map((c, i) => (
             <DeliveredCheck key={i} check={c} />
           ))}
