@@ -67,6 +67,7 @@ test("a review shows what was found, is sent back, and shows what changed since"
     const number = page.getByRole("button", { name: "Comment on line 4", exact: true });
     await number.focus();
     await page.keyboard.press("Enter");
+    await expect(page.getByRole("textbox", { name: "Comment on line 4" })).toBeFocused();
     await page.keyboard.type("Print 1");
     await page.keyboard.press("Control+Enter");
     await expect(price.getByRole("button", { name: "Send back with 1 comment" })).toBeVisible();
