@@ -13,8 +13,11 @@ import (
 	"cmux/agents/control/overview"
 	"cmux/agents/control/remains"
 	"cmux/agents/control/runs"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/kinds/command"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
+	"cmux/agents/testkit/scripted"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -149,17 +152,20 @@ func TestNothingWaitsAfterTheCleanup(t *testing.T) {
 }
 
 // The review of a node's work has what the nodes that reviewed it said, also behind a
-// merge, and whether they read the work as it is now.
+// merge, and whether they read the work as it is now. A command that did not fail says
+// nothing.
 func TestReviewsByNodes(t *testing.T) {
 	s := newScratch(t, `session: scratch
 agents:
   - {name: a, agent: command, task: "true"}
   - {name: both, role: merge, depends_on: a}
-  - {name: look, agent: command, role: review, task: "true", depends_on: both}
+  - {name: look, agent: scripted, role: review, task: "true", depends_on: both}
   - {name: fails, agent: command, role: review, task: "true", depends_on: a}
-  - {name: later, agent: command, role: review, task: "true", depends_on: a}
-  - {name: other, agent: command, role: review, task: "true"}
+  - {name: later, agent: scripted, role: review, task: "true", depends_on: a}
+  - {name: publish, agent: command, role: review, task: "true", depends_on: both}
+  - {name: other, agent: scripted, role: review, task: "true"}
 `)
+	s.Kinds = agent.NewKinds(command.Kind(), scripted.Kind(true))
 	s.begin(runner.StartOptions{Headless: true})
 	commit := func(text string) string {
 		t.Helper()

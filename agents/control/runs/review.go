@@ -203,11 +203,15 @@ func reviewers(g *dag.Graph, i int) (all []int) {
 	return all
 }
 
-// agentReviews returns what the nodes that review the work of node i say about it.
+// agentReviews returns what the nodes that review the work of node i say about it. A
+// command says something if it fails; many have the role because they need no branch.
 func (p *Runs) agentReviews(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s BranchStanding) []AgentReview {
 	all := []AgentReview{}
 	for _, j := range reviewers(v.Run.Plan.Graph, i) {
 		n := &v.Nodes[j]
+		if end := n.LastEnd(); !n.Spec.UsesModel() && (end == nil || end.Outcome != dag.Failed || runview.Succeeded(n)) {
+			continue
+		}
 		r := AgentReview{Node: n.Spec.Name, Label: n.Status.Label.String(), Outputs: n.Fact.Outputs.Values()}
 		for k := len(n.Attempts) - 1; k >= 0 && r.Text == ""; k-- {
 			a := &n.Attempts[k]

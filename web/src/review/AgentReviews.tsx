@@ -33,7 +33,8 @@ function AgentReview({ run, review: r, work }: { run: string; review: Api<"Agent
         )}
       </h3>
       {r.text !== "" && r.earlier === true && <p className="text-warn">{`${r.node} read an earlier state of the work.`}</p>}
-      {r.text === "" ? <p className="text-muted">{`${r.node} has reported nothing.`}</p> : <Markdown>{r.text}</Markdown>}
+      {r.text !== "" && <Markdown>{r.text}</Markdown>}
+      {r.text === "" && r.at === undefined && <p className="text-muted">{`${r.node} has not reported yet.`}</p>}
       {outputs.length > 0 && (
         <ul aria-label={`Outputs of ${r.node}`}>
           {outputs.map(([key, value]) => (
