@@ -104,6 +104,10 @@ test("a review shows what was found, is sent back, and shows what changed since"
   await test.step("an approval without a comment that is being typed deletes it", async () => {
     await page.getByRole("button", { name: "Comment on line 2", exact: true }).click();
     await page.getByRole("textbox", { name: "Comment on line 2" }).fill("Half a sentence");
+    await price.getByRole("button", { name: "Send back with 1 comment" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click(); // it is a comment now, and no field is left
+    await expect(page.getByRole("textbox", { name: "Comment on line 2" })).toHaveCount(0);
+    await expect(diffOf(page, "price/total.sh").getByText("Half a sentence")).toBeVisible();
     await price.getByRole("button", { name: "Approve" }).click();
     const asked = page.getByRole("dialog", { name: "1 comment was not sent" });
     await asked.getByRole("button", { name: "Approve without it" }).click();

@@ -52,9 +52,19 @@ export function DiffView({ label, path, old, now, unified, commenting, line }: D
   const marked = line === undefined ? -1 : all.findIndex((r) => r.type !== "fold" && r.new?.n === line);
   const quoteAt = (at: Lines) => (at.old ? parts.a : parts.b).slice(at.line - 1, at.to).join("\n");
   const typedAt = (at: Lines) => commenting?.typed.find((t) => sameLines(t.place, at))?.text ?? "";
+  // A text that became a comment elsewhere, such as where all are sent, leaves no empty field behind.
+  const [begun, setBegun] = useState(false);
+  const begins = place !== undefined && typedAt(place) !== "";
+  if (begun !== begins) {
+    setBegun(begins);
+    if (begun && place !== undefined && commenting?.all.some(({ comment: c }) => sameLines({ old: c.old ?? false, line: c.line ?? 0, to: c.to ?? c.line ?? 0 }, place)) === true) {
+      setPlace(undefined);
+    }
+  }
   const choose = (side: "old" | "new", n: number, extend: boolean) => {
     const isOld = side === "old";
     if (!extend || place?.old !== isOld) {
+      setBegun(false);
       setPlace({ old: isOld, line: n, to: n });
       return;
     }
