@@ -17,7 +17,7 @@ import { useDecide } from "@/needs/held";
 import { AtTask, Silent } from "@/needs/NoReport";
 import { CheckLine, Figure, Part, passed } from "@/needs/pieces";
 import { Fenced } from "@/node/Fenced";
-import { Decisions } from "@/review/Decisions";
+import { ReviewButtons } from "@/needs/ReviewButtons";
 import { ReviewView } from "@/review/ReviewView";
 import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
@@ -118,7 +118,7 @@ function Buttons({ need, steady, like, chooseAll, known }: Pick<CaseProps, "need
   return (
     <div className={`flex flex-wrap items-center gap-1.5 ${steadyClass(steady)}`}>
       {terminal !== undefined && terminalFirst && <Terminal to={terminal} first />}
-      {need.kind === "review" && <ReviewButtons need={need} known={known} give={give} />}
+      {need.kind === "review" && <ReviewButtons need={need} review={known.data?.review} failed={known.error !== null && known.error !== undefined} give={give} />}
       {need.kind !== "review" && actions.map((a) => (
         <Button key={a.id} tone={terminalFirst && a.tone === "accent" ? "plain" : a.tone} title={a.about} onClick={() => give(a)}>
           {a.label} {a.key !== "" && <Key>{a.key}</Key>}
@@ -134,16 +134,6 @@ function Buttons({ need, steady, like, chooseAll, known }: Pick<CaseProps, "need
         <Button tone="quiet" onClick={() => chooseAll([need.id, ...like.map((n) => n.id)])}>{`Choose all ${like.length + 1} ${need.called.toLowerCase()}s${need.session === undefined ? "" : ` of ${need.session}`}`}</Button>
       )}
       {override !== undefined && <p className="w-full text-sm text-muted">{`${override.label}: ${override.about}`}</p>}
-    </div>
-  );
-}
-
-/** The decisions about a work. Whether it can be sent back is known with its case: until then they keep their place. */
-function ReviewButtons({ need, known: { data, error }, give }: { need: Need; known: Known; give: (a: Action) => void }) {
-  const waits = data === undefined && !error;
-  return (
-    <div className={`flex flex-wrap items-center gap-1.5 ${waits ? "invisible" : ""}`}>
-      <Decisions source={{ kind: "node", run: need.run ?? "", node: need.name }} actions={actionsOf(need)} reads={data?.review?.reads ?? waits} reviewers={data?.review?.reviews.map((r) => r.node) ?? []} give={give} />
     </div>
   );
 }
