@@ -14,7 +14,7 @@ export default defineConfig({
   workers: 2,
   forbidOnly: true,
   timeout: 180_000, // of a machine that has much to do
-  expect: { timeout: 60_000, toHaveScreenshot: { maxDiffPixelRatio: 0.02, animations: "disabled", caret: "hide" } },
+  expect: { timeout: 60_000, toHaveScreenshot: { maxDiffPixelRatio: 0.002, animations: "disabled", caret: "hide" } },
   reporter: [["list"]],
   use: {
     viewport: { width: 1440, height: 900 },
