@@ -256,7 +256,11 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 			}
 		}
 	}
-	step(StepTools, "Nothing keeps cmux from working", len(wrong) == 0, false, strings.Join(wrong, "; "), try)
+	health := "The doctor finds nothing wrong"
+	if len(wrong) > 0 {
+		health = "The doctor finds something wrong"
+	}
+	step(StepTools, health, len(wrong) == 0, false, strings.Join(wrong, "; "), try)
 	first := ""
 	if !begun {
 		var err error
