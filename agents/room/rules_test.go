@@ -64,12 +64,12 @@ func hold(t interface {
 		}
 		t.Fatalf("%s", w.broken)
 	}
-	if s := Fold("r", w.file); s.N != w.s.N || !reflect.DeepEqual(unread(s), unread(w.s)) {
-		t.Fatalf("folded it has unread %v, and not %v", unread(s), unread(w.s))
+	if s := Fold("r", w.file); s.N != w.s.N || !reflect.DeepEqual(inboxes(s), inboxes(w.s)) {
+		t.Fatalf("folded it has unread %v, and not %v", inboxes(s), inboxes(w.s))
 	}
 }
 
-func unread(s State) [][]int64 {
+func inboxes(s State) [][]int64 {
 	var all [][]int64
 	for _, m := range s.Members {
 		all = append(all, m.Unread)

@@ -35,7 +35,8 @@ type State struct {
 	day      time.Time // of usedIn
 	usedIn   int64     // tokens in that day
 
-	places int // turns that may still begin
+	folds  bool // nobody else has this state yet: what it points to may grow in place
+	places int  // turns that may still begin
 	bound  bool
 	armed  []Arm
 }
@@ -111,8 +112,13 @@ func New(name string) State { return State{Name: name, Settings: Defaults()} }
 // Fold is the room of the lines. It decides nothing.
 func Fold(name string, lines []Line) State {
 	s := New(name)
+	s.folds = true
 	for i := range lines {
 		s.fold(&lines[i])
+	}
+	s.folds = false
+	for i := range s.Members {
+		s.Members[i].Unread = slices.Clip(s.Members[i].Unread)
 	}
 	return s
 }
@@ -232,7 +238,11 @@ func (s *State) say(l *Line) {
 // deliver puts a message into the inboxes of those whom it is for.
 func (s *State) deliver(l *Line) {
 	for i := range s.Members {
-		if m := &s.Members[i]; m.isFor(l) {
+		switch m := &s.Members[i]; {
+		case !m.isFor(l):
+		case s.folds && (len(m.Unread) == 0 || m.Unread[len(m.Unread)-1] < l.N):
+			m.Unread = append(m.Unread, l.N)
+		default:
 			m.Unread = with(m.Unread, l.N)
 		}
 	}
@@ -307,7 +317,7 @@ func (s *State) begin(l *Line) {
 	if m := s.member(l.Member); m != nil {
 		m.Turn = l.Turn
 		m.Turns = max(0, m.Turns-1)
-		m.Unread = without(m.Unread, l.Messages...)
+		m.Unread = unread(m.Unread, l.Messages)
 	}
 }
 
@@ -556,6 +566,19 @@ func with(all []int64, n int64) []int64 {
 		return all
 	}
 	return slices.Insert(slices.Clone(all), i, n)
+}
+
+// unread are the numbers that are not in given; both are sorted.
+func unread(all, given []int64) (left []int64) {
+	for _, n := range all {
+		for len(given) > 0 && given[0] < n {
+			given = given[1:]
+		}
+		if len(given) == 0 || given[0] != n {
+			left = append(left, n)
+		}
+	}
+	return left
 }
 
 func without[T comparable](all []T, gone ...T) []T {
