@@ -36,7 +36,7 @@ const (
 // into an empty prompt, never into a dialog or a person's line.
 func (a *instance) BreakOff(ctx context.Context) error {
 	if a.start.Headless {
-		return a.breakOffHeadless(ctx)
+		return breakOffHeadless(ctx, a)
 	}
 	p, err := a.pane()
 	if err != nil {
@@ -78,14 +78,14 @@ func (a *instance) BreakOff(ctx context.Context) error {
 
 // breakOffHeadless breaks the turn off by a request. What tells of the end is the turn's
 // result, or the transcript.
-func (a *instance) breakOffHeadless(ctx context.Context) error {
+func breakOffHeadless(ctx context.Context, a *instance) error {
 	defer a.breaksNoMore()
 	over, busy := a.breaksOff()
 	if !busy {
 		return nil
 	}
 	a.interrupts.Add(1)
-	err := a.writeLine(ctx, object{
+	err := writeLine(ctx, a, object{
 		"type": "control_request", "request_id": fmt.Sprintf("cmux-%d", a.interrupts.Load()), "request": object{"subtype": "interrupt"},
 	})
 	if err != nil {

@@ -41,11 +41,11 @@ func (a *instance) startHeadless(cmd *exec.Cmd, said string) error {
 
 // write writes a prompt.
 func (a *instance) write(ctx context.Context, text string) error {
-	return a.writeLine(ctx, object{"type": "user", "message": object{"role": "user", "content": text}})
+	return writeLine(ctx, a, object{"type": "user", "message": object{"role": "user", "content": text}})
 }
 
 // writeLine writes a line of input.
-func (a *instance) writeLine(ctx context.Context, o object) error {
+func writeLine(ctx context.Context, a *instance, o object) error {
 	line, err := json.Marshal(o)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (m *move) hear(what What) {
 	case Recalled:
 		recalled(m, e)
 	case BrokenOff:
-		m.brokenOff(e.Said)
+		brokenOff(m, e.Said)
 	case Looked:
 		for _, id := range e.IDs {
 			m.seen(id)

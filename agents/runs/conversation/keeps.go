@@ -316,7 +316,7 @@ func (m *move) turnSaid(said string, later bool) {
 
 // brokenOff records what the turn said that was broken off for the message on its way,
 // which is answered by another turn.
-func (m *move) brokenOff(said string) {
+func brokenOff(m *move, said string) {
 	lastSaid(m)
 	if m.Replies && len(m.Answers) > 0 {
 		m.do(TurnSaid{To: strings.Join(m.Answers, ","), Text: said, BrokenOff: true})
