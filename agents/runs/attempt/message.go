@@ -42,7 +42,7 @@ const (
 	OpGive     Op = "give"     // a piece of work: Work; refused while it has one
 	OpTell     Op = "tell"     // a message: Text, with the id Key; recorded as confirmed when the agent has read it
 	OpTake     Op = "take"     // a person takes the conversation over, until OpRelease
-	OpEndTurn  Op = "end-turn" // interrupt a turn that no person began, with the message Text, with the id Key
+	OpEndTurn  Op = "end-turn" // interrupt a turn that no person began, with the id Key, and with the message Text if it is not empty
 	OpWithdraw Op = "withdraw" // take back the task Key; Text says why, for the agent
 	OpCompact  Op = "compact"  // compact the conversation, by the command Key; refused unless the agent is idle
 	OpStand    Op = "stand"    // return Reply.Standing; with the Key KeyDraft, also what its screen shows

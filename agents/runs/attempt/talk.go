@@ -354,7 +354,7 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 			}
 		}
 	}
-	if failure == nil {
+	if failure == nil && d.Why != conversation.Interruption {
 		var err error
 		if failure, err = a.during(func(ctx context.Context) error { return a.agent.Deliver(ctx, text) }, &a.giveUp); err != nil {
 			return err

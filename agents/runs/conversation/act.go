@@ -154,9 +154,13 @@ func without(all []Message, i int) (h Message, rest []Message) {
 // keep queues a message that cannot be delivered now, before those queued since. It
 // drops a compaction: whoever wants one orders it again.
 func (m *move) keep(h Message) {
-	if h.Why == Compaction {
+	switch h.Why {
+	case Compaction:
 		m.remember(h.ID)
 		m.do(Note{"its conversation was not compacted: something else came first"})
+		return
+	case Interruption: // something else ended the turn, or has the agent
+		m.remember(h.ID)
 		return
 	}
 	var back []Message
@@ -186,8 +190,12 @@ func (m *move) deliver(h Message) {
 		return
 	}
 	m.Handed = h
-	if h.Why == Compaction {
+	switch h.Why {
+	case Compaction:
 		m.compacts(h)
+		return
+	case Interruption:
+		interrupts(m, h)
 		return
 	}
 	// A call that waits is answered also where a person has the agent: what they

@@ -34,24 +34,25 @@ const (
 type Why uint8
 
 const (
-	ByPerson    Why = iota // a person's words
-	NoReport               // its turn ended without a report
-	LimitOver              // the limit of its account is over
-	CallFailed             // a call of the model had failed
-	FromVerdict            // its report was not good
-	WasUnread              // it reported without what a person had said
-	FromMail               // a message
-	NewWork                // a piece of work
-	NoWork                 // its piece of work was taken back
-	Unkept                 // its turn ended, and nothing of what it did is kept
-	Compaction             // no words: its program is to compact its conversation
+	ByPerson     Why = iota // a person's words
+	NoReport                // its turn ended without a report
+	LimitOver               // the limit of its account is over
+	CallFailed              // a call of the model had failed
+	FromVerdict             // its report was not good
+	WasUnread               // it reported without what a person had said
+	FromMail                // a message
+	NewWork                 // a piece of work
+	NoWork                  // its piece of work was taken back
+	Unkept                  // its turn ended, and nothing of what it did is kept
+	Compaction              // no words: its program is to compact its conversation
+	Interruption            // no words: its turn is broken off
 )
 
 // Message is something that is handed to an agent.
 type Message struct {
 	Why  Why
 	Text string // ByPerson, WasUnread: a person's words; FromVerdict: the fault; of an agent that stays: all of it
-	ID   string // FromMail, NewWork: is told when the agent has it; with commas between those of several; Compaction: of the order
+	ID   string // FromMail, NewWork: is told when the agent has it; with commas between those of several; Compaction, Interruption: of the order
 	// Shown says that it was tried to hand it over before: a person has seen it.
 	Shown   bool
 	Asked   bool    // it goes to a hook or a call that waits for the answer to a question

@@ -106,8 +106,8 @@ type (
 		Has      bool
 		From, Re string
 	}
-	// EndTurn: a turn that is not a person's is broken off with a message; without one,
-	// or where the program cannot, nothing is said.
+	// EndTurn: a turn that is not a person's is broken off, with a message if Text is not
+	// empty. Where none is under way, or the program cannot, nothing is done.
 	EndTurn struct{ ID, Text string }
 	// Withdraw: the piece of work is taken back. Kept: it is given again later.
 	Withdraw struct {

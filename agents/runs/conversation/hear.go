@@ -85,8 +85,14 @@ func (m *move) hear(what What) {
 	case Tell:
 		m.told(e)
 	case EndTurn:
-		if m.alone() && m.CanBreak && (m.busy || m.inTurn) {
+		switch {
+		case !m.alone() || !m.CanBreak || !m.busy && !m.inTurn:
+		case e.Text != "":
 			m.told(Tell{ID: e.ID, Text: e.Text, Urgency: Breaking})
+		case slices.Contains(m.Read, e.ID), m.onTheWay(e.ID), slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) }):
+			// said again, by one that did not hear the answer
+		default:
+			m.Pending = append([]Message{{Why: Interruption, ID: e.ID, Urgency: Breaking}}, m.Pending...)
 		}
 	case Give, Withdraw, Take, Wrote, Kept, Compact:
 		m.ordered(what)
@@ -435,7 +441,7 @@ func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
 	switch {
 	case m.Taken || m.Activity == dag.NeedsInput || m.Activity == dag.AtLimit:
 		m.letGo()
-	case hook != 0 && m.Phase == Hindered && m.Handed.Why != Compaction:
+	case hook != 0 && m.Phase == Hindered && m.Handed.Why != Compaction && m.Handed.Why != Interruption:
 		m.giveUp() // the hook takes it, whatever the screen shows
 	case m.typing():
 		m.letGo() // its program takes what is typed when the turn is over, and begins another

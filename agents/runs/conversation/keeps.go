@@ -324,6 +324,31 @@ func brokenOff(m *move, said string) {
 	}
 }
 
+// interrupts breaks the turn off, and says nothing.
+func interrupts(m *move, h Message) {
+	if m.Taken || m.Ended || m.Question != nil || m.Overridden || !m.busy && !m.inTurn {
+		m.keep(h)
+		if m.Phase != Working {
+			m.back()
+		}
+		return
+	}
+	m.letGo()
+	m.hand(ByProgram, Deliver{Message: h, Break: true})
+}
+
+// interrupted takes in what came of that. It is not tried again by itself.
+func interrupted(m *move, failure string) {
+	m.remember(m.Handed.ID)
+	if failure != "" {
+		m.do(Note{"its turn was not broken off: " + failure})
+	}
+	if !m.busy && !m.inTurn {
+		m.TurnEnded = true
+	}
+	m.back()
+}
+
 // lastSaid records what the turn said that ended while a message was on its way.
 func lastSaid(m *move) {
 	if f := m.Final; f != nil {

@@ -451,7 +451,7 @@ func (p *player) ordered() {
 	}
 	switch p.below(11) {
 	case 10:
-		p.feed(EndTurn{ID: id, Text: "end your turn"})
+		p.feed(EndTurn{ID: id, Text: []string{"end your turn", ""}[p.below(2)]})
 	case 8:
 		p.feed(Compact{ID: id})
 	case 9:

@@ -100,8 +100,12 @@ func (m *move) answered(ok bool) {
 
 // delivered applies the result of a delivery through the kind's own way.
 func (m *move) delivered(failure string) {
-	if m.Handed.Why == Compaction {
+	switch m.Handed.Why {
+	case Compaction:
 		m.compacted(failure)
+		return
+	case Interruption:
+		interrupted(m, failure)
 		return
 	}
 	if m.Arrived() {

@@ -113,7 +113,7 @@ func (m *move) giveUp() {
 
 // hindered tells a person what a message waits for, when it has for a while.
 func (m *move) hindered() bool {
-	if m.rang[HinderedClock] && m.Handed.Why == Compaction {
+	if m.rang[HinderedClock] && (m.Handed.Why == Compaction || m.Handed.Why == Interruption) {
 		m.giveUp() // nobody clears the way for that
 		return false
 	}

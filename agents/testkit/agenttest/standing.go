@@ -125,6 +125,16 @@ func RunStanding(t *testing.T, subject Subject) {
 		s.hears("stop that")
 		s.reads("m6")
 		s.idles()
+
+		// Interrupted without a word, it rests, and what comes next is answered by itself.
+		s.tell("m9", "LONG-TALK", "")
+		s.at("for ever")
+		s.order(attempt.Message{Op: attempt.OpEndTurn, Key: "e1"})
+		s.idles()
+		s.order(attempt.Message{Op: attempt.OpEndTurn, Key: "e1"}) // said again
+		s.tell("m10", "MAIL after that", "")
+		s.reads("m10")
+		s.idles()
 	}
 
 	// Its program dies: it goes on in its conversation, and what it has read it is
@@ -158,7 +168,7 @@ func RunStanding(t *testing.T, subject Subject) {
 				}
 			}
 		}
-		if id == "m5" { // the answer to what broke it off is no answer to it
+		if id == "m5" || id == "m9" { // the answer to what came then is no answer to it
 			if n != 1 || said != run.HowBrokenOff {
 				t.Errorf("%s, whose turn was broken off, is answered %d times, with %q", id, n, said)
 			}
