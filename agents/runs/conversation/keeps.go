@@ -337,7 +337,7 @@ func interrupts(m *move, h Message) {
 	m.hand(ByProgram, Deliver{Message: h, Break: true})
 }
 
-// interrupted takes in what came of that. It is not tried again by itself.
+// interrupted applies the result. It does not try again by itself.
 func interrupted(m *move, failure string) {
 	m.remember(m.Handed.ID)
 	if failure != "" {
