@@ -93,7 +93,7 @@ func stand(v *run.View, at func(i int) (start, tip string, merged bool)) []Branc
 			var merged bool
 			s.start, s.Tip, merged = at(i)
 			s.State = reviewState(v, i, s.start, s.Tip)
-			if merged && s.State.Waits() {
+			if merged && (s.State.Waits() || s.State == ReviewApproved) {
 				s.State = ReviewMerged
 			}
 			s.Why = s.why(g, n)

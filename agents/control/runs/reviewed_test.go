@@ -58,6 +58,7 @@ agents:
 		{"sent back while no runner is there", []run.Record{approve("a"), approve("b"), approve("c")}, nil, []run.Request{{Op: run.OpRetry, Node: "a", Text: "more"}},
 			"sent back, approved, approved", "c", "c", 0},
 		{"merged, with what was committed later", []run.Record{approve("b")}, map[string]string{"a": "merged a", "b": "merged b", "c": "merged c"}, nil, "merged, merged, merged", "a b c", "a b c", 2},
+		{"approved as it was merged", []run.Record{{Type: run.Reviewed, Node: "c", How: "approved", Tip: "merged c"}}, map[string]string{"c": "merged c"}, nil, "to review, to review, merged", "c", "a b c", 2},
 		{"merged, and dropped", []run.Record{drop("c")}, map[string]string{"c": "merged c"}, nil, "to review, to review, dropped", "", "a b", 2},
 		{"it changed nothing", []run.Record{approve("b")}, map[string]string{"a": "start of a"}, nil, "nothing to review, approved, to review", "a b", "a b c", 2},
 	} {

@@ -4,7 +4,7 @@ import { useSearchParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { AddNode } from "@/editor/AddNode";
-import { namesIn } from "@/editor/draft";
+import { lineOf, namesIn } from "@/editor/draft";
 import { FileConflict, FileOrders } from "@/editor/FileOrders";
 import { Preview } from "@/editor/Preview";
 import { useFile } from "@/editor/useFile";
@@ -45,7 +45,10 @@ function Editor({ file: onDisk }: { file: Api<"ConfigText"> }) {
   const [begun, setBegun] = useState(text !== "");
   const begin = params.get("begin");
   const begins = begin === "hand" ? text === "" && !begun : begin !== null || (!draft.disk.there && text === "" && !begun);
-  const [goTo, setGoTo] = useState<{ line: number; column: number }>();
+  const [goTo, setGoTo] = useState(() => {
+    const line = lineOf(text, params.get("node") ?? "");
+    return line === undefined ? undefined : { line, column: 1 };
+  });
   const late = useLater(text, 250);
   const schema = hooks.useQuery("get", "/api/graph/schema");
   const check = hooks.useQuery("post", "/api/graph/check", { body: { text: late } }, { placeholderData: keepPreviousData, gcTime: 10_000 });

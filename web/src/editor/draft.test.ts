@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { change, changed, dirty, keep, look, namesIn, open, restore, take, wrote, type Draft } from "@/editor/draft";
+import { change, changed, dirty, keep, lineOf, look, namesIn, open, restore, take, wrote, type Draft } from "@/editor/draft";
 
 const file = (text: string | undefined) => ({ file: ".cmux-agents.yml", there: text !== undefined, text: text ?? "", sum: `sum of ${text ?? ""}` });
 const typed = (draft: Draft, text: string): Draft => ({ ...draft, text });
@@ -45,6 +45,11 @@ test.each([null, "", "{", "7", "null", '{"text":7,"base":{}}', '{"text":"a","bas
 
 test("the nodes of a text with faults have names", () => {
   expect(namesIn("session: x\nagents:\n  - name: api # first\n    task: ''\n  - {name: \"web\", x}\n  - name:\n  - role: gate\n    name: later\n")).toEqual(["api", "web"]);
+});
+
+test("a node is found by its name", () => {
+  const text = "session: x\nagents:\n  - name: api # first\n    task: 'name: web'\n  - {task: y, name: \"web\"}\n  - role: gate\n    name: 'api2'\n";
+  expect(["api", "web", "api2", "ap", "x"].map((n) => lineOf(text, n))).toEqual([3, 5, 7, undefined, undefined]);
 });
 
 test("a change makes one text of another", () => {

@@ -79,6 +79,20 @@ export function namesIn(text: string): string[] {
   return [...new Set([...text.matchAll(/^\s*-\s+\{?\s*name:\s*["']?([A-Za-z0-9_][\w.-]*)/gm)].map((m) => m[1] ?? ""))];
 }
 
+/** The line, from 1, at which a text begins the node of that name; undefined: it has none. */
+export function lineOf(text: string, name: string): number | undefined {
+  const at = text.split("\n").findIndex((line) => {
+    const found = /(?:^|[\s{,-])name:\s*(?:"([^"]*)"|'([^']*)'|([^\s,}#]+))/.exec(line);
+    return found !== null && (found[1] ?? found[2] ?? found[3]) === name;
+  });
+  return at < 0 ? undefined : at + 1;
+}
+
+/** The page of the graph, at a node of it. */
+export function graphAt(node: string): string {
+  return `/config/agents?node=${encodeURIComponent(node)}`;
+}
+
 /** The least change that makes one text of another: what stands before and behind it stays as it is, the cursor too. */
 export function change(was: string, now: string): { from: number; to: number; insert: string } {
   let from = 0;

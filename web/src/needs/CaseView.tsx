@@ -15,6 +15,7 @@ import { GateCase } from "@/needs/GateCase";
 import { Key } from "@/needs/HeldBar";
 import { useDecide } from "@/needs/held";
 import { AtTask, Silent } from "@/needs/NoReport";
+import { Command } from "@/needs/Command";
 import { CheckLine, Figure, Part, passed } from "@/needs/pieces";
 import { Fenced } from "@/node/Fenced";
 import { ReviewButtons } from "@/needs/ReviewButtons";
@@ -302,19 +303,6 @@ function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
 }
 
 /** What a command node runs. */
-function Command({ run, node }: { run: string; node: string }) {
-  const { data } = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}/prompt", { params: { path: { id: run, node }, query: { attempt: 0 } } });
-  return (
-    data && (
-      <Part title="What it runs">
-        <pre tabIndex={0} role="group" aria-label={`What ${node} runs`} className="max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
-          {visible(data.task)}
-        </pre>
-      </Part>
-    )
-  );
-}
-
 /** The branches that do not fit together, beside each other. */
 function Conflict({ run, names, files }: { run: string; names: readonly string[]; files: readonly string[] }) {
   return (

@@ -14,7 +14,7 @@ export function Silent({ need }: { need: Api<"Need"> }) {
   const { id = "", parts } = need.question ?? { parts: [] };
   return (
     <>
-      <p className="max-w-prose wrap-anywhere">{`${need.name} ${parts.map((p) => p.text).join("\n")}. cmux asked it each time to report that it is done or blocked. Tell it what to do next.`}</p>
+      <p className="max-w-prose wrap-anywhere">{`${need.name} ${parts.map((p) => p.text).join("\n")}. cmux reminded it to report that it is done or blocked. Tell it what to do next.`}</p>
       <div className="max-w-prose">
         <AnswerForm of={need.name} question={{ id, parts: [{ text: "" }] }} label={`Message to ${need.name}`} verb="Send" busy={false} send={(answer) => decide([need], `${need.name}: message “${answer.text.slice(0, 60)}”`, () => sendAnswer(need, answer))} />
       </div>

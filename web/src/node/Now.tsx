@@ -3,6 +3,7 @@ import { Link } from "react-router";
 import { hooks, type Api } from "@/api/client";
 import { visible } from "@/changes/visible";
 import { Conversation } from "@/conversation/Conversation";
+import { graphAt } from "@/editor/draft";
 import { LogView } from "@/log/LogView";
 import { useLogText } from "@/log/source";
 import { AnswerForm } from "@/needs/AnswerForm";
@@ -83,7 +84,7 @@ function Asks({ run, node: n, brief }: Required<NowProps>) {
           </p>
         </Part>
       ) : n.orders.includes("answer") ? (
-        <Part title={n.question === undefined ? "Waits for you" : "Question"}>
+        <Part title={n.question === undefined ? "Waits for you" : n.question.silent === true ? "No report" : "Question"}>
           {n.question === undefined && n.reason !== undefined && <Words text={n.reason} />}
           <div className="max-w-prose">
             <AnswerForm of={n.name} question={n.question} busy={give.answer.isPending} send={give.answer.mutate} label={n.question === undefined ? `Message for ${n.name}` : "Answer"} verb={n.question === undefined ? "Send" : "Answer"} />
@@ -115,7 +116,7 @@ function Failure({ run, node: n }: { run: string; node: Node }) {
         title="Why it failed"
         actions={
           n.agent === "command" && (
-            <Link to="/config/agents" className="text-accent underline">
+            <Link to={graphAt(n.name)} className="text-accent underline">
               Edit its command
             </Link>
           )

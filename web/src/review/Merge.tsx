@@ -130,7 +130,7 @@ function mergeable(branches: readonly Api<"QueuedBranch">[]): string {
 
 const words = {
   merged: ["would be merged", "ok"],
-  contained: ["already merged", "muted"],
+  contained: ["adds nothing", "muted"],
   nothing: ["nothing to merge", "muted"],
   conflict: ["conflict", "bad"],
   "left out": ["left out", "warn"],
