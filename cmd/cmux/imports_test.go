@@ -92,6 +92,7 @@ var house = []struct {
 	{"agents/runs/runner", "agents/kinds/agent agents/platform/fence agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/common worktree/git worktree/hint worktree/lookout worktree/merge worktree/separate"},
 	{"agents/room/marks", ""},
 	{"agents/room", "agents/platform/harmless agents/room/marks"},
+	{"agents/room/carrier", "agents/records/ledger agents/room"},
 	{"agents/room/book", "agents/records/ledger agents/room agents/room/marks signals"},
 
 	{"agents/org/upkeep", ""},

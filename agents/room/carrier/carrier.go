@@ -1,0 +1,273 @@
+// Package carrier carries out what happens in a room: it hears the room's file, its members
+// and its clocks, lets package room decide, appends what was decided, and then acts on it.
+//
+// It may be killed at any moment. The next one folds the file, hears from the members'
+// records what they have done since, and goes on: what is told to a member is told under the
+// id of its turn, so nothing is sent or taken twice.
+package carrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cmux/agents/records/ledger"
+	"cmux/agents/room"
+)
+
+// Members are the standing agents of a room. A name is the one in the room.
+type Members interface {
+	// Stand is what a member does now, and what its records tell that the room may not have
+	// heard: turns that its program took, and turns that ended, in their order.
+	Stand(ctx context.Context, name string) (now room.Stand, since []room.What, err error)
+	// Tell hands a turn over. The same turn again is no second one.
+	Tell(ctx context.Context, name, turn, text string) error
+	// BreakOff interrupts a turn. One that is not under way is told to have ended, too.
+	BreakOff(ctx context.Context, name, turn string) error
+	Start(ctx context.Context, name string) error
+	Rest(ctx context.Context, name, why string) error
+}
+
+// File is the room's file; *book.Book is one.
+type File interface {
+	Lines() ([]room.Line, []ledger.Bad, error)
+	Append(ctx context.Context, decide func(so []room.Line) ([]room.Line, error)) (all []room.Line, added int, err error)
+}
+
+// Config is a carrier's surroundings.
+type Config struct {
+	Name    string // of the room
+	File    File
+	Members Members
+	Place   room.Place
+	Notes   func(topic string) []string
+	Notify  func(text string, needs bool)
+	Now     func() time.Time
+}
+
+// retries is how long an append that failed, on a full disk for one, is left before it is
+// tried again.
+const retries = 5 * time.Second
+
+// Carrier carries one room. It is used by one goroutine.
+type Carrier struct {
+	Config
+	s      room.State
+	lines  []room.Line
+	queue  []room.What
+	clocks map[room.Clock]time.Time
+	failed error       // of the last append
+	warned bool        // the person knows; until something could be written
+	again  time.Time   // when it is tried again
+	rang   []room.Rang // that led to an append that failed; the records tell all else again
+}
+
+// New reads the room and what its members do, and goes on from there.
+func New(ctx context.Context, c Config) (*Carrier, error) {
+	lines, _, err := c.File.Lines()
+	if err != nil {
+		return nil, err
+	}
+	r := &Carrier{Config: c, s: room.Fold(c.Name, lines), lines: lines, clocks: map[room.Clock]time.Time{}}
+	return r, r.Look(ctx)
+}
+
+// State is the room as the carrier knows it.
+func (c *Carrier) State() room.State { return c.s }
+
+// Failed is why something could not be written; nil: all was.
+func (c *Carrier) Failed() error { return c.failed }
+
+// Look hears what the file and the members have to tell.
+func (c *Carrier) Look(ctx context.Context) error {
+	if err := c.read(); err != nil {
+		return err
+	}
+	if err := c.carry(ctx); err != nil {
+		return err
+	}
+	for _, m := range c.s.Members {
+		if m.Guest {
+			continue
+		}
+		now, since, err := c.Members.Stand(ctx, m.Name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+		// What it has done comes before what it does.
+		c.queue = append(append(c.queue, since...), room.Stands{Member: m.Name, Stand: now})
+	}
+	return c.carry(ctx)
+}
+
+// Ring rings the clocks that are due, and tries again what could not be written. It returns
+// when it is to be called next; zero: no clock runs.
+func (c *Carrier) Ring(ctx context.Context) (next time.Time, err error) {
+	now := c.Now()
+	if c.failed != nil && !now.Before(c.again) {
+		c.failed = nil
+		c.queue = append(c.queue, room.Lines(nil))
+		for _, r := range c.rang {
+			c.queue = append(c.queue, r)
+		}
+		c.rang = nil
+	}
+	for clock, at := range c.clocks {
+		if !at.After(now) {
+			delete(c.clocks, clock)
+			c.queue = append(c.queue, room.Rang{Clock: clock})
+		}
+	}
+	if err := c.carry(ctx); err != nil {
+		return time.Time{}, err
+	}
+	for _, at := range c.clocks {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	if c.failed != nil && (next.IsZero() || c.again.Before(next)) {
+		next = c.again
+	}
+	return next, nil
+}
+
+// Free says how many turns may begin in this room now.
+func (c *Carrier) Free(ctx context.Context, turns int) error {
+	c.queue = append(c.queue, room.Places{Free: turns})
+	return c.carry(ctx)
+}
+
+// read queues the lines that others have added.
+func (c *Carrier) read() error {
+	lines, _, err := c.File.Lines()
+	if err != nil {
+		return err
+	}
+	if n := len(c.lines); len(lines) > n {
+		c.queue = append([]room.What{room.Lines(lines[n:])}, c.queue...)
+		c.lines = lines
+	}
+	return nil
+}
+
+// errNewer means that somebody else has added lines.
+var errNewer = errors.New("the room has newer lines")
+
+func (c *Carrier) carry(ctx context.Context) error {
+	for len(c.queue) > 0 {
+		what := c.queue[0]
+		c.queue = c.queue[1:]
+		var effects []room.Effect
+		c.s, effects = room.Step(c.s, room.Event{At: c.Now(), What: what})
+		for _, e := range effects {
+			if err := c.do(ctx, what, e); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+func (c *Carrier) do(ctx context.Context, what room.What, e room.Effect) error {
+	switch e := e.(type) {
+	case room.Append:
+		return c.append(ctx, what, e.Lines)
+	case room.Tell:
+		name, text := c.prompt(e.Turn)
+		return c.Members.Tell(ctx, name, e.Turn, text)
+	case room.BreakOff:
+		return c.Members.BreakOff(ctx, c.of(e.Turn), e.Turn)
+	case room.Start:
+		return c.Members.Start(ctx, e.Member)
+	case room.Rest:
+		return c.Members.Rest(ctx, e.Member, e.Why)
+	case room.Arm:
+		c.clocks[e.Clock] = e.At
+	case room.Disarm:
+		delete(c.clocks, e.Clock)
+	case room.Notify:
+		c.Notify(e.Text, e.Needs)
+	}
+	return nil
+}
+
+// append writes lines, if nothing was added since they were decided; else that is heard
+// first, and then what led to them again.
+func (c *Carrier) append(ctx context.Context, what room.What, lines []room.Line) error {
+	all, added, err := c.File.Append(ctx, func(so []room.Line) ([]room.Line, error) {
+		if len(so) != len(c.lines) {
+			return nil, errNewer
+		}
+		return lines, nil
+	})
+	switch {
+	case errors.Is(err, errNewer):
+		c.queue = append([]room.What{what}, c.queue...)
+		return c.read()
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		if !c.warned {
+			c.warned = true
+			c.Notify(fmt.Sprintf("nothing can be written to the room, which waits: %v", err), true)
+		}
+		c.failed, c.again = err, c.Now().Add(retries)
+		if r, is := what.(room.Rang); is && !slices.Contains(c.rang, r) {
+			c.rang = append(c.rang, r)
+		}
+		return nil
+	}
+	c.failed, c.warned = nil, false
+	c.lines = all
+	c.queue = append([]room.What{room.Lines(all[len(all)-added:])}, c.queue...)
+	return nil
+}
+
+// of is whose turn it is.
+func (c *Carrier) of(turn string) string {
+	for _, l := range slices.Backward(c.lines) {
+		if l.Kind == room.KindTurn && l.Turn == turn {
+			return l.Member
+		}
+	}
+	return ""
+}
+
+// prompt is what a turn gives its member; before its first one, it is told where it is.
+func (c *Carrier) prompt(turn string) (name, text string) {
+	name = c.of(turn)
+	text = c.s.Prompt(turn, false)
+	if first(c.lines, name, turn) {
+		var notes []string
+		if c.Notes != nil {
+			notes = c.Notes(c.s.Settings.Topic)
+		}
+		text = c.s.Opening(name, c.Place, notes) + "\n" + text
+	}
+	return name, text
+}
+
+// first reports whether the member has had no turn before, since it joined.
+func first(lines []room.Line, name, turn string) bool {
+	first := true
+	of := map[string]string{}
+	for _, l := range lines {
+		switch l.Kind {
+		case room.KindJoined:
+			first = first || l.Name == name
+		case room.KindTurn:
+			if l.Turn == turn {
+				return first
+			}
+			of[l.Turn] = l.Member
+		case room.KindTook, room.KindOver:
+			if of[l.Turn] == name && (l.Kind == room.KindTook || l.How == room.HowReplied || l.How == room.HowPassed) {
+				first = false
+			}
+		}
+	}
+	return first
+}
