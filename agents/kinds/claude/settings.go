@@ -38,6 +38,7 @@ type settings struct {
 	SkipBypass   bool                   `json:"skipDangerousModePermissionPrompt"`
 	DisableHooks bool                   `json:"disableAllHooks"` // false is said: it stands above what the person's and the project's settings say
 	Permissions  permissions            `json:"permissions"`
+	Renderer     string                 `json:"tui"` // whose screen cmux reads; said, the program does not offer the other one
 }
 
 type permissions struct {
@@ -69,7 +70,7 @@ var hookEvents = []string{
 // that it works in, if there is one; readable are files outside of its directory that
 // the agent is told to read; a name that ends in a slash is a folder.
 func composeSettings(binary string, verdict time.Duration, also string, readable ...string) ([]byte, error) {
-	s := settings{Hooks: map[string][]hookGroup{}, SkipBypass: true, Permissions: permissions{
+	s := settings{Hooks: map[string][]hookGroup{}, SkipBypass: true, Renderer: "default", Permissions: permissions{
 		// Reporting never waits for a permission.
 		Allow: []string{toolPrefix + "done", toolPrefix + "blocked", toolPrefix + "ask", toolPrefix + "output"},
 	}}
