@@ -119,20 +119,20 @@ func (b *Book) Lines() ([]room.Line, []ledger.Bad, error) {
 // It numbers them and gives them their time. It returns all lines, and how many are new.
 func (b *Book) Append(ctx context.Context, decide func(so []room.Line) ([]room.Line, error)) (all []room.Line, added int, err error) {
 	l, _, err := b.file.Change(ctx, func(l *lines) ([][]byte, error) {
-		new, err := decide(l.all)
+		next, err := decide(l.all)
 		if err != nil {
 			return nil, err
 		}
 		var out [][]byte
-		for i := range new {
-			new[i].N, new[i].At = int64(len(l.all)+1), b.now().UTC().Truncate(time.Millisecond)
-			line, err := b.encode(new[i])
+		for i := range next {
+			next[i].N, next[i].At = int64(len(l.all)+1), b.now().UTC().Truncate(time.Millisecond)
+			line, err := b.encode(next[i])
 			if err != nil {
 				return nil, err
 			}
-			out, l.all = append(out, line), append(l.all, new[i])
+			out, l.all = append(out, line), append(l.all, next[i])
 		}
-		added = len(new)
+		added = len(next)
 		return out, nil
 	})
 	if err != nil {

@@ -252,22 +252,22 @@ func (c *Carrier) prompt(turn string) (name, text string) {
 
 // first reports whether the member has had no turn before, since it joined.
 func first(lines []room.Line, name, turn string) bool {
-	first := true
+	yes := true
 	of := map[string]string{}
 	for _, l := range lines {
 		switch l.Kind {
 		case room.KindJoined:
-			first = first || l.Name == name
+			yes = yes || l.Name == name
 		case room.KindTurn:
 			if l.Turn == turn {
-				return first
+				return yes
 			}
 			of[l.Turn] = l.Member
 		case room.KindTook, room.KindOver:
 			if of[l.Turn] == name && (l.Kind == room.KindTook || l.How == room.HowReplied || l.How == room.HowPassed) {
-				first = false
+				yes = false
 			}
 		}
 	}
-	return first
+	return yes
 }
