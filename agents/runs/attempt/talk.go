@@ -329,7 +329,8 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 		}
 		return a.feed(conversation.Answered{OK: taken})
 	}
-	if !d.Shown {
+	before := a.stage.Events.Said() // a prompt that is shown begins another turn
+	if !d.Shown && d.Why != conversation.Interruption {
 		show()
 	}
 	if d.Hook != 0 {
@@ -349,7 +350,7 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 			if err := looksRead(a); err != nil { // what it had been told is in the turn that is over
 				return err
 			}
-			if err := a.feed(conversation.BrokenOff{Said: a.stage.Events.Said()}); err != nil {
+			if err := a.feed(conversation.BrokenOff{Said: cmp.Or(a.stage.Events.Said(), before)}); err != nil {
 				return err
 			}
 		}
