@@ -107,6 +107,7 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await input.fill(`Hello **you**\n${hostile}`);
   await page.reload(); // what is typed outlives it
   await expect(input).toHaveValue(`Hello **you**\n${hostile}`);
+  await input.click(); // a field that is drawn, not yet seen, would not take the key
   await input.press("Enter");
   const line = page.getByRole("list", { name: "Conversation with supervisor" });
   await expect(line.getByText("Hello **you**")).toHaveCount(1);
