@@ -54,7 +54,7 @@ func (a *attempt) handle(m Message) error {
 	case OpAnswer:
 		return a.answers(&m, &reply)
 	case OpTell:
-		tell := conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency], Has: a.known[m.Key]}
+		tell := conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency], Has: a.known[m.Key], Alone: m.Alone}
 		if m.Mail != nil {
 			tell.From, tell.Re = m.Mail.From, m.Mail.Re
 		}

@@ -88,6 +88,7 @@ type Message struct {
 	Payload json.RawMessage  `json:"payload,omitempty"` // hook
 	Work    *run.Work        `json:"work,omitempty"`    // give
 	Urgency mailbox.Urgency  `json:"urgency,omitempty"` // tell
+	Alone   bool             `json:"alone,omitempty"`   // tell: it gets a turn of its own
 
 	reply func(Reply) error
 	gone  <-chan struct{} // closed when the caller no longer waits; nil: unknown

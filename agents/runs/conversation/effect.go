@@ -57,6 +57,7 @@ type Message struct {
 	Shown   bool
 	Asked   bool    // it goes to a hook or a call that waits for the answer to a question
 	Urgency Urgency // FromMail, NoWork
+	Alone   bool    // FromMail: it goes together with no other
 	// Of is the question that it answers, which went as a message; nil: one that is open,
 	// or none.
 	Of *question.Posed

@@ -99,11 +99,12 @@ type (
 	}
 	// Tell: a message. Has: its conversation holds it already. From: who wrote it to
 	// the agent alone; empty: nobody who is known. Re: the id of the message that it
-	// answers.
+	// answers. Alone: it gets a turn of its own, with no other message.
 	Tell struct {
 		ID, Text string
 		Urgency  Urgency
 		Has      bool
+		Alone    bool
 		From, Re string
 	}
 	// EndTurn: a turn that is not a person's is broken off, with a message if Text is not

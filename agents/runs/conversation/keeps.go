@@ -265,11 +265,11 @@ func (m *move) waitsForTurn(h Message) bool {
 // what is handed over waits for, or can be given to that turn: it goes together
 // with that.
 func (m *move) hurried() bool {
-	if m.Handed.Why != FromMail {
+	if m.Handed.Why != FromMail || m.Handed.Alone {
 		return false
 	}
 	for _, p := range m.Pending {
-		if p.Why != FromMail {
+		if p.Why != FromMail || p.Alone {
 			return false
 		}
 		if m.breaks(p) || m.inTurn && m.Steers && p.Urgency > Patient {

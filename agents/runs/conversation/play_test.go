@@ -219,6 +219,9 @@ func (p *player) carry(effect Effect) {
 	case Abandon:
 		p.told.WriteString(e.Detail + "\n")
 	case Deliver:
+		if strings.Contains(e.ID, "alone") && strings.Contains(e.ID, ",") {
+			p.wrong("%s goes together", e.ID)
+		}
 		if p.s.Final != nil {
 			p.wrong("it is told more before its reply is recorded: %+v", p.s)
 		}
@@ -461,7 +464,10 @@ func (p *player) ordered() {
 	case 0, 1:
 		p.feed(Give{ID: id, Text: "work " + id})
 	case 2, 3:
-		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3))})
+		if p.below(3) == 0 {
+			id = "alone" + id
+		}
+		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3)), Alone: strings.HasPrefix(id, "alone")})
 	case 4:
 		if p.s.Work != "" {
 			id = p.s.Work
@@ -479,7 +485,7 @@ func (p *player) ordered() {
 	case 7:
 		if len(p.messages) > 0 { // again, by somebody who did not hear that it has it
 			last := p.messages[len(p.messages)-1]
-			p.feed(Tell{ID: last, Text: "message " + last})
+			p.feed(Tell{ID: last, Text: "message " + last, Alone: strings.HasPrefix(last, "alone")})
 		}
 	}
 }

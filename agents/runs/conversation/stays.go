@@ -80,7 +80,7 @@ func (m *move) told(e Tell) {
 		m.do(Deny{m.Name + " is done: its report was accepted just now"})
 	case slices.Contains(m.Read, e.ID), slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) }), m.onTheWay(e.ID):
 	default:
-		p := Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency, Of: m.answers(e)}
+		p := Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency, Alone: e.Alone, Of: m.answers(e)}
 		if e.Has {
 			m.has(p)
 			return
@@ -103,11 +103,11 @@ const maxTogether = 32 << 10
 // one turn. What answers a question stands first, and what is urgent takes all along
 // that stands before it.
 func (m *move) together(h Message) Message {
-	if h.Why != FromMail {
+	if h.Why != FromMail || h.Alone {
 		return h
 	}
 	mail := append([]Message{h}, m.Pending...)
-	n := slices.IndexFunc(mail, func(p Message) bool { return p.Why != FromMail })
+	n := slices.IndexFunc(mail, func(p Message) bool { return p.Why != FromMail || p.Alone })
 	if n < 0 {
 		n = len(mail)
 	}
