@@ -51,6 +51,9 @@ type Stands struct {
 	Stand
 }
 
+// Stood says what several members do now, of all before anything is decided.
+type Stood []Stands
+
 // Took says that the program of a turn's member has it.
 type Took struct{ Turn string }
 
@@ -78,6 +81,7 @@ type Places struct{ Free int }
 
 func (Lines) what()   {}
 func (Stands) what()  {}
+func (Stood) what()   {}
 func (Took) what()    {}
 func (Replied) what() {}
 func (Failed) what()  {}

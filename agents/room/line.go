@@ -84,6 +84,12 @@ type Line struct {
 	Dissent []string `json:"dissent,omitempty"`
 }
 
+// The modes of members: with a window of tmux, or without.
+const (
+	Headless = "headless"
+	InPane   = "pane"
+)
+
 // Mark is where a round, or the collecting of first answers, stands.
 type Mark string
 

@@ -16,6 +16,7 @@ const (
 // Place is where a member works, for its prompt.
 type Place struct {
 	Dir     string // absolute
+	Role    string // file that says what the member's role is; empty: there is none
 	Subject string // facts about what the room is about; empty: it is about nothing that exists
 }
 
@@ -29,6 +30,9 @@ func (s *State) Opening(name string, at Place, notes []string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("You are %s%s in the room %s: one conversation between a person and several agents. You answer, react to what others say, and stop when you have nothing to add.", name, roleOf(who), s.Name)
+	if at.Role != "" {
+		line("Read %s first: it says what your role is.", at.Role)
+	}
 	if topic := harmless.Line(s.Settings.Topic); topic != "" {
 		line("\nTopic: %s", topic)
 	}

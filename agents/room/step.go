@@ -67,6 +67,10 @@ func (m *move) hear(w What) {
 		}
 	case Stands:
 		m.stands(w)
+	case Stood:
+		for _, one := range w {
+			m.stands(one)
+		}
 	case Rang:
 		m.rang(w.Clock)
 	case Places:

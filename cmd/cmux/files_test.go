@@ -55,6 +55,7 @@ var elsewhere = map[string]string{
 	"agents/control/crew/projects.go":           "the folder of another project",
 	"agents/org/standing/archive.go":            "an agent's folder that is given up, moved by its name",
 	"agents/org/standing/life.go":               "the worktree",
+	"agents/org/standing/rooms.go":              "when a member's events were written last",
 	"agents/kinds/kimi/preflight.go":            "the program's own configuration",
 	"agents/platform/proc/proc.go":              "/dev/null",
 	"agents/runs/wrapper/client.go":             "the file that the command itself was given for its outputs",

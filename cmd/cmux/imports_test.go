@@ -95,13 +95,14 @@ var house = []struct {
 	{"agents/room/carrier", "agents/records/ledger agents/room"},
 	{"agents/room/book", "agents/records/ledger agents/room agents/room/marks signals"},
 
+	{"agents/org/seat", "agents/room agents/runs/run signals/mailbox"},
 	{"agents/org/upkeep", ""},
 	{"agents/org/team", ""},
 	{"agents/org/recovery", "agents/platform/seal agents/records/incident agents/records/ledger signals worktree worktree/git"},
 	{"agents/org/watchconfig", "dag/keys"},
 	{"agents/org/task", "agents/records/ledger agents/runs/run dag"},
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
-	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/journal agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag dag/keys signals signals/mailbox worktree worktree/git worktree/merge worktree/separate"},
+	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/seat agents/org/task agents/org/team agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/journal agents/records/mail agents/room agents/room/book agents/room/carrier agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag dag/keys signals signals/mailbox worktree worktree/git worktree/merge worktree/separate"},
 
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/platform/tmux agents/records/ledger agents/records/mail agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git worktree/gitfile worktree/hint"},
 	{"agents/control/runview", "agents/platform/say agents/runs/run dag"},

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
+	"cmux/agents/records/audit"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
@@ -164,8 +166,8 @@ func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error
 	if err := k.org.CheckNew(s.Name, s.Role); err != nil {
 		return refuse("%w", err), nil
 	}
-	if most := k.org.Settings.MaxStanding; most > 0 && len(k.org.Agents) >= most {
-		return refuse("there are %d agents, as many as max_standing in .cmux/config.yml allows", len(k.org.Agents)), nil
+	if most := k.org.Settings.MaxStanding; most > 0 && k.org.standing() >= most {
+		return refuse("there are %d agents, as many as max_standing in .cmux/config.yml allows", k.org.standing()), nil
 	}
 	m, err := k.org.Member(s, k.Kinds, k.Now())
 	if err == nil && s.CloneOf != "" {
@@ -398,4 +400,18 @@ func (k *Keeper) removed(q run.Request) (done, error) {
 		return done{}, err
 	}
 	return done{over: true, made: r.Gone}, nil
+}
+
+// audit writes an order down that was carried out or refused, with who gave it. A
+// log that cannot be written holds nothing up.
+func (k *Keeper) audit(ctx context.Context, q run.Request, refused string) {
+	by := ""
+	if ask, err := asked(q); err == nil {
+		by = ask.By
+	}
+	log := &audit.Log{Root: k.org.Root(), Now: k.Now}
+	line := audit.Line{Session: k.org.Run.Plan.Session, Order: string(q.Op), About: q.Node, By: cmp.Or(by, "user"), How: "request", Refused: refused}
+	if err := log.Append(ctx, line); err != nil {
+		k.Log.Warn("an order is missing in the audit log", "op", q.Op, "err", err)
+	}
 }

@@ -84,7 +84,7 @@ func (k *Keeper) tellCompacted(ctx context.Context) error {
 	var errs []error
 	for name, a := range k.org.Agents {
 		c := a.Compaction
-		if c == nil || c.Order == "" || c.Artifact == "" || a.Leaving != "" || k.office == nil {
+		if c == nil || c.Order == "" || c.Artifact == "" || a.Leaving != "" || a.InRoom() || k.office == nil {
 			continue
 		}
 		subject, text := "your conversation was compacted", "A summary has replaced your conversation."

@@ -99,6 +99,9 @@ func area(m *run.Member) string {
 // brief is what an agent is told first in a new conversation: where to read who
 // it is. The files say the rest, so that it is the same after a reset.
 func (o *Org) brief(m *run.Member) string {
+	if m.Role == RoomMember {
+		return "" // its first turn tells it
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, a %s of this project. Read %s: it says who you are, whom you work for and how you report.", m.Name,
 		strings.ReplaceAll(m.Role, "-", " "), m.Context)

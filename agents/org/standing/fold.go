@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/question"
+	"cmux/agents/org/seat"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/shares"
 	"cmux/dag"
@@ -20,6 +21,7 @@ const (
 	keySpent     = "spent"     // its budget of the day is spent until Until: Detail is which; empty: there is one
 	keyHeld      = "held"      // it is not started before a person says how: Detail is why
 	keyAway      = "away"      // what was not committed on the branch Value was saved as the snapshot Request; empty: it is back
+	keyWanted    = "wanted"    // of a room's member: Value "yes": its next life is to begin; empty: its life is to end
 	keyRelaunch  = "relaunch"  // the life that the record is of is to end, and the next one to begin
 )
 
@@ -114,6 +116,7 @@ type State struct {
 	past       dag.Usage         // of the lives before this one
 	talk       talkUse
 	foreign    int // up to this life, no conversation counts any more
+	seat.Seat      // in a room
 }
 
 // keptDeaths is how many deaths are remembered: as many as make a crash loop.
@@ -130,6 +133,7 @@ func (s *State) Apply(rec *run.Record) {
 		if rec.Attempt == s.Life.N {
 			s.active(rec.At, rec.Activity, rec.Detail)
 			s.turns(rec.Activity, rec.Detail)
+			s.Spoken = false
 			s.Question, s.Until, s.Left = rec.Question, rec.Until, rec.How == run.HowLeft
 			if rec.Activity == dag.NeedsInput {
 				s.Asked = question.ID(rec.At, rec.Detail)
@@ -149,8 +153,14 @@ func (s *State) Apply(rec *run.Record) {
 		s.workEnded(rec)
 	case run.Confirmed:
 		s.reads(rec.Key)
+		if s.InRoom() {
+			s.Took(rec)
+		}
 	case run.Replied:
 		s.answers = nil
+		if s.InRoom() {
+			s.Replied(rec, s.past.Plus(rec.Used).Counted())
+		}
 	case run.Posed:
 		if rec.Attempt > s.foreign {
 			s.posed = rec.Posed
@@ -191,6 +201,8 @@ func (s *State) Apply(rec *run.Record) {
 			s.Broken, s.BrokenUntil = rec.Detail, rec.Until
 		case keyHeld:
 			s.Held = rec.Detail
+		case keyWanted:
+			s.Wants(rec)
 		case keyRelaunch:
 			s.relaunch, s.relaunchBy = rec.Attempt, rec.Request
 		case keyWaits:
@@ -267,6 +279,7 @@ func (s *State) died(rec *run.Record, how, detail string) {
 	}
 	s.Life.Ended, s.Life.How, s.Life.Detail = rec.At, how, detail
 	s.Since = rec.At
+	s.Ended(how)
 	s.Midway = s.Midway && s.relaunch != rec.Attempt // else the watch tells it why it ended
 	if how != run.HowStopped {
 		s.Deaths = append(s.Deaths, rec.At)

@@ -113,6 +113,7 @@ type Keeper struct {
 	halting   *run.Request // the request to stop everything that is under way
 	office    *mail.Office // nil: not open yet
 	nodes     goneNodes
+	rooms     rooms
 	tellRest  time.Time            // no message about spent budgets until then
 	endedTurn map[string]time.Time // by agent: when a turn was broken off for a spent budget
 	mailRest  time.Time            // until when the mail is left alone
@@ -146,6 +147,7 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 	k := &Keeper{Options: o, parting: make(map[string]*parting),
 		shown: make(map[string]string), started: make(chan startedRun), orders: make(map[string]*ordering),
 		endedTurn: make(map[string]time.Time), nodes: goneNodes{gone: make(map[string]string), seen: make(chan map[string]string)}}
+	k.rooms = rooms{k, make(map[string]*openRoom)}
 	if k.Log == nil {
 		k.Log = log.New(io.Discard)
 	}
@@ -267,6 +269,7 @@ func (k *Keeper) advance(ctx context.Context) error {
 		}
 	}
 	k.shares(ctx)
+	k.rooms.carry(ctx)
 	k.mails(ctx)
 	if err := k.tellCompacted(ctx); err != nil { // tried again at the next look
 		k.Log.Error("an agent could not be told that it was compacted", "err", err)
@@ -313,6 +316,7 @@ func (k *Keeper) rewatch(ctx context.Context) {
 	for _, name := range k.org.Names() {
 		want = append(want, k.org.Run.AgentRecords(name))
 	}
+	want = append(want, k.rooms.files()...)
 	want = append(want, k.shared()...)
 	if k.watch != nil && slices.Equal(want, k.watched) {
 		return

@@ -73,7 +73,7 @@ type life struct {
 
 var errKilled = errors.New("killed by the test")
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, env ...string) *world {
 	root := t.TempDir()
 	if err := signals.Init(root); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := run.CreateOrganization(root, "shop", "t", []string{"HOME=" + root, "PATH=" + os.Getenv("PATH"), sealtest.Env()}, binary)
+	r, err := run.CreateOrganization(root, "shop", "t", append(env, "HOME="+root, "PATH="+os.Getenv("PATH"), sealtest.Env()), binary)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -236,6 +236,12 @@ func (o *Org) terms(m *run.Member) owner.Terms {
 	r := rights.Holder{Stays: true, Leads: m.Role == Supervisor || m.Role == ProjectSupervisor, Sentry: m.Role == Sentry, TeamLead: m.TeamLead}
 	leads := r.Leads || r.Sentry
 	// What it is told to read: the organization's memory, the journal with what messages bring, who it is and its role.
+	if m.Role == RoomMember {
+		return owner.Terms{
+			Stays: true, Replies: true, Automatic: m.Automatic, Group: "rooms", Rights: r, Asks: m.Supervisor,
+			Documents: slices.DeleteFunc([]string{filepath.Join(o.Root(), "MEMORY.md"), m.RoleFile}, func(file string) bool { return file == "" }),
+		}
+	}
 	files := []string{filepath.Join(o.Root(), "MEMORY.md"), filepath.Join(o.Root(), signals.Folder, journal.Folder) + "/", m.Context, m.RoleFile}
 	return owner.Terms{
 		Stays: true, Keeps: !leads, Journals: leads, Automatic: m.Automatic, Sits: m.NeedsSeat(), Group: "workers", Rights: r,
@@ -273,8 +279,12 @@ func (o *Org) def(m *run.Member) *dag.Node {
 			role = string(b)
 		}
 	}
+	what := dag.RoleBuild
+	if m.Role == RoomMember {
+		what = dag.RoleReview // it reads
+	}
 	return &dag.Node{
-		Name: m.Name, Task: role, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: o.Settings.Permissions == PermitAll,
+		Name: m.Name, Task: role, Agent: m.Kind, Role: what, Branch: m.Branch, Model: m.Model, AutoAccept: o.Settings.Permissions == PermitAll,
 		Account: m.Account, Fence: o.fenceOf(m.Kind), OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
 		Env: map[string]string{
 			"CMUX_AGENT": "true", "CMUX_AGENT_ID": m.ID, "CMUX_AGENT_NAME": m.Name, "CMUX_SESSION": o.Run.Plan.Session,

@@ -17,6 +17,7 @@ const (
 	PermanentWorker   = "permanent-worker"
 	Clone             = "clone"
 	Sentry            = "sentry"
+	RoomMember        = "member" // of a room
 )
 
 // addresses are names that mean somebody else wherever an agent is named.

@@ -61,8 +61,8 @@ func (p *Panes) at(ctx context.Context, name string) (*tmux.Windows, error) {
 	return tmux.NewWindows(p.client, id, run.OrganizationID), nil
 }
 
-// Host is the host whose attempts live in these windows.
-func (p *Panes) Host(c host.Config) (host.Host, error) { return host.NewWindows(c, p.open), nil }
+// Host is the host whose attempts live in these windows, or in none.
+func (p *Panes) Host(c host.Config) (host.Host, error) { return host.NewWindowsBeside(c, p.open) }
 
 // open starts a program in the window of an agent. Its session is made with the
 // window where it is not there.

@@ -32,8 +32,10 @@ const (
 // due. It trusts the records: a life that they call on counts as on.
 func (s *State) Due(now time.Time) (Due, time.Time) {
 	switch {
-	case s.Born.IsZero(), s.Leaving != "", s.Stopped, s.Life.On():
+	case s.Born.IsZero(), s.Leaving != "", s.Stopped, s.Life.On(), s.InRoom() && !s.Wanted:
 		return Rest, time.Time{}
+	case s.InRoom() && s.Held == "": // its room says when
+		return Begin, time.Time{}
 	case s.Crashing(), s.Held != "":
 		return Stuck, time.Time{}
 	}

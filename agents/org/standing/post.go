@@ -157,6 +157,9 @@ func (d mailDesk) Tell(ctx context.Context, name string, w *mailbox.Waiting) err
 // Everybody implements mail.Desk.
 func (d mailDesk) Everybody() (all []mailbox.Address) {
 	for _, name := range d.org.Names() {
+		if d.org.Agents[name].InRoom() {
+			continue // what is for it is said in its room
+		}
 		all = append(all, mailbox.Address{Kind: mailbox.Agent, Name: name})
 	}
 	return all

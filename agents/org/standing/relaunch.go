@@ -10,7 +10,7 @@ import (
 
 // parts reports whether the agent's life is to end, by an order about it.
 func (s *State) parts() bool {
-	return s.Leaving != "" || s.Resetting != "" || s.Stopped || s.relaunch > 0 && s.relaunch == s.Life.N
+	return s.Leaving != "" || s.Resetting != "" || s.Stopped || s.InRoom() && !s.Wanted || s.relaunch > 0 && s.relaunch == s.Life.N
 }
 
 // relaunch has the agent's program end and start again, in its conversation and

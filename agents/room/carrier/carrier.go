@@ -41,7 +41,7 @@ type Config struct {
 	Name    string // of the room
 	File    File
 	Members Members
-	Place   room.Place
+	Place   func(member string) room.Place
 	Notes   func(topic string) []string
 	Notify  func(text string, needs bool)
 	Now     func() time.Time
@@ -64,14 +64,13 @@ type Carrier struct {
 	rang   []room.Rang // that led to an append that failed; the records tell all else again
 }
 
-// New reads the room and what its members do, and goes on from there.
-func New(ctx context.Context, c Config) (*Carrier, error) {
+// New reads the room. Look goes on from there.
+func New(c Config) (*Carrier, error) {
 	lines, _, err := c.File.Lines()
 	if err != nil {
 		return nil, err
 	}
-	r := &Carrier{Config: c, s: room.Fold(c.Name, lines), lines: lines, clocks: map[room.Clock]time.Time{}}
-	return r, r.Look(ctx)
+	return &Carrier{Config: c, s: room.Fold(c.Name, lines), lines: lines, clocks: map[room.Clock]time.Time{}}, nil
 }
 
 // State is the room as the carrier knows it.
@@ -88,6 +87,7 @@ func (c *Carrier) Look(ctx context.Context) error {
 	if err := c.carry(ctx); err != nil {
 		return err
 	}
+	var stood room.Stood
 	for _, m := range c.s.Members {
 		if m.Guest {
 			continue
@@ -96,9 +96,10 @@ func (c *Carrier) Look(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		// What it has done comes before what it does.
-		c.queue = append(append(c.queue, since...), room.Stands{Member: m.Name, Stand: now})
+		c.queue = append(c.queue, since...)
+		stood = append(stood, room.Stands{Member: m.Name, Stand: now})
 	}
+	c.queue = append(c.queue, stood) // what they have done comes before what they do
 	return c.carry(ctx)
 }
 
@@ -245,7 +246,7 @@ func (c *Carrier) prompt(turn string) (name, text string) {
 		if c.Notes != nil {
 			notes = c.Notes(c.s.Settings.Topic)
 		}
-		text = c.s.Opening(name, c.Place, notes) + "\n" + text
+		text = c.s.Opening(name, c.Place(name), notes) + "\n" + text
 	}
 	return name, text
 }

@@ -75,8 +75,8 @@ func (s *scene) carrier() *Carrier {
 	if err != nil {
 		s.Fatal(err)
 	}
-	c, err := New(s.Context(), Config{
-		Name: "r", File: b, Members: s, Place: room.Place{Dir: s.root}, Now: s.clock,
+	c, err := New(Config{
+		Name: "r", File: b, Members: s, Place: func(string) room.Place { return room.Place{Dir: s.root} }, Now: s.clock,
 		Notify: func(text string, _ bool) { s.told = append(s.told, text) },
 	})
 	if err != nil {

@@ -101,6 +101,9 @@ func (a *assignment) policy(may workspace.Scopes) places.Policy {
 		p.Private = append(p.Private, dir)
 	}
 	p.Private = append(p.Private, endpoint.Secrets(p.Root)...)
+	for _, name := range []string{"rooms", "memory.jsonl"} { // what is said in them reaches each member by itself
+		p.Private = append(p.Private, filepath.Join(p.Root, signals.Folder, name))
+	}
 	for _, n := range a.spec.Frame.Peers {
 		if n.Tree != "" && n.Name != a.node.Name {
 			p.Peers = append(p.Peers, n.Tree)

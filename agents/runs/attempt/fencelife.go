@@ -43,7 +43,9 @@ func NoFence(spec *run.Spec) error {
 }
 
 // leads reports whether a standing agent changes no files but its notes.
-func leads(spec *run.Spec) bool { return spec.Terms.Rights.Leads || spec.Terms.Rights.Sentry }
+func leads(spec *run.Spec) bool {
+	return spec.Terms.Rights.Leads || spec.Terms.Rights.Sentry || spec.Def.Role == dag.RoleReview
+}
 
 // lifelong puts the fence up around all that the stage of a standing agent starts. What an
 // earlier life left in its worktree is taken over in any case. ear hears what these programs

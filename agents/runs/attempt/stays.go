@@ -186,7 +186,7 @@ func (a *attempt) begin(w *run.Work) error {
 
 // guardAnew updates the guard of a running program to what the agent may do now.
 func (a *attempt) guardAnew() {
-	a.stage.Review = false // its program stays, and its next task may change files
+	a.stage.Review = a.base.Role == dag.RoleReview // else its program stays, and its next task may change files
 	a.stage.Policy = a.policy(a.verdict.Scopes())
 	if g, ok := a.agent.Agent.(agent.Guarded); ok {
 		g.Guard(a.stage.Policy)

@@ -85,7 +85,7 @@ type Member struct {
 	ID         string    `json:"agent_id"` // ag_ and 8 letters or digits
 	Name       string    `json:"name"`
 	Display    string    `json:"display_name,omitempty"`
-	Role       string    `json:"role"` // supervisor, project-supervisor, worker, permanent-worker, clone, sentry
+	Role       string    `json:"role"` // supervisor, project-supervisor, worker, permanent-worker, clone, sentry, member
 	Kind       string    `json:"kind"` // of its program, as in `agent:`
 	Model      string    `json:"model,omitempty"`
 	Account    string    `json:"account,omitempty"`

@@ -60,7 +60,7 @@ func Kind(plain bool) agent.Kind {
 // ConversationVar names, in the environment of an attempt, the file that the script
 // keeps as its conversation: for each thing it was given a line, with the time in
 // nanoseconds before it, and for each turn that is over a line "said TEXT". Without it
-// what it has read is not known.
+// what it has read is not known. $CMUX_NODE in it is the agent's name.
 const ConversationVar = "SCRIPTED_CONVERSATION"
 
 type instance struct {
@@ -80,7 +80,11 @@ type instance struct {
 func (a *instance) CanRecall() bool { return a.Written() != "" }
 
 // Written implements agent.Recaller.
-func (a *instance) Written() string { return proc.Getenv(a.stage.Env, ConversationVar) }
+func (a *instance) Written() string { return conversationOf(a.stage.Env) }
+
+func conversationOf(env []string) string {
+	return strings.ReplaceAll(proc.Getenv(env, ConversationVar), "$CMUX_NODE", proc.Getenv(env, "CMUX_NODE"))
+}
 
 // Recall implements agent.Recaller. It returns also what follow is about to tell: who asks
 // cannot hear that meanwhile.
@@ -112,7 +116,7 @@ func (a *instance) given(offset *int) (all []news.Read) {
 
 // lastTurn is Kind.LastTurn.
 func lastTurn(env []string, _ string) (given []string, said string, over bool) {
-	b, _ := os.ReadFile(proc.Getenv(env, ConversationVar)) // without a file there is no turn
+	b, _ := os.ReadFile(conversationOf(env)) // without a file there is no turn
 	over = true
 	for line := range strings.Lines(string(b)) {
 		line = strings.TrimSpace(line)

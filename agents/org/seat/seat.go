@@ -1,0 +1,97 @@
+// Package seat folds what the records of a room's member say of its place in the room:
+// whether its program is to run, which turns it has taken, and what they said. It decides
+// nothing.
+package seat
+
+import (
+	"slices"
+	"strings"
+
+	"cmux/agents/room"
+	"cmux/agents/runs/run"
+	"cmux/signals/mailbox"
+)
+
+// Seat is the place of a member. Its zero value is that of one who was never wanted.
+type Seat struct {
+	Wanted  bool // its program is to run; its room says so for each life
+	Crashed bool // its last life ended by itself
+	Spoken  bool // its turn is over, and it comes to rest
+
+	turns []turn
+	told  int64 // tokens that its replies have counted
+}
+
+// turn is what became of a turn, as far as the records know.
+type turn struct {
+	id     string // ROOM/tN
+	over   bool
+	broken bool // off
+	said   string
+	used   int64 // tokens
+}
+
+// kept is how many turns are remembered: more than a room can have missed.
+const kept = 8
+
+// TurnID is what a member is told a room's turn by.
+func TurnID(roomName, turn string) string { return roomName + "/" + turn }
+
+// Envelope is a turn as its member gets it, by which it is known again.
+func Envelope(roomName, turn, text string) string {
+	return `<turn id="` + TurnID(roomName, turn) + "\">\n" + strings.TrimSuffix(text, "\n") + "\n</turn>"
+}
+
+// Wants takes in a record by which the program is to run, or to end.
+func (s *Seat) Wants(rec *run.Record) {
+	s.Wanted = rec.Value != ""
+	s.Crashed = !s.Wanted && rec.How == run.HowLeft
+}
+
+// Ended takes in how a life ended.
+func (s *Seat) Ended(how string) {
+	s.Wanted = false
+	s.Crashed = s.Crashed || how != run.HowStopped
+}
+
+// Took takes in that the program has what it was told.
+func (s *Seat) Took(rec *run.Record) {
+	for _, id := range mailbox.IDs(rec.Key) {
+		if strings.Contains(id, "/") && !slices.ContainsFunc(s.turns, func(t turn) bool { return t.id == id }) {
+			s.turns = append(slices.Clone(s.turns[max(0, len(s.turns)-kept+1):]), turn{id: id})
+		}
+	}
+}
+
+// Replied takes in what a turn said. used is the tokens of all lives: what was used since
+// the last reply is this one's.
+func (s *Seat) Replied(rec *run.Record, used int64) {
+	turns := slices.Clone(s.turns)
+	for _, id := range mailbox.IDs(rec.Key) {
+		for i := range turns {
+			if t := &turns[i]; t.id == id && !t.over {
+				t.over, t.broken, t.said, t.used = true, rec.How == run.HowBrokenOff, rec.Detail, max(0, used-s.told)
+			}
+		}
+	}
+	s.turns, s.told, s.Spoken = turns, used, true
+}
+
+// Heard is what the records tell of the newest turns of a room, in their order.
+func (s *Seat) Heard(roomName string) (all []room.What) {
+	for _, t := range s.turns {
+		turn, is := strings.CutPrefix(t.id, roomName+"/")
+		if !is {
+			continue
+		}
+		all = append(all, room.Took{Turn: turn})
+		switch {
+		case !t.over:
+		case t.broken:
+			all = append(all, room.Failed{Turn: turn, How: room.HowStopped, Text: t.said, Used: t.used})
+		default:
+			all = append(all, room.Replied{Turn: turn, Text: t.said, Used: t.used})
+		}
+	}
+	return all
+}

@@ -1,0 +1,392 @@
+package standing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/org/seat"
+	"cmux/agents/platform/harmless"
+	"cmux/agents/platform/notice"
+	"cmux/agents/room"
+	"cmux/agents/room/book"
+	"cmux/agents/room/carrier"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// The keeper carries the project's rooms. A room's members are standing agents whose lives
+// the room orders: a record of the order is made first, and each order can be given again.
+
+const (
+	// mostActive is how many turns of all rooms are under way at once.
+	mostActive = 4
+	// staysWarm is how long the program of a member that has nothing to do stays up.
+	staysWarm = 5 * time.Minute
+)
+
+// rooms are those that the keeper carries, by name.
+type rooms struct {
+	*Keeper
+	open map[string]*openRoom
+}
+
+// openRoom is a room that the keeper carries.
+type openRoom struct {
+	book    *book.Book
+	carrier *carrier.Carrier // nil: the room is being made
+}
+
+// carryRooms does what is due in the rooms. What fails in one is tried again at the next
+// look; the others are no worse for it.
+func (k *rooms) carry(ctx context.Context) {
+	if k.org.Stopped || k.halting != nil {
+		clear(k.open)
+		return
+	}
+	names, err := book.Rooms(k.org.Root())
+	if err != nil {
+		k.Log.Error("the rooms cannot be read; trying again", "err", err)
+		k.at(k.Now().Add(time.Second))
+		return
+	}
+	for name := range k.open {
+		if !slices.Contains(names, name) {
+			delete(k.open, name)
+		}
+	}
+	for _, name := range names {
+		if err := k.carryOne(ctx, name); err != nil {
+			if r := k.open[name]; r != nil {
+				r.carrier = nil // the next one reads again how it stands
+			}
+			k.Log.Error("a room could not be carried on; trying again", "room", name, "err", err)
+			k.at(k.Now().Add(time.Second))
+		}
+	}
+}
+
+func (k *rooms) carryOne(ctx context.Context, name string) error {
+	r := k.open[name]
+	if r == nil {
+		b, err := book.Open(k.org.Root(), name, k.Now, true)
+		if err != nil {
+			return err
+		}
+		r = &openRoom{book: b}
+		k.open[name] = r
+	}
+	if r.carrier == nil {
+		b := r.book
+		members := roomMembers{k, name, b}
+		c, err := carrier.New(carrier.Config{
+			Name: name, File: b, Members: members, Now: k.Now, Place: members.place,
+			Notify: func(text string, needs bool) {
+				event := "room"
+				if needs {
+					event = "needs_input"
+				}
+				k.notify(ctx, notice.News{Event: event, Node: name, Text: "room " + name + ": " + harmless.Line(text)})
+			},
+		})
+		if errors.Is(err, book.ErrNone) {
+			return nil // it is being made
+		}
+		if err != nil {
+			return err
+		}
+		r.carrier = c
+	}
+	free := mostActive
+	for _, other := range k.open {
+		if other.carrier != nil {
+			s := other.carrier.State()
+			free -= len(s.Open)
+		}
+	}
+	if err := r.carrier.Free(ctx, max(0, free)); err != nil {
+		return err
+	}
+	if err := r.carrier.Look(ctx); err != nil {
+		return err
+	}
+	next, err := r.carrier.Ring(ctx)
+	if err != nil {
+		return err
+	}
+	if !next.IsZero() {
+		k.at(next)
+	}
+	return k.keepWarm(ctx, r)
+}
+
+// keepWarm starts the members of a room that was just opened, so that the first answer does
+// not wait for a program, and ends programs that have had nothing to do for a while.
+func (k *rooms) keepWarm(ctx context.Context, r *openRoom) error {
+	s := r.carrier.State()
+	if s.Closed {
+		return nil
+	}
+	lines, _, err := r.book.Lines()
+	if err != nil {
+		return err
+	}
+	opened := map[string]time.Time{}
+	for i := range lines {
+		switch l := &lines[i]; {
+		case l.Kind == room.KindJoined:
+			opened[l.Name] = l.At
+		case l.Kind == room.KindOrder && l.Do == room.DoReopen:
+			for name := range opened {
+				opened[name] = l.At
+			}
+		}
+	}
+	members := roomMembers{k, r.book.Name, r.book}
+	for i := range s.Members {
+		m := &s.Members[i]
+		if m.Guest || m.Gone || m.Turn != "" {
+			continue
+		}
+		a, cold := members.agent(m.Name), opened[m.Name].Add(staysWarm)
+		switch {
+		case a == nil || !a.Life.On():
+			if (a == nil || !a.Crashed && opened[m.Name].After(a.Life.Ended)) && k.Now().Before(cold) && k.fits(a) {
+				if err := members.Start(ctx, m.Name); err != nil {
+					return err
+				}
+			}
+		case a.stand(k.Now()).Is == room.Idle:
+			if rested := a.Since.Add(staysWarm); rested.After(cold) {
+				cold = rested
+			}
+			if k.Now().Before(cold) {
+				k.at(cold)
+			} else if err := members.Rest(ctx, m.Name, "it has had nothing to do"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fits reports whether the program of a room's member may start: as many agents as
+// max_standing allows may be up.
+func (k *rooms) fits(a *Agent) bool {
+	most := k.org.Settings.MaxStanding
+	return most <= 0 || a != nil && a.Life.On() || k.org.standing() < most
+}
+
+// standing is how many agents count for max_standing: the members of rooms only while their
+// programs run.
+func (o *Org) standing() (n int) {
+	for _, a := range o.Agents {
+		if !a.InRoom() || a.Life.On() || a.Wanted {
+			n++
+		}
+	}
+	return n
+}
+
+// roomFiles are the files in which something happens that concerns the rooms.
+func (k *rooms) files() []string {
+	all := []string{filepath.Join(run.Folder(k.org.Root()), book.Folder)}
+	for _, r := range k.open {
+		all = append(all, r.book.Path())
+	}
+	slices.Sort(all[1:])
+	return all
+}
+
+// roomMembers implements carrier.Members.
+type roomMembers struct {
+	*rooms
+	room string
+	book *book.Book
+}
+
+// agent is the agent that a member is; nil: its program was not started yet.
+func (m roomMembers) agent(name string) *Agent { return m.org.Agents[MemberName(m.room, name)] }
+
+func (m roomMembers) Stand(_ context.Context, name string) (room.Stand, []room.What, error) {
+	if err := m.org.Broken[MemberName(m.room, name)]; err != nil {
+		return room.Stand{Is: room.Down, Why: "its records cannot be read: " + err.Error()}, nil, nil
+	}
+	a := m.agent(name)
+	if a == nil {
+		return m.bounded(room.Stand{Is: room.Off}, nil), nil, nil
+	}
+	st := a.stand(m.Now())
+	if st.Is == room.InTurn {
+		if info, err := os.Stat(m.org.Run.Events(a.Name)); err == nil && info.ModTime().After(st.Active) {
+			st.Active = info.ModTime()
+		}
+	}
+	return m.bounded(st, a), a.Heard(m.room), nil
+}
+
+func (m roomMembers) bounded(st room.Stand, a *Agent) room.Stand {
+	if st.Is == room.Off && !m.fits(a) {
+		return room.Stand{Is: room.Limited, Why: fmt.Sprintf("%d agents are up, as many as max_standing in .cmux/config.yml allows", m.org.standing())}
+	}
+	return st
+}
+
+func (m roomMembers) Tell(ctx context.Context, name, turn, text string) error {
+	l := m.lives.Of(MemberName(m.room, name))
+	if l == nil {
+		return fmt.Errorf("%s cannot be reached yet", name)
+	}
+	r, err := l.Tell(ctx, attempt.Message{Op: attempt.OpTell, Key: seat.TurnID(m.room, turn), Text: seat.Envelope(m.room, turn, text), Alone: true})
+	if err == nil && r.Error != "" {
+		err = errors.New(r.Error)
+	}
+	if err != nil {
+		return fmt.Errorf("%s does not take its turn %s: %w", name, turn, err)
+	}
+	return nil
+}
+
+func (m roomMembers) BreakOff(ctx context.Context, name, turn string) error {
+	l := m.lives.Of(MemberName(m.room, name))
+	if l == nil {
+		return nil // its end is heard, or a clock rings
+	}
+	if _, err := l.Tell(ctx, attempt.Message{Op: attempt.OpEndTurn, Key: seat.TurnID(m.room, turn) + "-break"}); err != nil {
+		m.Log.Warn("a turn could not be broken off; its program is ended soon", "room", m.room, "turn", turn, "err", err)
+	}
+	return nil
+}
+
+// Start makes the agent that the member is, where there is none yet.
+func (m roomMembers) Start(ctx context.Context, name string) error {
+	agentName := MemberName(m.room, name)
+	a := m.org.Agents[agentName]
+	if a == nil {
+		who, err := m.made(name)
+		if err != nil {
+			return err
+		}
+		if err := m.org.Join(ctx, who, ""); err != nil {
+			return err
+		}
+		if err := m.org.Look(); err != nil {
+			return err
+		}
+		if a = m.org.Agents[agentName]; a == nil {
+			return fmt.Errorf("%s: its records cannot be read", agentName)
+		}
+	}
+	if a.Wanted || a.Life.On() {
+		return nil
+	}
+	return m.wants(ctx, a, run.Record{Value: "yes"})
+}
+
+func (m roomMembers) Rest(ctx context.Context, name, why string) error {
+	a := m.agent(name)
+	if a == nil || !a.Wanted && !a.Life.On() {
+		return nil
+	}
+	return m.wants(ctx, a, run.Record{Detail: why})
+}
+
+// wants records whether the member's program is to run, and carries that out.
+func (m roomMembers) wants(ctx context.Context, a *Agent, rec run.Record) error {
+	rec.Type, rec.Key = run.Noted, keyWanted
+	if err := m.org.RecordOf(ctx, a.Name, rec); err != nil {
+		return err
+	}
+	if err := m.org.lookAt(a); err != nil {
+		return err
+	}
+	return m.tend(ctx, a)
+}
+
+// made is the agent that a member is to be.
+func (m roomMembers) made(name string) (none run.Member, err error) {
+	lines, _, err := m.book.Lines()
+	if err != nil {
+		return none, err
+	}
+	s := room.Fold(m.room, lines)
+	i := slices.IndexFunc(s.Members, func(who room.Member) bool { return who.Name == name })
+	if i < 0 {
+		return none, fmt.Errorf("nobody in the room %s is called %q", m.room, name)
+	}
+	who := &s.Members[i]
+	made, err := m.org.Member(&Spawn{
+		Name: MemberName(m.room, name), Role: RoomMember, Kind: who.Agent, Model: who.Model, Supervisor: room.User,
+		Dir: filepath.Join(m.org.Root(), filepath.FromSlash(s.Settings.Dir)), RoleFile: m.roleFile(who.Role),
+	}, m.Kinds, m.Now())
+	made.Headless = who.Mode != room.InPane
+	return made, err
+}
+
+// roleFile is the file that says what a role is; empty: the role is only a word.
+func (m roomMembers) roleFile(role string) string {
+	if book.CheckName(role) != nil {
+		return ""
+	}
+	path := RolePath(m.org.Root(), role)
+	if _, err := signals.ReadFile(path, maxRole); err != nil {
+		return ""
+	}
+	return path
+}
+
+// place is where a member works.
+func (m roomMembers) place(name string) room.Place {
+	p := room.Place{Dir: m.org.Root()}
+	if a := m.agent(name); a != nil {
+		p.Dir, p.Role = a.Member.Dir, a.Member.RoleFile
+	}
+	return p
+}
+
+// InRoom reports whether the agent is a member of a room.
+func (s *State) InRoom() bool { return s.Member.Role == RoomMember }
+
+// MemberName is the name of the agent that is a room's member.
+func MemberName(roomName, name string) string { return roomName + "." + name }
+
+// stand is what the member does, for its room.
+func (s *State) stand(now time.Time) room.Stand {
+	w, detail := s.Stands(now, false)
+	st := room.Stand{Why: detail, Until: s.Until, Active: s.Since}
+	switch w {
+	case Starting:
+		if st.Is = room.Starting; !s.Life.Began.IsZero() && strings.HasPrefix(detail, run.Revival) {
+			st.Is = room.Idle // it goes on for one that was lost, and gives no sign before it is told something
+		}
+	case Idle:
+		st.Is = room.Idle
+	case Working, Checking:
+		if st.Is = room.InTurn; s.Spoken {
+			st.Is = room.Idle
+		}
+	case TakenOver:
+		st.Is = room.TakenOver
+	case Limited:
+		st.Is = room.Limited
+		if until, _ := s.Spent(now); s.Activity != dag.AtLimit {
+			st.Until = until
+		}
+	case NeedsInput:
+		if st.Is = room.NeedsInput; s.Held == "" && !s.Life.On() {
+			st.Is = room.Down
+		}
+	case Going:
+		st.Is = room.Down
+	default:
+		st.Is, st.Crashed = room.Off, s.Crashed
+	}
+	return st
+}
