@@ -436,9 +436,11 @@ type MonitorOptions struct {
 	Dir    string // the organization's folder
 	Launch string
 	Pane   string // that it runs in
-	Kinds  agent.Kinds
-	Tell   func() // something is new; must not wait
-	Bell   func() // somebody is wanted
+	// Detached: it runs without tmux, and so do the agents.
+	Detached bool
+	Kinds    agent.Kinds
+	Tell     func() // something is new; must not wait
+	Bell     func() // somebody is wanted
 }
 
 // Monitor keeps the organization in this process. It returns without an error
@@ -458,16 +460,26 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	options := standing.Options{
+		Root: r.Plan.Root, Windows: standing.Nowhere{}, Host: standing.Detached, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
+		Tell: func(*standing.Org) { o.Tell() },
+		Bell: o.Bell,
+	}
+	if o.Detached {
+		served := serving.KeepServer(ctx, r, logger)
+		defer served()
+		if err = standing.Run(ctx, options); err != nil {
+			logger.Error("the monitor failed", "err", err)
+		}
+		return err
+	}
 	panes, err := standing.NewPanes(ctx, r, runner.TmuxServer(r.Plan.Root, r.Plan.Socket))
 	if err != nil {
 		return err
 	}
+	options.Windows, options.Host = panes, panes.Host
 	served := serving.KeepServer(ctx, r, logger)
-	err = standing.Run(ctx, standing.Options{
-		Root: r.Plan.Root, Windows: panes, Host: panes.Host, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
-		Tell: func(*standing.Org) { o.Tell() },
-		Bell: o.Bell,
-	})
+	err = standing.Run(ctx, options)
 	served()
 	var own tmux.PaneID
 	if err == nil && ctx.Err() == nil {

@@ -542,22 +542,30 @@ func (s *State) Estimate(name string) int64 {
 	if who == nil {
 		return 0
 	}
-	const first, perToken = 500, 4
 	size := int64(0)
 	for _, n := range who.Unread {
 		if l := s.Message(n); l != nil {
 			size += int64(len(l.Text))
 		}
 	}
-	answer := int64(first)
-	if len(who.answers) > 0 {
-		answer = 0
-		for _, used := range who.answers {
-			answer += used
-		}
-		answer /= int64(len(who.answers))
+	return size/perToken + who.answer()
+}
+
+const (
+	perToken    = 4   // bytes
+	firstAnswer = 500 // tokens
+)
+
+// answer is how many tokens a turn of the member has used, in the mean of its last ones.
+func (m *Member) answer() int64 {
+	if len(m.answers) == 0 {
+		return firstAnswer
 	}
-	return size/perToken + answer
+	sum := int64(0)
+	for _, used := range m.answers {
+		sum += used
+	}
+	return sum / int64(len(m.answers))
 }
 
 // cut bounds what an answer may say.

@@ -194,8 +194,8 @@ var besides = []string{
 	"examples/storm",
 }
 
-// rooms are the folders of agents, from the ground up.
-var rooms = []string{"platform", "records", "kinds", "runs", "room", "org", "control"}
+// layers are the folders of agents, from the ground up.
+var layers = []string{"platform", "records", "kinds", "runs", "room", "org", "control"}
 
 // below are the packages of cmd/cmux that nouns may import.
 var below = []string{"cmd/cmux/cli", "cmd/cmux/reviewing", "cmd/cmux/top"}
@@ -206,9 +206,9 @@ func TestImportsGoDownwards(t *testing.T) {
 	for _, h := range house {
 		if in, ok := strings.CutPrefix(h.pkg, "agents/"); ok {
 			room, _, _ := strings.Cut(in, "/")
-			at := slices.Index(rooms, room)
+			at := slices.Index(layers, room)
 			if at < floor {
-				t.Errorf("%s stands after the room %s", h.pkg, rooms[floor])
+				t.Errorf("%s stands after the room %s", h.pkg, layers[floor])
 			}
 			floor = max(floor, at)
 		}

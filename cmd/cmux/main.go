@@ -36,6 +36,7 @@ import (
 	"cmux/cmd/cmux/node"
 	"cmux/cmd/cmux/org"
 	_ "cmux/cmd/cmux/quiet"
+	"cmux/cmd/cmux/rooms"
 	"cmux/cmd/cmux/schedule"
 	"cmux/cmd/cmux/serve"
 	"cmux/cmd/cmux/setup"
@@ -116,6 +117,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		newVersionCmd(&d.IO),
 		help.NewManCmd(),
 		mailbox.NewCmd(d),
+		rooms.NewCmd(d),
 		tasks.NewCmd(d),
 		tasks.NewBacklogCmd(d),
 		schedule.NewCmd(d),

@@ -238,7 +238,7 @@ func (o *Org) terms(m *run.Member) owner.Terms {
 	// What it is told to read: the organization's memory, the journal with what messages bring, who it is and its role.
 	if m.Role == RoomMember {
 		return owner.Terms{
-			Stays: true, Replies: true, Automatic: m.Automatic, Group: "rooms", Rights: r, Asks: m.Supervisor,
+			Stays: true, Replies: true, Automatic: m.Automatic, Group: "workers", Rights: r, Asks: m.Supervisor,
 			Documents: slices.DeleteFunc([]string{filepath.Join(o.Root(), "MEMORY.md"), m.RoleFile}, func(file string) bool { return file == "" }),
 		}
 	}

@@ -36,8 +36,24 @@ func Session(ctx context.Context, server *tmux.Server, root, name string) (id tm
 // StartMonitor starts the keeper in the first window of the organization's session, as
 // monitor.Process says.
 func StartMonitor(ctx context.Context, r *run.Run, server *tmux.Server) error {
+	p := process(r, server)
+	_, err := p.Start(ctx)
+	return err
+}
+
+// StartDetached starts the keeper without tmux, where agents have no windows. Nobody
+// restarts it when it is killed.
+func StartDetached(ctx context.Context, r *run.Run) error {
+	env, err := r.Env()
+	if err != nil {
+		return err
+	}
+	return process(r, nil).StartDetached(ctx, env)
+}
+
+func process(r *run.Run, server *tmux.Server) *monitor.Process {
 	root, name := r.Plan.Root, r.Plan.Session
-	p := monitor.Process{
+	return &monitor.Process{
 		Run: r, Name: "the monitor", Server: server, Session: name, Owner: sessionOwner(root),
 		Args: []string{"keep", "--run", r.Dir},
 		Dead: "the monitor died five times in a minute: cmux start",
@@ -56,8 +72,6 @@ func StartMonitor(ctx context.Context, r *run.Run, server *tmux.Server) error {
 			return lock.Unlock, nil
 		},
 	}
-	_, err := p.Start(ctx)
-	return err
 }
 
 // Revive has tmux start a keeper again whose death it missed. The caller has found
@@ -97,6 +111,13 @@ func takeOver(ctx context.Context, r *run.Run) (*signals.Lock, error) {
 			return lock, err
 		}
 	}
+}
+
+// Detached is the host of agents that have no windows.
+func Detached(c host.Config) (host.Host, error) {
+	return host.NewWindowsBeside(c, func(_ context.Context, name, _ string, _ []string) error {
+		return fmt.Errorf("%s works in a window, and there is no tmux here", name)
+	})
 }
 
 // Nowhere is where agents have no windows.

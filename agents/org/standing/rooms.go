@@ -158,7 +158,7 @@ func (k *rooms) keepWarm(ctx context.Context, r *openRoom) error {
 		a, cold := members.agent(m.Name), opened[m.Name].Add(staysWarm)
 		switch {
 		case a == nil || !a.Life.On():
-			if (a == nil || !a.Crashed && opened[m.Name].After(a.Life.Ended)) && k.Now().Before(cold) && k.fits(a) {
+			if (a == nil || !a.Crashed && opened[m.Name].After(a.Life.Ended)) && k.Now().Before(cold) && k.org.fits(a) {
 				if err := members.Start(ctx, m.Name); err != nil {
 					return err
 				}
@@ -179,9 +179,9 @@ func (k *rooms) keepWarm(ctx context.Context, r *openRoom) error {
 
 // fits reports whether the program of a room's member may start: as many agents as
 // max_standing allows may be up.
-func (k *rooms) fits(a *Agent) bool {
-	most := k.org.Settings.MaxStanding
-	return most <= 0 || a != nil && a.Life.On() || k.org.standing() < most
+func (o *Org) fits(a *Agent) bool {
+	most := o.Settings.MaxStanding
+	return most <= 0 || a != nil && a.Life.On() || o.standing() < most
 }
 
 // standing is how many agents count for max_standing: the members of rooms only while their
@@ -216,25 +216,30 @@ type roomMembers struct {
 func (m roomMembers) agent(name string) *Agent { return m.org.Agents[MemberName(m.room, name)] }
 
 func (m roomMembers) Stand(_ context.Context, name string) (room.Stand, []room.What, error) {
-	if err := m.org.Broken[MemberName(m.room, name)]; err != nil {
-		return room.Stand{Is: room.Down, Why: "its records cannot be read: " + err.Error()}, nil, nil
+	st := m.org.RoomStand(m.room, name, m.Now())
+	if a := m.agent(name); a != nil {
+		return st, a.Heard(m.room), nil
 	}
-	a := m.agent(name)
-	if a == nil {
-		return m.bounded(room.Stand{Is: room.Off}, nil), nil, nil
+	return st, nil, nil
+}
+
+// RoomStand is what the member of a room does.
+func (o *Org) RoomStand(roomName, name string, now time.Time) room.Stand {
+	name = MemberName(roomName, name)
+	if err := o.Broken[name]; err != nil {
+		return room.Stand{Is: room.Down, Why: "its records cannot be read: " + err.Error()}
 	}
-	st := a.stand(m.Now())
+	a, st := o.Agents[name], room.Stand{Is: room.Off}
+	if a != nil {
+		st = a.stand(now)
+	}
 	if st.Is == room.InTurn {
-		if info, err := os.Stat(m.org.Run.Events(a.Name)); err == nil && info.ModTime().After(st.Active) {
+		if info, err := os.Stat(o.Run.Events(name)); err == nil && info.ModTime().After(st.Active) {
 			st.Active = info.ModTime()
 		}
 	}
-	return m.bounded(st, a), a.Heard(m.room), nil
-}
-
-func (m roomMembers) bounded(st room.Stand, a *Agent) room.Stand {
-	if st.Is == room.Off && !m.fits(a) {
-		return room.Stand{Is: room.Limited, Why: fmt.Sprintf("%d agents are up, as many as max_standing in .cmux/config.yml allows", m.org.standing())}
+	if st.Is == room.Off && !o.fits(a) {
+		return room.Stand{Is: room.Limited, Why: fmt.Sprintf("%d agents are up, as many as max_standing in .cmux/config.yml allows", o.standing())}
 	}
 	return st
 }

@@ -1,7 +1,6 @@
 package standing
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,7 +16,6 @@ import (
 	"cmux/agents/kinds/agent"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
-	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/agents/testkit/scripted"
 	"cmux/dag"
@@ -58,9 +56,7 @@ func roomWorld(t *testing.T) (w *world, keep func() (stop func() error)) {
 	return w, func() func() error {
 		o := w.options()
 		o.Patience = 0
-		o.Windows, o.Host = Nowhere{}, func(c host.Config) (host.Host, error) {
-			return host.NewWindowsBeside(c, func(context.Context, string, string, []string) error { return errors.New("no windows here") })
-		}
+		o.Windows, o.Host = Nowhere{}, Detached
 		return w.keepBy(o)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,10 @@ var (
 	ErrNone = errors.New("no such room")
 	// ErrClosed means that nothing is said in the room until a person reopens it.
 	ErrClosed = errors.New("the room is closed")
+	// ErrUnknown means that nobody in the room has that name.
+	ErrUnknown = errors.New("no such member")
+	// ErrText means that a text is no message.
+	ErrText = errors.New("no message")
 )
 
 var name = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
@@ -52,6 +57,22 @@ func CheckName(s string) error {
 		return fmt.Errorf("%q is no name: letters, digits, - and _, at most %d, and a letter or digit first", s, maxName)
 	}
 	return nil
+}
+
+// ParseTokens reads a number of tokens, such as 200k or 2M.
+func ParseTokens(s string) (int64, error) {
+	digits, unit := s, int64(1)
+	switch {
+	case strings.HasSuffix(s, "k"):
+		digits, unit = s[:len(s)-1], 1000
+	case strings.HasSuffix(s, "M"):
+		digits, unit = s[:len(s)-1], 1_000_000
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 1 || n > 1<<40 {
+		return 0, fmt.Errorf("%q is no number of tokens: 5000, 200k and 2M are", s)
+	}
+	return n * unit, nil
 }
 
 // Rooms returns the names of a project's rooms, sorted.
@@ -204,9 +225,9 @@ type Message struct {
 func (b *Book) Say(ctx context.Context, m Message) (n int64, wakes []string, err error) {
 	switch {
 	case strings.TrimSpace(m.Text) == "":
-		return 0, nil, errors.New("the message is empty")
+		return 0, nil, fmt.Errorf("%w: it is empty", ErrText)
 	case len(m.Text) > MaxText:
-		return 0, nil, fmt.Errorf("the message has %d KB, and may have %d: put it into a file, and name that", len(m.Text)>>10, MaxText>>10)
+		return 0, nil, fmt.Errorf("%w: it has %d KB, and may have %d: put it into a file, and name that", ErrText, len(m.Text)>>10, MaxText>>10)
 	}
 	_, _, err = b.Append(ctx, func(so []room.Line) ([]room.Line, error) {
 		s, err := b.open(so)
@@ -222,7 +243,7 @@ func (b *Book) Say(ctx context.Context, m Message) (n int64, wakes []string, err
 			}
 		}
 		if m.To != "" && !slices.Contains(s.Names(), m.To) {
-			return nil, fmt.Errorf("nobody in the room %s is called %q: %s", b.Name, m.To, strings.Join(s.Names(), ", "))
+			return nil, fmt.Errorf("%w: nobody in the room %s is called %q: %s", ErrUnknown, b.Name, m.To, strings.Join(s.Names(), ", "))
 		}
 		n, wakes = s.N+1, s.Wakes(m.By, m.To, marks.Answer{Pieces: marks.Pieces(m.Text, s.Names())})
 		return []room.Line{{Kind: room.KindSaid, By: m.By, To: m.To, Text: m.Text, Re: m.Re, Key: m.Key, Wakes: wakes}}, nil
@@ -242,7 +263,7 @@ func (b *Book) Order(ctx context.Context, id string, do room.Do, count int, name
 		}
 		for _, name := range names {
 			if !slices.Contains(s.Names(), name) {
-				return nil, fmt.Errorf("nobody in the room %s is called %q: %s", b.Name, name, strings.Join(s.Names(), ", "))
+				return nil, fmt.Errorf("%w: nobody in the room %s is called %q: %s", ErrUnknown, b.Name, name, strings.Join(s.Names(), ", "))
 			}
 		}
 		return []room.Line{{Kind: room.KindOrder, By: room.User, ID: id, Do: do, Count: count, Names: names}}, nil

@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"cmux/agents/platform/tmux"
@@ -142,16 +146,10 @@ func (p *Process) await(ctx context.Context, c *tmux.Client, pane tmux.PaneID, l
 	defer tick.Stop()
 	log := p.Run.RunnerLog()
 	var offset int64
-	for up := false; ; {
-		var err error
-		offset, err = p.Run.EachRecordFrom(offset, func(rec *run.Record) {
-			up = up || rec.Type == run.RunnerUp && rec.Launch == launch
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for {
+		up, next, err := p.up(offset, launch)
+		if offset = next; up || err != nil {
 			return err
-		}
-		if up {
-			return nil
 		}
 		panes, err := c.ListPanes(ctx)
 		if err != nil {
@@ -182,6 +180,66 @@ func lastLine(screen string) string {
 		}
 	}
 	return last
+}
+
+// StartDetached starts the process without tmux, with an environment, and returns when it
+// is up. It outlives this process, and nobody restarts it when it is killed.
+func (p *Process) StartDetached(ctx context.Context, env []string) error {
+	if _, err := p.Run.ProveBin(); err != nil {
+		return err
+	}
+	file, err := signals.OpenFile(p.Run.RunnerLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	launch := run.NewID(time.Now())
+	cmd := exec.Command(p.Run.Binary(), append(slices.Clone(p.Args), "--detached", "--launch", launch)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Run.Plan.Root, env, file, file
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	gone := make(chan struct{})
+	go func() { // as long as the process lives
+		defer close(gone)
+		cmd.Wait() // what it has to say is in the log
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	watch := signals.Watch(ctx, p.Run.Dir)
+	defer watch.Close()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var offset int64
+	for {
+		up, next, err := p.up(offset, launch)
+		if offset = next; up || err != nil {
+			return err
+		}
+		select {
+		case <-gone:
+			return fmt.Errorf("%s ended at once (see %s)", p.Name, p.Run.RunnerLog())
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not come up within %s (see %s)", p.Name, patience, p.Run.RunnerLog())
+		case <-watch.C:
+		case <-tick.C:
+		}
+	}
+}
+
+// up reports whether the records from offset on say that the process of a launch is up.
+func (p *Process) up(offset int64, launch string) (up bool, next int64, err error) {
+	next, err = p.Run.EachRecordFrom(offset, func(rec *run.Record) {
+		up = up || rec.Type == run.RunnerUp && rec.Launch == launch
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return up, next, err
 }
 
 // Session returns the tmux session of a name and its owner; id is empty if there is

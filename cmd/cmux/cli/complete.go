@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/room/book"
 	"cmux/dag"
 )
 
@@ -68,6 +69,11 @@ func (d *Deps) Completing(of func(context.Context, *control.Project) ([]string, 
 // CompleteAgent completes the name of a standing agent.
 func (d *Deps) CompleteAgent(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Overview().AgentNames() })
+}
+
+// CompleteRoom completes the name of a room.
+func (d *Deps) CompleteRoom(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return book.Rooms(p.Root) })
 }
 
 // completeSession completes the name of a session.

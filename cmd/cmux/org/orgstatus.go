@@ -448,6 +448,10 @@ func newKeepCmd(d *cli.Deps) *cobra.Command {
 			d.Env = os.Environ() // what this process shows is for the person who started the organization
 			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
 			p := &control.Project{Project: project.Project{Caller: d.Caller(), Root: r.Plan.Root}}
+			if o.Detached {
+				o.Tell, o.Bell = func() {}, func() {}
+				return control.Monitor(cmd.Context(), o)
+			}
 			screen := newOrgScreen(d, p)
 			o.Tell, o.Bell = screen.tell, func() { fmt.Fprint(d.Out, "\a") }
 			err = control.Monitor(cmd.Context(), o)
@@ -456,6 +460,7 @@ func newKeepCmd(d *cli.Deps) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the organization")
 	cmd.Flags().StringVar(&o.Launch, "launch", "", "names the start that it serves")
+	cmd.Flags().BoolVar(&o.Detached, "detached", false, "without tmux")
 	return cmd
 }
 

@@ -1,0 +1,351 @@
+// Package rooms shows the rooms of a project, and says and orders things in them: for the
+// command line and for the page.
+//
+// What it writes is in the room's file when it returns. The monitor carries it out; without
+// one it stands there until there is one.
+package rooms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/control/crew"
+	"cmux/agents/control/project"
+	"cmux/agents/control/records"
+	"cmux/agents/org/standing"
+	"cmux/agents/records/ledger"
+	"cmux/agents/room"
+	"cmux/agents/room/book"
+	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
+)
+
+// Rooms are the rooms of a project.
+type Rooms struct {
+	*project.Project
+	Crew    *crew.Crew
+	Records *records.Records
+	Up      func(context.Context) error // starts the monitor where none is up
+}
+
+// View is a room as it is shown.
+type View struct {
+	Room    About    `json:"room"`
+	Members []Member `json:"members"`
+	Waits   []Wait   `json:"waits"` // what the room waits for
+}
+
+// About is the room itself.
+type About struct {
+	Name     string        `json:"name"`
+	Label    string        `json:"label"`
+	Phase    room.Phase    `json:"phase"`
+	Topic    string        `json:"topic"`
+	Policy   room.Policy   `json:"policy"`
+	Round    int           `json:"round"`    // the newest; 0: there was none
+	Turns    int           `json:"turns"`    // begun in it
+	Used     int64         `json:"used"`     // tokens in it
+	Total    int64         `json:"total"`    // tokens in all rounds
+	Estimate int64         `json:"estimate"` // tokens that a question to all uses at least
+	Messages int64         `json:"messages"`
+	Last     string        `json:"last"` // what was said last, in a line
+	LastBy   string        `json:"last_by"`
+	At       time.Time     `json:"at"` // of the newest line
+	Settings room.Settings `json:"settings"`
+	Monitor  bool          `json:"monitor"` // it is up
+	Bad      int           `json:"bad"`     // lines that do not count
+}
+
+// Member is a member or a guest.
+type Member struct {
+	Name   string    `json:"name"`
+	Agent  string    `json:"agent"` // that it is, as other commands name it
+	Kind   string    `json:"kind"`  // of its program; empty: a guest
+	Model  string    `json:"model"`
+	Role   string    `json:"role"`
+	Mode   string    `json:"mode"`
+	Guest  bool      `json:"guest"`
+	State  string    `json:"state"`
+	Why    string    `json:"why"`
+	Until  time.Time `json:"until,omitzero"` // of a limit
+	Turn   string    `json:"turn"`           // under way; empty: none
+	Since  time.Time `json:"since,omitzero"` // the turn began
+	Turns  int       `json:"turns"`          // that it may still take in this round
+	Unread int       `json:"unread"`
+	Used   int64     `json:"used"`   // tokens in the room
+	Tokens bool      `json:"tokens"` // its program counts them
+}
+
+// Wait is something that the room waits for, and the command for it.
+type Wait struct {
+	What string `json:"what"`
+	Try  string `json:"try"`
+	Who  string `json:"who"` // the member; empty: the room
+}
+
+// open is a room as its file is now.
+func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
+	b, err := book.Open(p.Root, name, p.Now, false)
+	if err != nil {
+		return nil, nil, nil, project.Usage("cmux rooms list", "%w", err)
+	}
+	lines, bad, err := b.Lines()
+	if errors.Is(err, book.ErrNone) {
+		return nil, nil, nil, p.none(name)
+	}
+	return b, lines, bad, err
+}
+
+// none says that there is no such room, and which there are.
+func (p *Rooms) none(name string) error {
+	all, err := book.Rooms(p.Root)
+	if err != nil {
+		return err
+	}
+	what, try := fmt.Sprintf("there is no room %q: there is none", name), "cmux rooms start "+name
+	if len(all) > 0 {
+		what, try = fmt.Sprintf("there is no room %q: there are %s", name, strings.Join(all, ", ")), "cmux rooms list"
+	}
+	return project.Usage(try, "%w", project.Tag(errors.New(what), project.ErrMissing))
+}
+
+// writing is open for who writes; the monitor is started unless noStart.
+func (p *Rooms) writing(ctx context.Context, name string, noStart bool) (*book.Book, []room.Line, error) {
+	if _, _, _, err := p.open(name); err != nil {
+		return nil, nil, err
+	}
+	b, err := book.Open(p.Root, name, p.Now, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !noStart {
+		if err := p.Up(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	lines, _, err := b.Lines()
+	return b, lines, err
+}
+
+// org is the organization; nil: there is none.
+func (p *Rooms) org() (*standing.Org, error) {
+	org, err := standing.Open(p.Root)
+	if errors.Is(err, run.ErrNoOrganization) {
+		return nil, nil
+	}
+	return org, err
+}
+
+// state is the room with what its members do.
+func (p *Rooms) state(org *standing.Org, name string, lines []room.Line) room.State {
+	s := room.Fold(name, lines)
+	if org == nil {
+		return s
+	}
+	var all room.Stood
+	for _, m := range s.Members {
+		if !m.Guest && !m.Gone {
+			all = append(all, room.Stands{Member: m.Name, Stand: org.RoomStand(name, m.Name, p.Now())})
+		}
+	}
+	return s.With(all)
+}
+
+// List are all rooms: those in which something happened last come first.
+func (p *Rooms) List() ([]View, error) {
+	names, err := book.Rooms(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	all := []View{}
+	for _, name := range names {
+		v, err := p.view(org, name)
+		if errors.Is(err, project.ErrMissing) {
+			continue // it is being made
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *v)
+	}
+	slices.SortStableFunc(all, func(a, b View) int { return b.Room.At.Compare(a.Room.At) })
+	return all, nil
+}
+
+// Show is a room as it stands.
+func (p *Rooms) Show(name string) (*View, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	return p.view(org, name)
+}
+
+func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
+	_, lines, bad, err := p.open(name)
+	if err != nil {
+		return nil, err
+	}
+	s := p.state(org, name, lines)
+	v := &View{Members: []Member{}, Waits: []Wait{}}
+	v.Room = About{
+		Name: name, Label: s.Label(), Phase: s.Phase(), Topic: s.Settings.Topic, Policy: s.Settings.Policy, Round: s.Round.N, Turns: s.Round.Turns, Used: s.Round.Used,
+		Estimate: s.Cost("", "").Least, Messages: int64(len(s.Messages)), At: lines[len(lines)-1].At, Settings: s.Settings,
+		Monitor: org != nil && org.Run.RunnerLives(), Bad: len(bad),
+	}
+	if n := len(s.Messages); n > 0 {
+		v.Room.Last, v.Room.LastBy = oneLine(s.Messages[n-1]), s.Messages[n-1].By
+	}
+	used := map[string]int64{}
+	for i := range lines {
+		if l := &lines[i]; l.Kind == room.KindOver {
+			used[l.Member] += l.Used
+			v.Room.Total += l.Used
+		}
+	}
+	for i := range s.Members {
+		m := &s.Members[i]
+		if m.Gone {
+			continue
+		}
+		one := Member{
+			Name: m.Name, Agent: standing.MemberName(name, m.Name), Kind: m.Agent, Model: m.Model, Role: m.Role, Mode: m.Mode, Guest: m.Guest,
+			State: m.Stand.Is.String(), Why: m.Stand.Why, Turn: m.Turn, Turns: s.Left(m.Name), Unread: len(m.Unread), Used: used[m.Name],
+			Tokens: p.Kinds[m.Agent].Can.Usage != "",
+		}
+		switch {
+		case m.Guest:
+			one.Agent, one.Kind, one.State, one.Turns = m.Agent, "", "guest", 0
+		case m.Fallen():
+			one.State = room.Down.String()
+		case m.Stand.Is == room.Unknown:
+			one.State = room.Off.String()
+		case m.Stand.Is == room.Limited:
+			one.Until = m.Stand.Until
+		}
+		for _, t := range s.Open {
+			if t.ID == m.Turn {
+				one.Since = t.Began
+			}
+		}
+		v.Members = append(v.Members, one)
+	}
+	v.Waits = p.waits(org, &s, v)
+	return v, nil
+}
+
+func oneLine(l *room.Line) string {
+	text := l.Text
+	if text == "" {
+		text = l.Aside
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	const most = 120
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// waits is what a person can do for the room, the most urgent first.
+func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
+	all := []Wait{}
+	add := func(who, try, what string, args ...any) {
+		all = append(all, Wait{What: fmt.Sprintf(what, args...), Try: try, Who: who})
+	}
+	if s.Closed {
+		return all
+	}
+	for i := range v.Members {
+		m := &v.Members[i]
+		try := func(word string) string { return "cmux rooms " + word + " " + s.Name + " " + m.Name }
+		var a *standing.Agent
+		if org != nil {
+			a = org.Agents[m.Agent]
+		}
+		switch {
+		case m.Guest:
+		case m.State == room.Down.String():
+			add(m.Name, try("wake"), "%s is down: %s", m.Name, orElse(m.Why, "its turns failed"))
+		case m.State == room.NeedsInput.String() && a != nil && a.Question == nil:
+			add(m.Name, "cmux workers attach "+m.Agent, "%s needs you: %s", m.Name, m.Why)
+		case m.State == room.NeedsInput.String():
+			add(m.Name, try("answer")+" TEXT", "%s asks: %s", m.Name, m.Why)
+		case m.State == room.TakenOver.String():
+			add(m.Name, "cmux workers release "+m.Agent, "%s is taken over by you", m.Name)
+		case m.State == room.Limited.String() && len(s.Waking(m.Name)) > 0:
+			until := ""
+			if !m.Until.IsZero() {
+				until = " until " + m.Until.Local().Format("15:04")
+			}
+			add(m.Name, try("skip"), "%s is limited%s", m.Name, orElse(until, ": "+m.Why))
+		case m.Turn != "" && s.Settings.Timeouts.Parse > 0 && p.Now().Sub(m.Since) > time.Duration(s.Settings.Timeouts.Parse)*time.Second:
+			add(m.Name, try("stop"), "%s has worked for %v (or: %s)", m.Name, p.Now().Sub(m.Since).Round(time.Second), try("go-on"))
+		}
+	}
+	switch {
+	case v.Room.Phase == room.IsCapped:
+		add("", "cmux rooms continue "+s.Name, "round %d has ended with messages left: %s", s.Round.N, s.Round.Why)
+	case s.Paused:
+		add("", "cmux rooms resume "+s.Name, "the room is paused")
+	}
+	if !v.Room.Monitor && v.Room.Phase != room.AtRest && v.Room.Phase != room.IsCapped {
+		add("", "cmux rooms open "+s.Name, "no monitor")
+	}
+	return all
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// Lines are all facts of a room, in their order, and those that do not count.
+func (p *Rooms) Lines(name string) ([]room.Line, []ledger.Bad, error) {
+	_, lines, bad, err := p.open(name)
+	return lines, bad, err
+}
+
+// Path is the room's file, for who watches it.
+func (p *Rooms) Path(name string) (string, error) {
+	b, _, _, err := p.open(name)
+	if err != nil {
+		return "", err
+	}
+	return b.Path(), nil
+}
+
+// Check names each rule of rooms that the room's file breaks, and each line that does not
+// count.
+func (p *Rooms) Check(name string) (broken []room.Broken, bad []ledger.Bad, lines int, err error) {
+	_, all, bad, err := p.open(name)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return room.Check(all), bad, len(all), nil
+}
+
+// Prompt is what a turn gave its member, as it was put together from the file.
+func (p *Rooms) Prompt(name, turn string) (string, error) {
+	_, lines, _, err := p.open(name)
+	if err != nil {
+		return "", err
+	}
+	for i := range lines {
+		if l := &lines[i]; l.Kind == room.KindTurn && l.Turn == turn {
+			s := room.Fold(name, lines[:i+1])
+			return s.Prompt(turn, false), nil
+		}
+	}
+	return "", hint.New(project.Tag(fmt.Errorf("the room %s has no turn %q", name, turn), project.ErrMissing), "cmux rooms log "+name)
+}

@@ -1,0 +1,263 @@
+package rooms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cmux/agents/control/project"
+	"cmux/agents/kinds"
+	"cmux/agents/kinds/agent"
+	"cmux/agents/org/standing"
+	"cmux/agents/room"
+	"cmux/agents/room/book"
+	"cmux/agents/room/marks"
+	"cmux/worktree/hint"
+)
+
+// most members and guests that a room has, and open rooms that a project has.
+const (
+	mostMembers = 16
+	mostGuests  = 5
+	mostRooms   = 50
+)
+
+// Start is a room to be made.
+type Start struct {
+	Name     string        `json:"name"`    // empty: the first of room, room-2, … that is free
+	Members  []string      `json:"members"` // each KIND[=NAME][:ROLE]; none: every program that is installed and ready
+	Pane     bool          `json:"pane,omitempty"`
+	Settings room.Settings `json:"settings"`
+}
+
+// Starting is a start that was looked into. Nothing is made yet.
+type Starting struct {
+	Name    string
+	Lines   []room.Line // that join
+	Remarks []string
+	Cost    room.Cost // of a first question to all
+
+	start Start
+}
+
+// ParseMember reads KIND[=NAME][:ROLE].
+func ParseMember(s string) (kind, name, role string) {
+	s, role, _ = strings.Cut(s, ":")
+	kind, name, _ = strings.Cut(s, "=")
+	return strings.TrimSpace(kind), strings.TrimSpace(name), strings.TrimSpace(role)
+}
+
+// Plan looks into a start: names, kinds, and each member's program.
+func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
+	s := &Starting{Name: start.Name, start: start}
+	all, err := book.Rooms(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	if s.Name == "" {
+		s.Name = "room"
+		for n := 2; slices.Contains(all, s.Name); n++ {
+			s.Name = fmt.Sprintf("room-%d", n)
+		}
+	}
+	if err := book.CheckName(s.Name); err != nil {
+		return nil, project.Usage("", "%w", err)
+	}
+	if slices.ContainsFunc(all, func(other string) bool { return strings.EqualFold(other, s.Name) }) {
+		return nil, project.Usage("cmux rooms open "+s.Name, "there is a room %s already", s.Name)
+	}
+	if err := p.room(all); err != nil {
+		return nil, err
+	}
+	if err := p.checkSettings(&s.start.Settings); err != nil {
+		return nil, err
+	}
+	wanted := start.Members
+	if len(wanted) == 0 {
+		if wanted, err = p.ready(ctx, start.Pane, &s.Remarks); err != nil {
+			return nil, err
+		}
+	}
+	if len(wanted) > mostMembers {
+		return nil, project.Usage("", "%d members, and a room has at most %d", len(wanted), mostMembers)
+	}
+	var errs []error
+	for _, text := range wanted {
+		l, remarks, err := p.member(ctx, s.Name, text, start.Pane, s.Lines)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.Lines, s.Remarks = append(s.Lines, *l), append(s.Remarks, remarks...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, project.Tag(err, project.ErrUsage)
+	}
+	lines := []room.Line{{N: 1, Kind: room.KindOpened, Settings: &s.start.Settings}}
+	for i := range s.Lines {
+		l := s.Lines[i]
+		l.N, l.Kind = int64(i+2), room.KindJoined
+		lines = append(lines, l)
+	}
+	state := room.Fold(s.Name, lines)
+	if err := s.roles(&state); err != nil {
+		return nil, err
+	}
+	s.Cost = state.Cost("", "")
+	return s, nil
+}
+
+// roles checks those whom the settings name.
+func (s *Starting) roles(state *room.State) error {
+	set := &s.start.Settings
+	for _, who := range []struct{ flag, name string }{{"moderator", set.Moderator}, {"judge", set.Judge}} {
+		if who.name != "" && !slices.Contains(state.Names(), who.name) {
+			return project.Usage("", "--%s %s: nobody in the room is called so: %s", who.flag, who.name, strings.Join(state.Names(), ", "))
+		}
+	}
+	switch {
+	case set.Policy == room.Moderator && set.Moderator == "":
+		return project.Usage("", "the policy moderator needs --moderator NAME, one of %s", strings.Join(state.Names(), ", "))
+	case set.Policy == room.Debate && len(state.Names()) < 3:
+		return project.Usage("", "a debate needs two debaters and a judge, and there are %d members", len(state.Names()))
+	case set.Policy == room.Debate && set.Judge == "":
+		return project.Usage("", "the policy debate needs --judge NAME, one of %s; best one of another kind than the debaters", strings.Join(state.Names(), ", "))
+	}
+	return nil
+}
+
+// room refuses another room where there are as many open ones as may be.
+func (p *Rooms) room(all []string) error {
+	open := 0
+	for _, name := range all {
+		if _, lines, _, err := p.open(name); err == nil && !room.Fold(name, lines).Closed {
+			open++
+		}
+	}
+	if open >= mostRooms {
+		return hint.New(fmt.Errorf("%d rooms are open, as many as a project may have", open), "cmux rooms close ROOM")
+	}
+	return nil
+}
+
+func (p *Rooms) checkSettings(s *room.Settings) error {
+	policies := []room.Policy{room.Everybody, room.Once, room.Robin, room.Mentioned, room.Moderator, room.Debate}
+	switch {
+	case !slices.Contains(policies, s.Policy):
+		return project.Usage("", "%q is no policy: %v", s.Policy, policies)
+	case s.Turns < 1:
+		return project.Usage("", "a member has at least 1 turn in a round, and not %d", s.Turns)
+	case s.Tokens.Round < 0 || s.Tokens.Day < 0:
+		return project.Usage("", "a budget is not below 0")
+	case s.Rebuttals < 0:
+		return project.Usage("", "%d rebuttals are none", s.Rebuttals)
+	case s.Timeouts.Idle < 0 || s.Timeouts.Parse < 0 || s.Timeouts.Send < 0 || s.Timeouts.Hard < 0:
+		return project.Usage("", "a timeout is not below 0")
+	case s.Dir == "":
+		return nil
+	}
+	dir := s.Dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.Dir, dir)
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return project.Usage("", "--dir: %w", err)
+	}
+	rel, err := filepath.Rel(p.Root, dir)
+	if info, serr := os.Stat(dir); err != nil || serr != nil || !info.IsDir() || !filepath.IsLocal(rel) {
+		return project.Usage("", "--dir: %s is no folder in the project", s.Dir)
+	}
+	if s.Dir = filepath.ToSlash(rel); s.Dir == "." {
+		s.Dir = ""
+	}
+	return nil
+}
+
+// ready are the kinds whose programs are installed and ready, in the order of the kinds.
+func (p *Rooms) ready(ctx context.Context, pane bool, remarks *[]string) ([]string, error) {
+	var all []string
+	for _, kind := range kinds.Installed(p.Env) {
+		fit := kinds.Preflight(ctx, kind, p.setup(pane))
+		if i := slices.IndexFunc(fit.Problems, func(pr agent.Problem) bool { return pr.Fatal }); i >= 0 {
+			*remarks = append(*remarks, fmt.Sprintf("%s does not take part: %s (%s)", kind, fit.Problems[i].What, fit.Problems[i].Try))
+			continue
+		}
+		all = append(all, kind)
+	}
+	if len(all) == 0 {
+		why := ""
+		if len(*remarks) > 0 {
+			why = ": " + strings.Join(*remarks, "; ")
+		}
+		return nil, hint.New(errors.New("no agent program is ready to take part"+why), "cmux doctor")
+	}
+	return all, nil
+}
+
+func (p *Rooms) setup(pane bool) agent.Setup {
+	return agent.Setup{Env: p.Env, Root: p.Root, Headless: !pane, Asks: true}
+}
+
+// member reads one that is to join a room, and looks at its program.
+func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so []room.Line) (*room.Line, []string, error) {
+	kind, name, role := ParseMember(text)
+	k, ok := p.Kinds[kind]
+	if !ok || !k.Judge {
+		return nil, nil, hint.New(fmt.Errorf("%s: there is no kind of agent %q", text, kind), "cmux agents list")
+	}
+	if name == "" {
+		name = kind
+		for n := 2; slices.ContainsFunc(so, func(l room.Line) bool { return strings.EqualFold(l.Name, name) }); n++ {
+			name = fmt.Sprintf("%s%d", kind, n)
+		}
+	}
+	if err := book.CheckName(name); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", text, err)
+	}
+	if slices.ContainsFunc(so, func(l room.Line) bool { return strings.EqualFold(l.Name, name) }) {
+		return nil, nil, fmt.Errorf("%s: two members cannot be called %s: %s=NAME gives this one another name", text, name, kind)
+	}
+	if slices.Contains([]string{room.User, room.Cmux, marks.All}, strings.ToLower(name)) {
+		return nil, nil, fmt.Errorf("%s: a member cannot be called %q: that is somebody else", text, name)
+	}
+	if err := standing.CheckName(standing.MemberName(roomName, name), standing.RoomMember); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", text, err)
+	}
+	if role != "" && book.CheckName(role) != nil {
+		return nil, nil, fmt.Errorf("%s: %q is no name for a role", text, role)
+	}
+	l := &room.Line{Name: name, Agent: kind, Role: role, Mode: room.Headless}
+	if pane || k.Can.Headless == "" {
+		l.Mode = room.InPane
+	}
+	var remarks []string
+	for _, problem := range kinds.Preflight(ctx, kind, p.setup(l.Mode == room.InPane)).Problems {
+		what := fmt.Sprintf("%s: %s (%s)", name, problem.What, problem.Try)
+		if problem.Fatal {
+			return nil, nil, errors.New(what)
+		}
+		remarks = append(remarks, what)
+	}
+	return l, remarks, nil
+}
+
+// Create makes the room, and has the monitor start its members.
+func (p *Rooms) Create(ctx context.Context, s *Starting) (*View, error) {
+	b, err := book.Open(p.Root, s.Name, p.Now, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Up(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.Create(ctx, s.start.Settings, s.Lines...); err != nil {
+		return nil, err
+	}
+	p.audit(ctx, "start", s.Name)
+	return p.Show(s.Name)
+}

@@ -1,0 +1,120 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+
+	"cmux/agents/control/rooms"
+	"cmux/agents/org/standing"
+	"cmux/agents/platform/tmux"
+	"cmux/agents/runs/run"
+	"cmux/agents/runs/runner"
+	"cmux/signals"
+	"cmux/worktree"
+	"cmux/worktree/hint"
+)
+
+// Rooms opens the rooms of the project.
+func (p *Project) Rooms() *rooms.Rooms {
+	return &rooms.Rooms{Project: &p.Project, Crew: p.Crew(), Records: p.Records(), Up: p.startForRooms}
+}
+
+// startForRooms starts the monitor where none is up. A project without an organization gets
+// one without a supervisor, which cmux start adds.
+func (p *Project) startForRooms(ctx context.Context) error {
+	org, err := standing.Open(p.Root)
+	switch {
+	case errors.Is(err, run.ErrNoOrganization):
+		org = nil
+	case err != nil:
+		return err
+	case org.Run.RunnerLives():
+		return nil
+	case org.Stopped && org.Agents[standing.Supervisor] != nil:
+		return hint.New(errors.New("the organization is stopped, and its rooms with it"), "cmux start")
+	}
+	if from, err := p.Origin(); err != nil || from != nil {
+		return errors.Join(err, hint.New(errors.New("no monitor is up, and an agent does not start it"), "a person: cmux start"))
+	}
+	if p.Program == nil {
+		return hint.New(errors.New("no monitor is up, and none can be started here"), "cmux start")
+	}
+	binary, err := p.Program()
+	if err != nil {
+		return fmt.Errorf("the path of this program: %w", err)
+	}
+	windows := tmux.Check(ctx) == nil
+	r, err := p.organizationForRooms(ctx, org, binary, windows)
+	if err != nil {
+		return err
+	}
+	if windows {
+		return standing.StartMonitor(ctx, r, runner.TmuxServer(p.Root, r.Plan.Socket))
+	}
+	return standing.StartDetached(ctx, r)
+}
+
+// organizationForRooms is the organization that there is, or a new one without agents.
+func (p *Project) organizationForRooms(ctx context.Context, org *standing.Org, binary string, windows bool) (*run.Run, error) {
+	s := &StartingOrg{p: p, order: StartOrg{Binary: binary, Socket: p.Getenv("CMUX_TMUX_SOCKET")}, org: org, First: org == nil}
+	var err error
+	if s.config, err = p.Configured(); err != nil {
+		return nil, err
+	}
+	if s.repo, err = worktree.Open(ctx, p.Root); err != nil {
+		return nil, err
+	}
+	if err := s.integration(ctx); err != nil {
+		return nil, err
+	}
+	if s.Kind = s.config.Supervisor.Agent; s.Kind == "" {
+		s.Kind = "claude"
+	}
+	switch {
+	case windows:
+		if err := s.name(ctx); err != nil {
+			return nil, err
+		}
+	case org != nil:
+		s.Session = org.Run.Plan.Session
+	default:
+		if s.Session = s.config.Session; s.Session == "" {
+			s.Session = "cmux-" + regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(p.Root), "-")
+		}
+	}
+	if err := errors.Join(s.repo.KeepRoot(), signals.Init(p.Root)); err != nil {
+		return nil, err
+	}
+	env := p.Env
+	if org != nil {
+		if env, err = org.Run.Env(); err != nil {
+			return nil, hint.New(fmt.Errorf("the environment of the organization cannot be read: %w", err), "cmux start --env")
+		}
+	}
+	r, err := run.CreateOrganization(p.Root, s.Session, s.order.Socket, env, binary)
+	if err != nil {
+		return nil, err
+	}
+	if err := standing.WriteRoles(p.Root); err != nil {
+		return nil, err
+	}
+	now, err := standing.Open(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	if org == nil { // how agents may act is asked when the first one comes that changes something
+		if err := now.Set(ctx, s.config.Settings(standing.Settings{Permissions: s.config.Permissions, Integration: s.base}, s.Kind)); err != nil {
+			return nil, err
+		}
+	}
+	if err := now.Run.Withdraw(p.Now()); err != nil {
+		return nil, err
+	}
+	if now.Stopped {
+		return r, now.Record(ctx, run.Record{Type: run.Resumed})
+	}
+	return r, nil
+}
