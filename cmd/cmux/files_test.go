@@ -81,6 +81,7 @@ var elsewhere = map[string]string{
 	"agents/runs/attempt/workspace/tree.go":     "the worktree",
 	"agents/platform/tmux/config.go":            "the user's own folder for tmux",
 	"agents/platform/tmux/panes.go":             "the user's own folder for tmux",
+	"agents/platform/tmux/proxy/proxy.go":       "the user's own folder for tmux's sockets",
 	"agents/kinds/transcript/answer.go":         "the program's own transcript",
 	"agents/kinds/transcript/follow.go":         "the program's own transcript",
 	"agents/runs/wrapper/socket.go":             "Chmod of the socket it just bound",

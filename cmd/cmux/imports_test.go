@@ -36,7 +36,8 @@ var house = []struct {
 	{"worktree", "worktree/common worktree/git worktree/gitfile worktree/hint worktree/merge worktree/prepare worktree/separate worktree/submodule"},
 
 	{"agents/platform/proc", ""},
-	{"agents/platform/tmux", "agents/platform/proc"},
+	{"agents/platform/tmux/proxy", ""},
+	{"agents/platform/tmux", "agents/platform/proc agents/platform/tmux/proxy"},
 	{"agents/platform/harmless", ""},
 	{"agents/platform/fence/stage", ""},
 	{"agents/platform/fence", "agents/platform/fence/stage"},

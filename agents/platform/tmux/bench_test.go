@@ -42,6 +42,17 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
+// A control client of a server that runs, from its start to its end.
+func BenchmarkConnect(b *testing.B) {
+	s := newServer(b)
+	session(b, connect(b, s, nil), cat("/tmp"))
+	for b.Loop() {
+		c, err := s.connect(b.Context(), nil)
+		must(b, err)
+		must(b, c.Close())
+	}
+}
+
 // A node's pane with tags and layout, in windows that fill up.
 func BenchmarkBoardOpen(b *testing.B) {
 	c := connect(b, newServer(b), nil)

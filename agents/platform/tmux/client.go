@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"cmux/agents/platform/tmux/proxy"
 )
 
 // Event is a notification of the server: the name without its percent sign ("window-close",
@@ -90,12 +92,18 @@ var errServerDied = fmt.Errorf("%w: server exited unexpectedly", ErrGone)
 // process. The configuration ends the session when its client has gone, for any reason.
 // destroy-unattached is not used: it removes the session from a client that is exiting and
 // still has output to read. That crashes tmux 3.3a, with everything that runs in it.
-func (s Server) control(ctx context.Context) (*exec.Cmd, error) {
+//
+// It connects through a proxy unless that is nil.
+func (s Server) control(ctx context.Context, through *proxy.Proxy) (*exec.Cmd, error) {
 	name, err := hiddenName()
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"-f", s.Config, "-C", "new-session", "-s", name, "-n", "control"}, s.personFlags()...)
+	var args []string
+	if through != nil {
+		args = []string{"-N", "-S", through.Socket} // overrides the flags before it
+	}
+	args = append(append(args, "-f", s.Config, "-C", "new-session", "-s", name, "-n", "control"), s.personFlags()...)
 	return s.command(ctx, append(args,
 		"-f", "no-output,ignore-size", "-x", "80", "-y", "24", "--", "/bin/sh", "-c", ":",
 		";", "set-option", "-w", "remain-on-exit", "on")...) // also on a server that a person started
@@ -142,7 +150,13 @@ func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 
 // start starts the control client with pipes to and from it.
 func (c *Client) start(ctx context.Context) error {
-	cmd, err := c.server.control(ctx)
+	through, started := proxy.Open(c.server.path(), c.server.sockets()...), false
+	defer func() {
+		if through != nil && !started {
+			through.Close()
+		}
+	}()
+	cmd, err := c.server.control(ctx, through)
 	if err != nil {
 		return err
 	}
@@ -171,7 +185,10 @@ func (c *Client) start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start tmux: %w", err), inW.Close(), outR.Close())
 	}
-	c.cmd, c.stdin, c.stdout = cmd, inW, outR
+	c.cmd, c.stdin, c.stdout, started = cmd, inW, outR, true
+	if through != nil {
+		c.tasks.Go(func() { through.Relay(c.done) })
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"crypto/rand"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -42,6 +43,28 @@ func (s Server) startedBy(args []string, getenv func(string) string) (start uint
 
 // socketsVar is the variable with the folder of sockets that have only a name.
 const socketsVar = "TMUX_TMPDIR"
+
+// sockets returns the folders in which tmux keeps sockets, the default one last. Agents
+// behind a fence do not see them.
+func (s Server) sockets() (folders []string) {
+	for _, dir := range []string{proc.Getenv(s.env(), socketsVar), "/tmp"} {
+		if real, err := filepath.EvalSymlinks(filepath.Join("/", dir)); err == nil && dir != "" {
+			folders = append(folders, filepath.Join(real, "tmux-"+strconv.Itoa(os.Getuid())))
+		}
+	}
+	return folders
+}
+
+// path returns the path of the server's socket, as tmux finds it.
+func (s Server) path() string {
+	if strings.Contains(s.Socket, "/") {
+		return filepath.Join("/", s.Socket) // command runs tmux in the root directory
+	}
+	for _, folder := range s.sockets() {
+		return filepath.Join(folder, s.Socket)
+	}
+	return ""
+}
 
 // Orphans returns the server's control clients whose process has gone. Nobody reads from or
 // writes to them any more. If tmux cannot remove one because it still has output for it,

@@ -120,7 +120,7 @@ func TestLivingClientIsNoOrphan(t *testing.T) {
 // an older cmux left it when it was killed.
 func orphan(t *testing.T, s Server) (pid int) {
 	t.Helper()
-	control, err := s.control(t.Context())
+	control, err := s.control(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

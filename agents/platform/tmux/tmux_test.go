@@ -780,7 +780,7 @@ func TestClientKilledUnread(t *testing.T) {
 	}
 	before := sessions()
 	for range 10 {
-		cmd, err := s.control(t.Context())
+		cmd, err := s.control(t.Context(), nil)
 		must(t, err)
 		stdin, err := cmd.StdinPipe()
 		must(t, err)
