@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/proc"
+	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/signals"
@@ -46,6 +47,9 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 	}
 	if err := p.endOrg(ctx, org); err != nil {
 		return nil, err
+	}
+	if tmux.Check(ctx) != nil {
+		return s, p.endRuns(ctx, s, runs) // it ran without
 	}
 	server := runner.TmuxServer(p.Root, org.Run.Plan.Socket)
 	for _, name := range append(crew.SessionsOf(org), s.Session) {
@@ -142,7 +146,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 				continue
 			}
 			absent = 0
-			err := p.endHere(ctx, org)
+			err := endHere(ctx, p)
 			var held *signals.HeldError
 			if err != nil && !errors.As(err, &held) {
 				return err
@@ -154,7 +158,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 }
 
 // endHere carries the order to stop out in this process.
-func (p *Project) endHere(ctx context.Context, org *standing.Org) error {
+func endHere(ctx context.Context, p *Project) error {
 	repo, err := worktree.Open(ctx, p.Root)
 	if err != nil {
 		return err

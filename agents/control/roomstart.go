@@ -19,12 +19,12 @@ import (
 
 // Rooms opens the rooms of the project.
 func (p *Project) Rooms() *rooms.Rooms {
-	return &rooms.Rooms{Project: &p.Project, Crew: p.Crew(), Records: p.Records(), Up: p.startForRooms}
+	return &rooms.Rooms{Project: &p.Project, Crew: p.Crew(), Records: p.Records(), Up: func(ctx context.Context) error { return startForRooms(ctx, p) }}
 }
 
 // startForRooms starts the monitor where none is up. A project without an organization gets
 // one without a supervisor, which cmux start adds.
-func (p *Project) startForRooms(ctx context.Context) error {
+func startForRooms(ctx context.Context, p *Project) error {
 	org, err := standing.Open(p.Root)
 	switch {
 	case errors.Is(err, run.ErrNoOrganization):
@@ -47,7 +47,7 @@ func (p *Project) startForRooms(ctx context.Context) error {
 		return fmt.Errorf("the path of this program: %w", err)
 	}
 	windows := tmux.Check(ctx) == nil
-	r, err := p.organizationForRooms(ctx, org, binary, windows)
+	r, err := organizationForRooms(ctx, p, org, binary, windows)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (p *Project) startForRooms(ctx context.Context) error {
 }
 
 // organizationForRooms is the organization that there is, or a new one without agents.
-func (p *Project) organizationForRooms(ctx context.Context, org *standing.Org, binary string, windows bool) (*run.Run, error) {
+func organizationForRooms(ctx context.Context, p *Project, org *standing.Org, binary string, windows bool) (*run.Run, error) {
 	s := &StartingOrg{p: p, order: StartOrg{Binary: binary, Socket: p.Getenv("CMUX_TMUX_SOCKET")}, org: org, First: org == nil}
 	var err error
 	if s.config, err = p.Configured(); err != nil {

@@ -54,6 +54,7 @@ var elsewhere = map[string]string{
 	"agents/control/crew/workers.go":            "the folder that the person named",
 	"agents/control/crew/projects.go":           "the folder of another project",
 	"agents/org/standing/archive.go":            "an agent's folder that is given up, moved by its name",
+	"agents/control/rooms/start.go":             "the folder of a room, in the project",
 	"agents/org/standing/life.go":               "the worktree",
 	"agents/org/standing/rooms.go":              "when a member's events were written last",
 	"agents/kinds/kimi/preflight.go":            "the program's own configuration",

@@ -31,7 +31,7 @@ type Say struct {
 	NoStart   bool   `json:"-"`                   // leave it to who starts the monitor
 }
 
-// Said is what came of it.
+// Said is the result.
 type Said struct {
 	Room    string   `json:"room"`
 	Message int64    `json:"message"`
@@ -178,7 +178,8 @@ func (p *Rooms) Cost(name, to, text string) (room.Cost, error) {
 var ErrCapped = errors.New("the round has not settled")
 
 // Await waits until the room rests: no turn is under way, and the message n was given to all
-// whom it wakes; 0: whichever was said last. It returns the lines from n on.
+// whom it wakes; 0: whichever was said last. It returns the lines from n on. A monitor that
+// dies meanwhile is started again.
 func (p *Rooms) Await(ctx context.Context, name string, n int64) ([]room.Line, error) {
 	path, err := p.Path(name)
 	if err != nil {
@@ -204,7 +205,9 @@ func (p *Rooms) Await(ctx context.Context, name string, n int64) ([]room.Line, e
 				return nil, err
 			}
 			if org == nil || !org.Run.RunnerLives() {
-				return nil, hint.New(errors.New("no monitor: nothing goes on in the room"), "cmux rooms open "+name)
+				if err := p.Up(ctx); err != nil {
+					return nil, fmt.Errorf("no monitor, so nothing happens in the room: %w", err)
+				}
 			}
 		case <-ctx.Done():
 			return from(lines, n), ctx.Err()

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
+	"cmux/agents/platform/tmux"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
 	"cmux/agents/room/marks"
@@ -75,6 +76,11 @@ func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
 	}
 	if err := p.checkSettings(&s.start.Settings); err != nil {
 		return nil, err
+	}
+	if start.Pane {
+		if err := tmux.Check(ctx); err != nil {
+			return nil, hint.New(err, "the same without --pane")
+		}
 	}
 	wanted := start.Members
 	if len(wanted) == 0 {
@@ -169,7 +175,7 @@ func (p *Rooms) checkSettings(s *room.Settings) error {
 		return project.Usage("", "--dir: %w", err)
 	}
 	rel, err := filepath.Rel(p.Root, dir)
-	if info, serr := os.Stat(dir); err != nil || serr != nil || !info.IsDir() || !filepath.IsLocal(rel) {
+	if _, rerr := os.ReadDir(dir); err != nil || rerr != nil || !filepath.IsLocal(rel) {
 		return project.Usage("", "--dir: %s is no folder in the project", s.Dir)
 	}
 	if s.Dir = filepath.ToSlash(rel); s.Dir == "." {
@@ -208,7 +214,7 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 	kind, name, role := ParseMember(text)
 	k, ok := p.Kinds[kind]
 	if !ok || !k.Judge {
-		return nil, nil, hint.New(fmt.Errorf("%s: there is no kind of agent %q", text, kind), "cmux agents list")
+		return nil, nil, hint.New(fmt.Errorf("%s: there is no kind of agent %q", text, kind), "cmux doctor")
 	}
 	if name == "" {
 		name = kind

@@ -17,12 +17,13 @@ type Seat struct {
 	Wanted  bool // its program is to run; its room says so for each life
 	Crashed bool // its last life ended by itself
 	Spoken  bool // its turn is over, and it comes to rest
+	Dropped bool // its room ended its program: its last turn is not continued
 
 	turns []turn
 	told  int64 // tokens that its replies have counted
 }
 
-// turn is what became of a turn, as far as the records know.
+// turn is a turn as far as the records know it.
 type turn struct {
 	id     string // ROOM/tN
 	over   bool
@@ -46,6 +47,7 @@ func Envelope(roomName, turn, text string) string {
 func (s *Seat) Wants(rec *run.Record) {
 	s.Wanted = rec.Value != ""
 	s.Crashed = !s.Wanted && rec.How == run.HowLeft
+	s.Dropped = s.Dropped || !s.Wanted && !s.Crashed
 }
 
 // Ended takes in how a life ended.
@@ -56,6 +58,7 @@ func (s *Seat) Ended(how string) {
 
 // Took takes in that the program has what it was told.
 func (s *Seat) Took(rec *run.Record) {
+	s.Dropped = false
 	for _, id := range mailbox.IDs(rec.Key) {
 		if strings.Contains(id, "/") && !slices.ContainsFunc(s.turns, func(t turn) bool { return t.id == id }) {
 			s.turns = append(slices.Clone(s.turns[max(0, len(s.turns)-kept+1):]), turn{id: id})

@@ -202,7 +202,9 @@ func (s *State) Apply(rec *run.Record) {
 		case keyHeld:
 			s.Held = rec.Detail
 		case keyWanted:
-			s.Wants(rec)
+			if s.Wants(rec); s.Dropped {
+				s.Midway, s.answers = false, nil
+			}
 		case keyRelaunch:
 			s.relaunch, s.relaunchBy = rec.Attempt, rec.Request
 		case keyWaits:

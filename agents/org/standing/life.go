@@ -205,7 +205,7 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 		Node: a.Name, Frame: frame, Def: o.def(&m), Attempt: n, Token: run.NewToken(),
 		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: shares.NoSlot},
 		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
-		Terms: o.terms(&m), Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Lost: a.lost(), Midway: a.Midway, Answers: a.answers, LastTold: last, Posed: a.posed, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
+		Terms: o.terms(&m), Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Lost: a.lost(), Midway: a.Midway, Dropped: a.Dropped, Answers: a.answers, LastTold: last, Posed: a.posed, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
 	}
 }
 

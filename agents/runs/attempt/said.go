@@ -41,7 +41,7 @@ func lastTurn(a *attempt) (turn conversation.Recalled, over bool) {
 // record. If that turn is over, its text is the missing reply. If it is not, the program is
 // told to go on.
 func recallReply(a *attempt) error {
-	if !a.spec.Terms.Replies || a.kind.LastTurn == nil {
+	if !a.spec.Terms.Replies || a.kind.LastTurn == nil || a.spec.Dropped {
 		return nil
 	}
 	var over bool

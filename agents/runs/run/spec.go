@@ -57,6 +57,7 @@ type Spec struct {
 	Told         bool         `json:"told,omitempty"`         // Work: it is known to have been told of it
 	Lost         string       `json:"lost,omitempty"`         // Member: how the attempt before ended, which nobody had ordered
 	Midway       bool         `json:"midway,omitempty"`       // Member: that was in the middle of a turn
+	Dropped      bool         `json:"dropped,omitempty"`      // of a standing agent: its last turn is not continued, whatever its conversation says
 	Answers      []string     `json:"answers,omitempty"`      // Member: ids of the messages that it has read and whose reply is not recorded
 	LastTold     string       `json:"last_told,omitempty"`    // Midway: what it was told last in that; empty: it is not known
 	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organization

@@ -52,15 +52,15 @@ type order struct {
 func orders() []order {
 	return []order{
 		{room.DoPause, "pause ROOM", "Let turns finish, and begin no other", "paused", 0, 0},
-		{room.DoResume, "resume ROOM", "Go on after a pause", "resumed", 0, 0},
+		{room.DoResume, "resume ROOM", "Let turns begin again after a pause", "resumed", 0, 0},
 		{room.DoStop, "stop ROOM [NAME]", "Interrupt the turn of a member; without NAME all turns, and pause", "stopped", 0, 1},
 		{room.DoCancel, "cancel ROOM", "Interrupt all turns and end the round", "cancelled", 0, 0},
 		{room.DoContinue, "continue ROOM [N]", "Let a round go on whose turns or tokens were used up", "continued", 0, 1},
-		{room.DoSkip, "skip ROOM NAME", "Let the round go on without a member", "skipped", 1, 1},
+		{room.DoSkip, "skip ROOM NAME", "Continue the round without a member", "skipped", 1, 1},
 		{room.DoWake, "wake ROOM NAME", "Try a member again that is down", "woken", 1, 1},
 		{room.DoWait, "go-on ROOM NAME", "Let a turn go on that takes long", "left to go on", 1, 1},
 		{room.DoClose, "close ROOM", "End the programs, and keep everything", "closed", 0, 0},
-		{room.DoReopen, "reopen ROOM", "Go on with a closed room, in the same conversations", "reopened", 0, 0},
+		{room.DoReopen, "reopen ROOM", "Open a closed room again, in the same conversations", "reopened", 0, 0},
 	}
 }
 
@@ -702,7 +702,7 @@ fact of the room, as its file has it.`,
 		},
 		ValidArgsFunction: d.CompleteRoom,
 	}
-	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on with what comes")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "print what comes, too")
 	cmd.Flags().BoolVar(&o.All, "all", false, "also turns, rounds and who joined")
 	cli.JSONFlag(cmd, &o.JSON)
 	return cmd

@@ -163,7 +163,7 @@ With --json the shape is {"room", "message", "wakes", "note"}.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Say.To, "to", "", "`NAME` of the member that it is for alone")
 	f.BoolVar(&o.Say.Interrupt, "interrupt", false, "interrupt the turns of those whom it wakes")
-	f.BoolVar(&o.Say.Resume, "resume", false, "go on with a paused room")
+	f.BoolVar(&o.Say.Resume, "resume", false, "resume the room if it is paused")
 	f.StringVar(&o.Say.Key, "key", "", "your own id of the message, `KEY`")
 	f.BoolVar(&o.Say.NoStart, "no-start", false, "do not start the monitor")
 	f.BoolVar(&o.Wait, "wait", false, "wait until the room has come to rest, and print what was said")
