@@ -146,7 +146,9 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 		return nil, err
 	}
 	s.Permissions = s.config.Permissions
-	if s.org != nil {
+	if s.org != nil && s.org.Settings.Permissions == "" { // only its rooms were started
+		s.First = true
+	} else if s.org != nil {
 		s.Permissions = s.org.Settings.Permissions
 		if err := s.differing(); err != nil {
 			return nil, err

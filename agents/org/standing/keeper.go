@@ -271,6 +271,7 @@ func (k *Keeper) advance(ctx context.Context) error {
 	k.shares(ctx)
 	k.rooms.carry(ctx)
 	k.mails(ctx)
+	k.rooms.mailGuests(ctx)
 	if err := k.tellCompacted(ctx); err != nil { // tried again at the next look
 		k.Log.Error("an agent could not be told that it was compacted", "err", err)
 		k.at(k.Now().Add(time.Second))

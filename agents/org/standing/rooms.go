@@ -20,6 +20,7 @@ import (
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 // The keeper carries the project's rooms. A room's members are standing agents whose lives
@@ -28,6 +29,8 @@ import (
 const (
 	// mostActive is how many turns of all rooms are under way at once.
 	mostActive = 4
+	// mostForGuest bounds a message of a room that a guest gets, in bytes.
+	mostForGuest = 16 << 10
 	// staysWarm is how long the program of a member that has nothing to do stays up.
 	staysWarm = 5 * time.Minute
 )
@@ -42,6 +45,7 @@ type rooms struct {
 type openRoom struct {
 	book    *book.Book
 	carrier *carrier.Carrier // nil: the room is being made
+	mailed  int64            // number of the last line that was written to its guests
 }
 
 // carryRooms does what is due in the rooms. What fails in one is tried again at the next
@@ -173,6 +177,66 @@ func (k *rooms) keepWarm(ctx context.Context, r *openRoom) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// mailGuests writes what was said in the rooms to their guests. It is written under an id
+// of its own, so that nobody gets it twice.
+func (k *rooms) mailGuests(ctx context.Context) {
+	for name, r := range k.open {
+		if r.carrier == nil {
+			continue
+		}
+		if err := k.mailGuestsOf(ctx, r); err != nil {
+			k.Log.Error("guests of a room could not be written to; trying again", "room", name, "err", err)
+			k.at(k.Now().Add(time.Second))
+		}
+	}
+}
+
+func (k *rooms) mailGuestsOf(ctx context.Context, r *openRoom) error {
+	s := r.carrier.State()
+	if !slices.ContainsFunc(s.Members, func(m room.Member) bool { return m.Guest && !m.Gone }) {
+		r.mailed = s.N
+		return nil
+	}
+	lines, _, err := r.book.Lines()
+	if err != nil {
+		return err
+	}
+	guests := map[string]string{} // name in the room to its agent
+	for i := range lines {
+		l := &lines[i]
+		switch {
+		case l.Kind == room.KindJoined && l.Guest:
+			guests[l.Name] = l.Agent
+		case l.Kind == room.KindLeft:
+			delete(guests, l.Name)
+		case l.Kind != room.KindSaid || l.To != "" || l.Text == "" || l.N <= r.mailed:
+			continue
+		}
+		if l.Kind != room.KindSaid {
+			continue
+		}
+		for name, agent := range guests {
+			if name == l.By || k.org.Agents[agent] == nil {
+				continue
+			}
+			text := l.Text
+			if len(text) > mostForGuest {
+				text = strings.ToValidUTF8(text[:mostForGuest], "") + "\n[cut: cmux rooms log " + s.Name + " has the whole]"
+			}
+			m := mailbox.Message{
+				ID: mailID(fmt.Sprintf("room-%s-%d-%s", s.Name, l.N, agent)), From: "monitor", To: agent,
+				Subject: mailbox.Sys.Subject(fmt.Sprintf("room %s#%d, %s says", s.Name, l.N, l.By)),
+				Body:    text + "\n\nYou are a guest of this room. If you have something to say there: cmux rooms say " + s.Name + " TEXT. Nobody waits for it.",
+			}
+			if err := k.sends(ctx, m); err != nil {
+				return err
+			}
+		}
+		r.mailed = l.N
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -271,6 +272,23 @@ func (b *Book) Order(ctx context.Context, id string, do room.Do, count int, name
 	return err
 }
 
+// Change writes a line of another kind that a person has decided on: who joined or left, and
+// settings. decide makes it of the room as it is; nil: there is nothing to write.
+func (b *Book) Change(ctx context.Context, decide func(room.State) (*room.Line, error)) error {
+	_, _, err := b.Append(ctx, func(so []room.Line) ([]room.Line, error) {
+		s, err := b.open(so)
+		if err != nil {
+			return nil, err
+		}
+		l, err := decide(s)
+		if l == nil || err != nil {
+			return nil, err
+		}
+		return []room.Line{*l}, nil
+	})
+	return err
+}
+
 // open is the room of the lines, in which something may be said.
 func (b *Book) open(so []room.Line) (room.State, error) {
 	if len(so) == 0 {
@@ -332,3 +350,11 @@ func (l *lines) read(line *room.Line) {
 
 // Skip implements ledger.List.
 func (l *lines) Skip(bad ledger.Bad, _ []byte) { l.bad = append(l.bad, bad) }
+
+// Move moves a room with all that is in its folder.
+func Move(root, name, to string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(root, signals.Folder, Folder, name), to)
+}

@@ -147,12 +147,18 @@ func (c *Carrier) read() error {
 	if err != nil {
 		return err
 	}
+	if len(lines) < len(c.lines) || !lines[0].At.Equal(c.lines[0].At) {
+		return ErrOther
+	}
 	if n := len(c.lines); len(lines) > n {
 		c.queue = append([]room.What{room.Lines(lines[n:])}, c.queue...)
 		c.lines = lines
 	}
 	return nil
 }
+
+// ErrOther means that the file is of another room, which has the name now.
+var ErrOther = errors.New("another room has the name")
 
 // errNewer means that somebody else has added lines.
 var errNewer = errors.New("the room has newer lines")

@@ -32,7 +32,8 @@ write nothing. What was said is in .cmux/rooms/ROOM/room.jsonl.`,
 		Example: "  cmux rooms start design --agents claude,codex:reviewer\n  cmux rooms say design 'Which database?' --wait",
 	}
 	cmd.AddCommand(newStartCmd(d, nil), newListCmd(d, nil), newShowCmd(d, nil), newOpenCmd(d, nil), newLogCmd(d, nil), newTailCmd(d, nil),
-		newSayCmd(d, nil), newAnswerCmd(d, nil), newCostCmd(d, nil), newWaitCmd(d, nil), newPromptCmd(d, nil), newParseCmd(d, nil), newCheckCmd(d, nil))
+		newSayCmd(d, nil), newAnswerCmd(d, nil), newCostCmd(d, nil), newWaitCmd(d, nil), newPromptCmd(d, nil), newParseCmd(d, nil), newCheckCmd(d, nil),
+		newInviteCmd(d, nil), newDismissCmd(d, nil), newSetCmd(d, nil), newRemoveCmd(d, nil), newExportCmd(d, nil))
 	for _, o := range orders() {
 		cmd.AddCommand(newOrderCmd(d, o, nil))
 	}
