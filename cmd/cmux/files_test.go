@@ -55,6 +55,7 @@ var elsewhere = map[string]string{
 	"agents/control/crew/projects.go":           "the folder of another project",
 	"agents/org/standing/archive.go":            "an agent's folder that is given up, moved by its name",
 	"agents/control/rooms/start.go":             "the folder of a room, in the project",
+	"agents/room/book/book.go":                  "a room's folder, moved by its name",
 	"agents/org/standing/life.go":               "the worktree",
 	"agents/org/standing/rooms.go":              "when a member's events were written last",
 	"agents/kinds/kimi/preflight.go":            "the program's own configuration",

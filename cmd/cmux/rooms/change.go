@@ -126,11 +126,14 @@ ask or stop. With --json the shape is that of cmux rooms show.`,
 func newRemoveCmd(d *cli.Deps, runF func(context.Context, *roomOptions) error) *cobra.Command {
 	o := &roomOptions{IO: &d.IO, Project: d.Project}
 	return &cobra.Command{
-		Use:               "remove ROOM",
-		Short:             "Close a room and move it, with its members, to the archives",
-		Example:           "  cmux rooms remove design",
-		Args:              cobra.ExactArgs(1),
-		RunE:              func(cmd *cobra.Command, args []string) error { o.Room = args[0]; return cli.Either(runF, runRemove)(cmd.Context(), o) },
+		Use:     "remove ROOM",
+		Short:   "Close a room and move it, with its members, to the archives",
+		Example: "  cmux rooms remove design",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Room = args[0]
+			return cli.Either(runF, runRemove)(cmd.Context(), o)
+		},
 		ValidArgsFunction: d.CompleteRoom,
 	}
 }
@@ -156,12 +159,15 @@ type exportOptions struct {
 func newExportCmd(d *cli.Deps, runF func(context.Context, *exportOptions) error) *cobra.Command {
 	o := &exportOptions{roomOptions: roomOptions{IO: &d.IO, Project: d.Project}}
 	cmd := &cobra.Command{
-		Use:               "export ROOM",
-		Short:             "Write a room as Markdown or JSON",
-		Long:              "Write a room as Markdown, or with --format json as its facts, a line each.",
-		Example:           "  cmux rooms export design > design.md",
-		Args:              cobra.ExactArgs(1),
-		RunE:              func(cmd *cobra.Command, args []string) error { o.Room = args[0]; return cli.Either(runF, runExport)(cmd.Context(), o) },
+		Use:     "export ROOM",
+		Short:   "Write a room as Markdown or JSON",
+		Long:    "Write a room as Markdown, or with --format json as its facts, a line each.",
+		Example: "  cmux rooms export design > design.md",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Room = args[0]
+			return cli.Either(runF, runExport)(cmd.Context(), o)
+		},
 		ValidArgsFunction: d.CompleteRoom,
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "md", "md or json")
