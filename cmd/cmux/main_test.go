@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -115,9 +117,24 @@ func setUpScript(e *testscript.Env) error {
 	e.Values[testKey{}] = e.T()
 	e.Defer(func() {
 		killServer(short)
+		endDetached(e.WorkDir)
 		os.RemoveAll(short)
 	})
 	return nil
+}
+
+// endDetached ends what the script left running without tmux: a monitor, and the agents that
+// have no window.
+func endDetached(dir string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		b, _ := os.ReadFile(file)
+		argv := strings.Split(string(b), "\x00")
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err == nil && strings.HasPrefix(argv[0], dir+"/") && len(argv) > 1 && (argv[1] == "keep" || argv[1] == "agents") {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // killServer ends the script's own tmux servers, cmux's and that of a person in

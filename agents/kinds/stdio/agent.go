@@ -62,6 +62,12 @@ type Turn struct {
 	err   error // how the call ended that it was, once over
 }
 
+// ToldNothing implements agent.Silent: the conversation begins, and a message is its first
+// prompt.
+func (a *Agent) ToldNothing() bool {
+	return a.Stage.Stays && a.prompt == "" && a.Stage.Resumption == ""
+}
+
 // NewAgent prepares an agent that is given prompt first. Of the options Handle,
 // Typed and Break are its own.
 func NewAgent(s *agent.Stage, d Driver, prompt string, o Options) *Agent {
@@ -107,8 +113,10 @@ func (a *Agent) open(ctx context.Context) error {
 	if a.resumed {
 		text = a.Stage.Resumption
 	}
-	if err := a.say(ctx, text); err != nil {
-		return err
+	if !a.ToldNothing() {
+		if err := a.say(ctx, text); err != nil {
+			return err
+		}
 	}
 	a.mu.Lock()
 	a.begun = true
@@ -141,12 +149,16 @@ func (a *Agent) Deliver(ctx context.Context, text string) error {
 	if was, err := a.Resolve(ctx, text); was {
 		return err
 	}
-	give := func() error { return a.say(ctx, text) }
-	if !a.Begun() {
-		give = func() error { return a.open(ctx) }
+	begun := a.Begun()
+	if !begun {
+		if err := a.open(ctx); err != nil {
+			return err
+		}
 	}
-	if err := give(); err != nil {
-		return err
+	if begun || a.ToldNothing() {
+		if err := a.say(ctx, text); err != nil {
+			return err
+		}
 	}
 	// The end of the previous turn must not end the new one: wait until it has been
 	// processed. The message was sent, however the wait ends.
