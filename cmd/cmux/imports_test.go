@@ -161,7 +161,7 @@ var house = []struct {
 	{"cmd/cmux/locks", "agents/control agents/control/locking agents/control/project agents/kinds/agent agents/runs/attempt cmd/cmux/cli"},
 	{"cmd/cmux/mailbox", "agents/control agents/control/letters agents/platform/say agents/runs/wrapper cmd/cmux/cli signals/mailbox"},
 	{"cmd/cmux/node", "agents/control/commands agents/control/project agents/kinds/agent agents/runs/mcp agents/runs/wrapper cmd/cmux/cli"},
-	{"cmd/cmux/org", "agents/control agents/control/commands agents/control/crew agents/control/logs agents/control/overview agents/control/project agents/control/serving agents/control/teams agents/org/task agents/org/team agents/platform/say agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/top dag"},
+	{"cmd/cmux/org", "agents/control agents/control/commands agents/control/crew agents/control/logs agents/control/overview agents/control/project agents/control/rooms agents/control/serving agents/control/teams agents/org/standing agents/org/task agents/org/team agents/platform/say agents/room agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/top dag"},
 	{"cmd/cmux/schedule", "agents/control agents/control/project agents/control/schedules agents/org/schedule agents/org/task agents/platform/say cmd/cmux/cli"},
 	{"cmd/cmux/serve", "agents/control agents/control/commands agents/control/project agents/control/serving agents/kinds/agent agents/platform/say agents/runs/run cmd/cmux/cli server web"},
 	{"cmd/cmux/setup", "agents/control agents/control/checks agents/control/commands agents/control/draft agents/control/project agents/kinds agents/platform/say cmd/cmux/cli dag worktree/hint"},

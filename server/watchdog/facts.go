@@ -131,6 +131,9 @@ func (w *Project) Facts(ctx context.Context, observed func(string) bool) (watch.
 	f := watch.Facts{Config: watchconfig.New(w.org.Settings.Watch), Stopped: w.org.Stopped}
 	for _, name := range w.org.Names() {
 		a := w.org.Agents[name]
+		if a.InRoom() {
+			continue // its room has timeouts of its own
+		}
 		g := w.agents[name]
 		if g == nil {
 			g = new(glimpse)

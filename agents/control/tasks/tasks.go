@@ -225,6 +225,9 @@ func (p *Tasks) Assign(ctx context.Context, id, agent string) (TaskView, error) 
 	if err := p.WithinTeam(agent); err != nil {
 		return TaskView{}, err
 	}
+	if m := p.crew().Agents[agent]; m != nil && m.InRoom() {
+		return TaskView{}, project.Usage("cmux workers list", "%s is a member of a room, where it reads and talks: tasks are for workers", agent)
+	}
 	agent = p.Taker(ctx, id, agent)
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		if t.Backlog && t.State == task.Open {

@@ -14,13 +14,17 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/overview"
 	"cmux/agents/control/project"
+	"cmux/agents/control/rooms"
 	"cmux/agents/control/serving"
+	"cmux/agents/org/standing"
 	"cmux/agents/platform/say"
+	"cmux/agents/room"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/top"
 	"cmux/dag"
+	"slices"
 )
 
 type orgStatusOptions struct {
@@ -50,7 +54,7 @@ With --json the shape is
    "blocked": [{"id", "title"}], "unmerged", "unread", "undelivered", "incidents",
    "locks": [{"name", "holder": {"who", "pid"}, "note", "since", "waiting": [{"who", "pid"}]}],
    "server": {"up", "url", "since", "why"},
-   "needs": [as the page lists what waits for you], "wait"}
+   "needs": [as the page lists what waits for you], "wait", "rooms": [as cmux rooms show]}
 where blocked are tasks that wait for a decision, unmerged is how many finished tasks
 cmux tasks merge would bring in, wait is how much waits for you, unread are messages for you, undelivered those that agents have not read, incidents
 the newest that you have not acked, as cmux incidents show has them, state is none,
@@ -75,6 +79,7 @@ type orgStatus struct {
 	*overview.OrgReport
 	Needs []overview.Need `json:"needs"`
 	Wait  int             `json:"wait"` // of all that waits, also of messages that are not among the needs
+	Rooms []rooms.View    `json:"rooms"`
 }
 
 func orgStatusOf(ctx context.Context, p *control.Project) (*orgStatus, error) {
@@ -83,12 +88,42 @@ func orgStatusOf(ctx context.Context, p *control.Project) (*orgStatus, error) {
 		return nil, err
 	}
 	needs, err := p.Overview().Needs(ctx)
-	return &orgStatus{report, needs.Items, needs.Total}, err
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.Rooms().List()
+	return &orgStatus{report, needs.Items, needs.Total, all}, err
 }
 
 // render is what status prints. It is pure.
 func (s *orgStatus) render(now time.Time, as cli.Look) string {
-	return renderOrg(s.OrgReport, now, as) + renderWait(s.Needs, s.Wait)
+	r := *s.OrgReport
+	r.Agents = workersOf(r.Agents)
+	return renderOrg(&r, now, as) + renderRooms(s.Rooms) + renderWait(s.Needs, s.Wait)
+}
+
+// workersOf are the agents that are no members of rooms, which the rooms show.
+func workersOf(all []overview.AgentReport) []overview.AgentReport {
+	return slices.DeleteFunc(slices.Clone(all), func(a overview.AgentReport) bool { return a.Role == standing.RoomMember })
+}
+
+// renderRooms is a line for each room that is not closed, with what waits in it.
+func renderRooms(all []rooms.View) string {
+	var b strings.Builder
+	for i := range all {
+		v := &all[i]
+		if v.Room.Phase == room.IsClosed {
+			continue
+		}
+		fmt.Fprintf(&b, "room %s: %s, %s tokens\n", v.Room.Name, v.Room.Label, say.Short(v.Room.Total))
+		for _, w := range v.Waits {
+			fmt.Fprintf(&b, "  %s (%s)\n", say.Line(w.What), w.Try)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + b.String()
 }
 
 // maxWaits bounds how many of the needs of runs are listed.
@@ -314,6 +349,7 @@ type workersListOptions struct {
 	*cli.IO
 	Project cli.ProjectFunc
 	Name    string // of the one to show; empty: all
+	All     bool
 	JSON    bool
 }
 
@@ -323,12 +359,13 @@ func newWorkersListCmd(d *cli.Deps, runF func(context.Context, *workersListOptio
 		Use:   "list",
 		Short: "List the standing agents",
 		Long: `List the standing agents of the project and how they stand. With --json the shape is
-that of the agents of cmux status --json.`,
+that of the agents of cmux status --json. --all lists the members of rooms, too.`,
 		Example: "  cmux workers list --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cli.Either(runF, runWorkersList)(cmd.Context(), o) },
 	}
 	cli.JSONFlag(cmd, &o.JSON)
+	cmd.Flags().BoolVar(&o.All, "all", false, "also the members of rooms")
 	return cmd
 }
 
@@ -338,7 +375,10 @@ func runWorkersList(ctx context.Context, o *workersListOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return report.Agents, nil
+		if o.All || report.Agents == nil {
+			return report.Agents, nil
+		}
+		return workersOf(report.Agents), nil
 	})
 	if done {
 		return err
@@ -523,7 +563,8 @@ func (s *orgScreen) serve(ctx context.Context) error {
 		},
 		Rest: func(r *overview.OrgReport) (above, below []string) {
 			split := func(text string) []string { return strings.Split(strings.Trim(text, "\n"), "\n") }
-			return append(split(orgHead(r, p.Now())), ""), split(orgTail(r, p.Now()) + renderRuns(r))
+			all, _ := p.Rooms().List() // what is wrong with one, cmux rooms list says
+			return append(split(orgHead(r, p.Now())), ""), split(orgTail(r, p.Now()) + renderRooms(all) + renderRuns(r))
 		},
 		About: func(a *overview.AgentReport) []string {
 			return strings.Split(strings.TrimRight(renderAgent(a, p.Now()), "\n"), "\n")

@@ -26,7 +26,7 @@ func TestRenderOrg(t *testing.T) {
 	r := &overview.OrgReport{State: overview.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []overview.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5, NeedYou: []string{"reader", "writer"}}, {ID: "r2", Session: "docs", State: "no runner", Nodes: 1, NeedYou: []string{"look"}}},
 		Agents: []overview.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?"), agent("dan", "worker", "working", "waits for 1 background command")}}
 	needs := []overview.Need{{Kind: overview.NeedAgent, Name: "perm-x"}, {Kind: overview.NeedFailure, Name: "b", Label: "failed (exit 3)", Try: "cmux agents retry b"}, {Kind: overview.NeedReview, Name: "a", Label: "to review", Try: "cmux agents review a"}}
-	text := (&orgStatus{r, needs, 4}).render(noon, cli.Look{})
+	text := (&orgStatus{r, needs, 4, nil}).render(noon, cli.Look{})
 	r.State = overview.OrgNoMonitor
 	text += "\n---\n" + renderOrg(r, noon, cli.Look{Width: 50})
 	text += "\n---\n" + renderOrg(&overview.OrgReport{State: overview.OrgNone}, noon, cli.Look{})
