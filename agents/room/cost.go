@@ -21,7 +21,7 @@ func (s *State) Cost(to, text string) Cost {
 		c.Least += s.Estimate(name) + said
 	}
 	c.Most = c.Least
-	if to == "" && s.Settings.Policy != Once {
+	if to == "" && len(c.Wakes) > 0 && s.Settings.Policy != Once {
 		// Each further turn answers what the others have said in the last one.
 		all := int64(0)
 		var speak []string
@@ -54,6 +54,20 @@ func (s State) With(all Stood) State {
 		}
 	}
 	return s
+}
+
+// Awaits reports whether what a member's records tell of a turn is new to the room.
+func (s *State) Awaits(w What) bool {
+	switch w := w.(type) {
+	case Took:
+		t := s.turn(w.Turn)
+		return t != nil && t.Took.IsZero()
+	case Replied:
+		return s.turn(w.Turn) != nil
+	case Failed:
+		return s.turn(w.Turn) != nil
+	}
+	return true
 }
 
 // Left is how many turns a member may take until it is spent, in a new round or in this one.

@@ -93,11 +93,10 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 		c, err := carrier.New(carrier.Config{
 			Name: name, File: b, Members: members, Now: k.Now, Place: members.place,
 			Notify: func(text string, needs bool) {
-				event := "room"
+				k.Log.Info("room", "room", name, "said", text)
 				if needs {
-					event = "needs_input"
+					k.notify(ctx, notice.News{Event: "needs_input", Node: name, Text: "room " + name + ": " + harmless.Line(text)})
 				}
-				k.notify(ctx, notice.News{Event: event, Node: name, Text: "room " + name + ": " + harmless.Line(text)})
 			},
 		})
 		if errors.Is(err, book.ErrNone) {

@@ -58,6 +58,7 @@ type Carrier struct {
 	lines  []room.Line
 	queue  []room.What
 	clocks map[room.Clock]time.Time
+	free   int         // places that the room knows of, and 1; 0: it knows of no bound
 	failed error       // of the last append
 	warned bool        // the person knows; until something could be written
 	again  time.Time   // when it is tried again
@@ -88,6 +89,7 @@ func (c *Carrier) Look(ctx context.Context) error {
 		return err
 	}
 	var stood room.Stood
+	news := false
 	for _, m := range c.s.Members {
 		if m.Guest {
 			continue
@@ -96,10 +98,17 @@ func (c *Carrier) Look(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		c.queue = append(c.queue, since...)
+		for _, w := range since {
+			if c.s.Awaits(w) {
+				c.queue, news = append(c.queue, w), true
+			}
+		}
+		news = news || now != m.Stand
 		stood = append(stood, room.Stands{Member: m.Name, Stand: now})
 	}
-	c.queue = append(c.queue, stood) // what they have done comes before what they do
+	if news { // what they have done comes before what they do
+		c.queue = append(c.queue, stood)
+	}
 	return c.carry(ctx)
 }
 
@@ -137,6 +146,10 @@ func (c *Carrier) Ring(ctx context.Context) (next time.Time, err error) {
 
 // Free says how many turns may begin in this room now.
 func (c *Carrier) Free(ctx context.Context, turns int) error {
+	if c.free == turns+1 {
+		return nil
+	}
+	c.free = turns + 1
 	c.queue = append(c.queue, room.Places{Free: turns})
 	return c.carry(ctx)
 }
