@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/files"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/overview"
+	"cmux/agents/control/rooms"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/standing"
@@ -18,6 +19,8 @@ import (
 	"cmux/agents/org/upkeep"
 	"cmux/agents/records/event"
 	"cmux/agents/records/incident"
+	"cmux/agents/room"
+	"cmux/agents/room/marks"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/signals/mailbox"
@@ -64,6 +67,16 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[upkeep.Kind](): words(upkeep.Workers, upkeep.Windows, upkeep.Worktrees, upkeep.Branches, upkeep.Archives),
 		reflect.TypeFor[worktree.How](): words(worktree.FileAdded, worktree.FileModified, worktree.FileDeleted, worktree.FileRenamed, worktree.FileRetyped,
 			worktree.FileUnmerged),
+		reflect.TypeFor[room.Kind](): words(room.KindOpened, room.KindSet, room.KindJoined, room.KindLeft, room.KindSaid, room.KindRound, room.KindBlind,
+			room.KindTurn, room.KindTook, room.KindOver, room.KindDropped, room.KindOrder, room.KindProposed, room.KindDecided),
+		reflect.TypeFor[room.Mark]():   words(room.Began, room.Settled, room.Capped, room.Cancelled, room.Ended),
+		reflect.TypeFor[room.How]():    words(room.HowReplied, room.HowPassed, room.HowStopped, room.HowFailed, room.HowTimeout, room.HowLost),
+		reflect.TypeFor[room.Policy](): words(room.Everybody, room.Once, room.Robin, room.Mentioned, room.Moderator, room.Debate),
+		reflect.TypeFor[room.Do](): words(room.DoPause, room.DoResume, room.DoStop, room.DoCancel, room.DoContinue, room.DoSkip, room.DoClose, room.DoReopen,
+			room.DoWake, room.DoWait),
+		reflect.TypeFor[room.Phase](): words(room.AtRest, room.InGather, room.InFirst, room.InTalk, room.Waits, room.IsPaused, room.IsCapped, room.IsClosed,
+			room.Cancelling),
+		reflect.TypeFor[marks.Kind]():  words(marks.Text, marks.Mention, marks.Agree, marks.Handoff, marks.Status, marks.Code),
 		reflect.TypeFor[incident.Op](): words(incident.OpOpen, incident.OpAdd, incident.OpClose, incident.OpAck, incident.OpReopen),
 	}
 }
@@ -92,6 +105,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.Commented]():        {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[overview.AutonomyItem]():    {"kind": words(overview.AutonomyTask, overview.AutonomyRun, overview.AutonomyUncommitted, overview.AutonomyStale, overview.AutonomyBacklog, overview.AutonomyMail, overview.AutonomyWorker)},
 		reflect.TypeFor[control.OnboardingStep]():   {"id": words(control.StepTools, control.StepCommit, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganization, control.StepConfig, control.StepTask)},
+		reflect.TypeFor[rooms.Member]():             {"state": words(rooms.States()...), "mode": words(room.Headless, room.InPane, "")},
 		reflect.TypeFor[incident.Incident]():        {"state": words(incident.Open, incident.Closed)},
 	}
 }

@@ -223,7 +223,7 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 		}
 		switch {
 		case m.Guest:
-			one.Agent, one.Kind, one.State, one.Turns = m.Agent, "", "guest", 0
+			one.Agent, one.Kind, one.State, one.Turns = m.Agent, "", guest, 0
 		case m.Fallen():
 			one.State = room.Down.String()
 		case m.Stand.Is == room.Unknown:

@@ -121,7 +121,7 @@ func (p *Rooms) Say(ctx context.Context, name string, say Say) (*Said, error) {
 
 // usage marks an error of what was given.
 func usage(err error) error {
-	if errors.Is(err, book.ErrClosed) || errors.Is(err, book.ErrUnknown) || errors.Is(err, book.ErrText) {
+	if errors.Is(err, book.ErrUnknown) || errors.Is(err, book.ErrText) {
 		return project.Tag(err, project.ErrUsage)
 	}
 	return err
@@ -137,6 +137,9 @@ type Order struct {
 
 // Order gives an order, once for an id. It stands in the file when Order returns.
 func (p *Rooms) Order(ctx context.Context, name string, o Order) (*View, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	noStart := o.Do == room.DoPause
 	b, _, err := p.writing(ctx, name, noStart)
 	if err != nil {
@@ -155,8 +158,12 @@ func (p *Rooms) audit(ctx context.Context, do, name string) {
 
 // Answer answers the question that a member asks.
 func (p *Rooms) Answer(ctx context.Context, name, member, text string) (commands.Answered, error) {
-	if _, _, _, err := p.open(name); err != nil {
+	_, lines, _, err := p.open(name)
+	if err != nil {
 		return commands.Answered{}, err
+	}
+	if s := room.Fold(name, lines); !slices.Contains(s.Names(), member) {
+		return commands.Answered{}, project.Tag(nobody(&s, member), project.ErrMissing)
 	}
 	return p.Crew.Answer(ctx, commands.Answer{Node: standing.MemberName(name, member), Text: text})
 }
@@ -169,9 +176,14 @@ func (p *Rooms) Cost(name, to, text string) (room.Cost, error) {
 	}
 	s := room.Fold(name, lines)
 	if to != "" && !slices.Contains(s.Names(), to) {
-		return room.Cost{}, project.Usage("", "nobody in the room %s is called %q: %s", name, to, strings.Join(s.Names(), ", "))
+		return room.Cost{}, nobody(&s, to)
 	}
 	return s.Cost(to, text), nil
+}
+
+// nobody says that nobody in the room has that name, and who is in it.
+func nobody(s *room.State, member string) error {
+	return project.Usage("", "nobody in the room %s is called %q: %s", s.Name, member, strings.Join(s.Names(), ", "))
 }
 
 // ErrCapped means that a round has not settled.

@@ -27,6 +27,7 @@ import (
 	"cmux/agents/room"
 	"cmux/agents/room/marks"
 	"cmux/signals"
+	"cmux/worktree/hint"
 )
 
 const (
@@ -296,7 +297,7 @@ func (b *Book) open(so []room.Line) (room.State, error) {
 	}
 	s := room.Fold(b.Name, so)
 	if s.Closed {
-		return s, fmt.Errorf("%w: cmux rooms reopen %s", ErrClosed, b.Name)
+		return s, hint.New(ErrClosed, "cmux rooms reopen "+b.Name)
 	}
 	return s, nil
 }

@@ -1445,6 +1445,161 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the rooms, newest change first */
+        get: operations["getRooms"];
+        put?: never;
+        /** Start a room */
+        post: operations["postRooms"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a room: its members and what they do, and what waits for you */
+        get: operations["getRoomsRoom"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Check a room's file against the rules of rooms */
+        get: operations["getRoomsRoomCheck"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/cost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Estimate the tokens that a message would use */
+        post: operations["postRoomsRoomCost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the facts of a room, oldest first */
+        get: operations["getRoomsRoomLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/members/{name}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer what a member, or its program, asks you */
+        post: operations["postRoomsRoomMembersNameAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was said in a room, newest first */
+        get: operations["getRoomsRoomMessages"];
+        put?: never;
+        /** Say something in a room */
+        post: operations["postRoomsRoomMessages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give an order in a room */
+        post: operations["postRoomsRoomOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/turns/{turn}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a turn gave its member */
+        get: operations["getRoomsRoomTurnsTurnPrompt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs": {
         parameters: {
             query?: never;
@@ -3319,6 +3474,12 @@ export interface components {
             /** Format: date-time */
             until: string | null;
         };
+        LedgerBad: {
+            /** Format: int64 */
+            at: number;
+            text: string;
+            why: string;
+        };
         Letter: {
             body?: string;
             /** @description Id of the message that it answers */
@@ -3417,6 +3578,11 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        ListMessage: {
+            items: components["schemas"]["RoomMessage"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
         ListOpenIssue: {
             items: components["schemas"]["OpenIssue"][];
             /** @description Cursor of the next page; absent: this is the last page */
@@ -3462,6 +3628,11 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        ListView: {
+            items: components["schemas"]["RoomView"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
         LockHolder: {
             /** Format: int64 */
             pid?: number;
@@ -3483,6 +3654,13 @@ export interface components {
             /** Format: int64 */
             size: number;
             text: string;
+        };
+        MadeRoom: {
+            members: components["schemas"]["RoomMember"][];
+            /** @description What is worth knowing about the members' programs */
+            remarks: string[];
+            room: components["schemas"]["RoomAbout"];
+            waits: components["schemas"]["RoomWait"][];
         };
         Mail: {
             body: string;
@@ -3512,6 +3690,16 @@ export interface components {
         MailboxUrgency: "" | "urgent" | "interrupt";
         Maintained: {
             items: components["schemas"]["Upkept"][];
+        };
+        /** @enum {string} */
+        MarksKind: "text" | "mention" | "agree" | "handoff" | "status" | "code";
+        MarksPiece: {
+            alone?: boolean;
+            kind: components["schemas"]["MarksKind"];
+            mark?: string;
+            name?: string;
+            text: string;
+            words?: string;
         };
         MemoryText: {
             /** Format: int64 */
@@ -3618,6 +3806,16 @@ export interface components {
              * @description Number of all items; of many unread messages only the newest are listed
              */
             total: number;
+        };
+        NewRoom: {
+            /** @description Each KIND[=NAME][:ROLE]; none: every program that is installed and ready */
+            members?: string[];
+            /** @description Letters, digits, - and _; empty: the first free one of room, room-2, … */
+            name?: string;
+            /** @description Members work in windows of tmux */
+            pane?: boolean;
+            /** @description What differs from the defaults */
+            settings?: components["schemas"]["RoomChange"];
         };
         Node: {
             /** @description Names of the nodes that it depends on, comma-separated */
@@ -3871,6 +4069,14 @@ export interface components {
             /** @description Empty: that of the folder */
             name?: string;
         };
+        PostRoomsRoomCostRequest: {
+            text?: string;
+            /** @description Member, of a direct message */
+            to?: string;
+        };
+        PostRoomsRoomMembersNameAnswerRequest: {
+            text: string;
+        };
         PostRunsIdNodesNodeRetryRequest: {
             /** @description Also dependents that succeeded */
             downstream?: boolean;
@@ -4109,6 +4315,295 @@ export interface components {
         };
         /** @enum {string} */
         ReviewState: "to review" | "approved" | "changed since it was approved" | "dropped" | "sent back" | "merged" | "nothing to review";
+        RoomAbout: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            bad: number;
+            /** Format: int64 */
+            estimate: number;
+            label: string;
+            last: string;
+            last_by: string;
+            /** Format: int64 */
+            messages: number;
+            monitor: boolean;
+            name: string;
+            phase: components["schemas"]["RoomPhase"];
+            policy: components["schemas"]["RoomPolicy"];
+            /** Format: int64 */
+            round: number;
+            settings: components["schemas"]["RoomSettings"];
+            topic: string;
+            /** Format: int64 */
+            total: number;
+            /** Format: int64 */
+            turns: number;
+            /** Format: int64 */
+            used: number;
+        };
+        RoomBroken: {
+            /** Format: int64 */
+            line: number;
+            /** Format: int64 */
+            rule: number;
+            what: string;
+        };
+        RoomChange: {
+            /** @description Members answer first without reading the answers of others */
+            blind?: boolean;
+            /** @description Folder in the project; empty: its root */
+            dir?: string;
+            /** @description Member, for the policy debate */
+            judge?: string;
+            /** @description Member, for the policy moderator */
+            moderator?: string;
+            /** @description Who answers whom */
+            policy?: components["schemas"]["RoomPolicy"];
+            /**
+             * Format: int64
+             * @description Answers to the positions of a debate
+             */
+            rebuttals?: number;
+            /** @description Share only what stands in <Share> */
+            tagged?: boolean;
+            timeouts?: components["schemas"]["RoomTimeoutsOver"];
+            /** @description Budgets; missing ones are none */
+            tokens?: components["schemas"]["RoomTokens"];
+            /** @description What the room is about */
+            topic?: string;
+            /**
+             * Format: int64
+             * @description Turns of a member in a round, since your last message
+             */
+            turns?: number;
+        };
+        RoomCheck: {
+            /** @description Lines that do not count */
+            bad: components["schemas"]["LedgerBad"][];
+            /** @description Rules of rooms that the lines break */
+            broken: components["schemas"]["RoomBroken"][];
+            /**
+             * Format: int64
+             * @description Lines that count
+             */
+            lines: number;
+        };
+        RoomCost: {
+            /** Format: int64 */
+            least: number;
+            /** Format: int64 */
+            most: number;
+            wakes: string[];
+        };
+        /** @enum {string} */
+        RoomDo: "pause" | "resume" | "stop" | "cancel" | "continue" | "skip" | "close" | "reopen" | "wake" | "wait";
+        /** @enum {string} */
+        RoomHow: "replied" | "passed" | "stopped" | "failed" | "timeout" | "lost";
+        /** @enum {string} */
+        RoomKind: "opened" | "set" | "joined" | "left" | "said" | "round" | "blind" | "turn" | "took" | "over" | "dropped" | "order" | "proposed" | "decided";
+        RoomLine: {
+            agent?: string;
+            aside?: string;
+            /** Format: date-time */
+            at: string;
+            by?: string;
+            card?: string;
+            /** Format: int64 */
+            count?: number;
+            dissent?: string[];
+            do?: components["schemas"]["RoomDo"];
+            /** Format: int64 */
+            estimate?: number;
+            file?: string;
+            for?: string[];
+            /** Format: int64 */
+            from?: number;
+            guest?: boolean;
+            how?: components["schemas"]["RoomHow"];
+            id?: string;
+            key?: string;
+            kind: components["schemas"]["RoomKind"];
+            member?: string;
+            /** Format: int64 */
+            message?: number;
+            messages?: number[];
+            mode?: string;
+            model?: string;
+            /** Format: int64 */
+            n: number;
+            name?: string;
+            names?: string[];
+            notes?: string[];
+            /** Format: int64 */
+            re?: number;
+            role?: string;
+            /** Format: int64 */
+            round?: number;
+            /** Format: int64 */
+            said?: number;
+            settings?: components["schemas"]["RoomSettings"];
+            state?: components["schemas"]["RoomMark"];
+            sum?: string;
+            text?: string;
+            to?: string;
+            /** Format: int64 */
+            took?: number;
+            turn?: string;
+            turns?: string[];
+            /** Format: int64 */
+            used?: number;
+            wakes?: string[];
+            what?: string;
+            why?: string;
+        };
+        RoomLog: {
+            items: components["schemas"]["RoomLine"][];
+            /**
+             * Format: int64
+             * @description after of the next page; absent: this is the last page
+             */
+            next?: number;
+        };
+        /** @enum {string} */
+        RoomMark: "began" | "settled" | "capped" | "cancelled" | "over";
+        RoomMember: {
+            agent: string;
+            guest: boolean;
+            kind: string;
+            /** @enum {string} */
+            mode: "headless" | "pane" | "";
+            model: string;
+            name: string;
+            role: string;
+            /** Format: date-time */
+            since?: string;
+            /** @enum {string} */
+            state: "guest" | "off" | "starting" | "idle" | "in turn" | "limited" | "needs input" | "taken over" | "down";
+            tokens: boolean;
+            turn: string;
+            /** Format: int64 */
+            turns: number;
+            /** Format: int64 */
+            unread: number;
+            /** Format: date-time */
+            until?: string;
+            /** Format: int64 */
+            used: number;
+            why: string;
+        };
+        RoomMessage: {
+            aside: string;
+            aside_pieces: components["schemas"]["MarksPiece"][];
+            /** Format: date-time */
+            at: string;
+            by: string;
+            key: string;
+            /** Format: int64 */
+            n: number;
+            pieces: components["schemas"]["MarksPiece"][];
+            /** Format: int64 */
+            re: number;
+            /** Format: int64 */
+            round: number;
+            text: string;
+            to: string;
+            turn: string;
+            wakes: string[];
+        };
+        RoomOrder: {
+            do: components["schemas"]["RoomDo"];
+            id?: string;
+            /** Format: int64 */
+            n?: number;
+            names?: string[];
+        };
+        /** @enum {string} */
+        RoomPhase: "at rest" | "gathering" | "first answers" | "talking" | "waits" | "paused" | "capped" | "closed" | "cancelling";
+        /** @enum {string} */
+        RoomPolicy: "everybody" | "once" | "robin" | "mentioned" | "moderator" | "debate";
+        RoomSaid: {
+            /** Format: int64 */
+            message: number;
+            note: string;
+            room: string;
+            wakes: string[];
+        };
+        RoomSay: {
+            interrupt?: boolean;
+            key?: string;
+            /** Format: int64 */
+            re?: number;
+            resume?: boolean;
+            text: string;
+            to?: string;
+        };
+        RoomSettings: {
+            blind: boolean;
+            dir?: string;
+            judge?: string;
+            moderator?: string;
+            policy: components["schemas"]["RoomPolicy"];
+            /** Format: int64 */
+            rebuttals?: number;
+            tagged?: boolean;
+            timeouts: components["schemas"]["RoomTimeouts"];
+            tokens?: components["schemas"]["RoomTokens"];
+            topic?: string;
+            /** Format: int64 */
+            turns: number;
+        };
+        RoomTimeouts: {
+            /** Format: int64 */
+            hard: number;
+            /** Format: int64 */
+            idle: number;
+            /** Format: int64 */
+            parse: number;
+            /** Format: int64 */
+            send: number;
+            stops?: boolean;
+        };
+        RoomTimeoutsOver: {
+            /**
+             * Format: int64
+             * @description Seconds of a turn
+             */
+            hard?: number;
+            /**
+             * Format: int64
+             * @description Seconds of a turn without any event, output or file change
+             */
+            idle?: number;
+            /**
+             * Format: int64
+             * @description Seconds that a turn works, without limits and questions
+             */
+            parse?: number;
+            /**
+             * Format: int64
+             * @description Seconds from the begin of a turn until its program has it
+             */
+            send?: number;
+            /** @description Interrupt a turn at parse, without a question */
+            stops?: boolean;
+        };
+        RoomTokens: {
+            /** Format: int64 */
+            day?: number;
+            /** Format: int64 */
+            round?: number;
+        };
+        RoomView: {
+            members: components["schemas"]["RoomMember"][];
+            room: components["schemas"]["RoomAbout"];
+            waits: components["schemas"]["RoomWait"][];
+        };
+        RoomWait: {
+            try: string;
+            what: string;
+            who: string;
+        };
         RunBrief: {
             /** Format: int64 */
             done: number;
@@ -7900,6 +8395,391 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Away"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRooms: {
+        parameters: {
+            query?: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRooms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRoom"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeRoom"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoom: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomCheck"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomCost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostRoomsRoomCostRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomCost"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomLog: {
+        parameters: {
+            query?: {
+                /** @description Lines with larger numbers */
+                after?: number;
+                /** @description Maximum number of lines */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomLog"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomMembersNameAnswer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+                /** @description Name of a member in the room */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostRoomsRoomMembersNameAnswerRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answered"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomMessages: {
+        parameters: {
+            query?: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListMessage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomMessages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomSay"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomSaid"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomOrder"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomTurnsTurnPrompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+                /** @description Id of a turn, such as t1 */
+                turn: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Text"];
                 };
             };
             /** @description Error */

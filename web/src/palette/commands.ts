@@ -52,6 +52,11 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/recover/now": { label: "Recover the project", words: "rollback repair fix broken restart" },
   "POST /api/recover/preview": { label: "Preview a recovery", words: "dry run rollback", to: "/health?tab=recover" },
   "POST /api/recover/undo": { label: "Undo the last recovery", words: "rollback revert" },
+  "POST /api/rooms": { label: "Make a room", words: "start talk chat discuss conversation several agents debate" },
+  "POST /api/rooms/{room}/cost": null,
+  "POST /api/rooms/{room}/members/{name}/answer": { label: "Answer a room member's question", words: "reply permission" },
+  "POST /api/rooms/{room}/messages": { label: "Say something in a room", words: "talk chat write message" },
+  "POST /api/rooms/{room}/orders": { label: "Pause, stop or close a room", words: "resume cancel continue skip reopen wake" },
   "POST /api/runs": { label: "Start a run", words: "graph workflow agents go new", dialog: "run" },
   "POST /api/runs/plan": null,
   "POST /api/runs/{id}/merge": { label: "Merge a run's work", words: "branches land ship integrate", to: "/review?tab=merge" },
@@ -95,7 +100,7 @@ export function nameOf(o: Order): Named | null {
 }
 
 /** What the argument in a path of a group names. */
-const one: Readonly<Record<string, string>> = { agents: "Agent", incidents: "Incident", locks: "Lock", messages: "Message", projects: "Project", runs: "Run", schedule: "Entry", sessions: "Session", tasks: "Task", teams: "Team" };
+const one: Readonly<Record<string, string>> = { agents: "Agent", incidents: "Incident", locks: "Lock", messages: "Message", projects: "Project", rooms: "Room", runs: "Run", schedule: "Entry", sessions: "Session", tasks: "Task", teams: "Team" };
 
 const called: Readonly<Record<string, string>> = {
   dir: "Folder",

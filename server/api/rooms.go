@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cmux/agents/control/commands"
+	"cmux/agents/control/rooms"
+	"cmux/agents/records/ledger"
+	"cmux/agents/room"
+)
+
+type RoomIn struct {
+	Room string `path:"room" maxLength:"100" doc:"Name of a room"`
+}
+
+// newRoom is a room to be made.
+type newRoom struct {
+	Name     string       `json:"name,omitempty" maxLength:"100" doc:"Letters, digits, - and _; empty: the first free one of room, room-2, …"`
+	Members  []string     `json:"members,omitempty" maxItems:"16" doc:"Each KIND[=NAME][:ROLE]; none: every program that is installed and ready"`
+	Pane     bool         `json:"pane,omitempty" doc:"Members work in windows of tmux"`
+	Settings rooms.Change `json:"settings,omitzero" doc:"What differs from the defaults"`
+}
+
+// madeRoom is a room that was made.
+type madeRoom struct {
+	rooms.View
+	Remarks []string `json:"remarks" doc:"What is worth knowing about the members' programs"`
+}
+
+// roomLog is a page of the lines of a room.
+type roomLog struct {
+	Items []room.Line `json:"items"`
+	Next  int64       `json:"next,omitempty" doc:"after of the next page; absent: this is the last page"`
+}
+
+// roomCheck is what a check of a room's file found.
+type roomCheck struct {
+	Lines  int           `json:"lines" doc:"Lines that count"`
+	Broken []room.Broken `json:"broken" doc:"Rules of rooms that the lines break"`
+	Bad    []ledger.Bad  `json:"bad" doc:"Lines that do not count"`
+}
+
+// rooms adds the routes of rooms.
+func (r *routes) rooms() {
+	const group, path, one = "rooms", "/api/rooms", "/api/rooms/{room}"
+	p := r.Project
+	get(r, group, path, "List the rooms, newest change first", func(_ context.Context, i *struct{ Paging }) (List[rooms.View], error) {
+		all, err := p.Rooms().List()
+		if err != nil {
+			return List[rooms.View]{}, err
+		}
+		return page(all, i.Paging, func(v *rooms.View) string { return v.Room.Name })
+	})
+	post(r, group, path, "Start a room", func(ctx context.Context, i *struct{ Body newRoom }) (madeRoom, error) {
+		b := &i.Body
+		s, err := p.Rooms().Plan(ctx, rooms.Start{Name: b.Name, Members: b.Members, Pane: b.Pane, Settings: b.Settings.Over(room.Defaults())})
+		if err != nil {
+			return madeRoom{}, err
+		}
+		v, err := p.Rooms().Create(ctx, s)
+		if err != nil {
+			return madeRoom{}, err
+		}
+		return madeRoom{*v, s.Remarks}, nil
+	}, func(op *huma.Operation) { op.DefaultStatus = http.StatusCreated })
+	get(r, group, one, "Show a room: its members and what they do, and what waits for you", func(_ context.Context, i *RoomIn) (*rooms.View, error) {
+		return p.Rooms().Show(i.Room)
+	})
+	get(r, group, one+"/messages", "List what was said in a room, newest first", func(_ context.Context, i *struct {
+		RoomIn
+		Paging
+	}) (List[rooms.Message], error) {
+		before, err := seqCursor(i.Cursor)
+		if err != nil {
+			return List[rooms.Message]{}, err
+		}
+		all, more, err := p.Rooms().Messages(i.Room, before, i.Limit)
+		l := List[rooms.Message]{Items: all}
+		if more {
+			l.Next = toSeq(all[len(all)-1].N)
+		}
+		return l, err
+	})
+	post(r, group, one+"/messages", "Say something in a room", func(ctx context.Context, i *struct {
+		RoomIn
+		Body rooms.Say
+	}) (*rooms.Said, error) {
+		return p.Rooms().Say(ctx, i.Room, i.Body)
+	})
+	get(r, group, one+"/log", "List the facts of a room, oldest first", func(_ context.Context, i *struct {
+		RoomIn
+		After int64 `query:"after" minimum:"0" doc:"Lines with larger numbers"`
+		Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of lines"`
+	}) (roomLog, error) {
+		some, more, err := p.Rooms().Log(i.Room, i.After, i.Limit)
+		l := roomLog{Items: some}
+		if more {
+			l.Next = some[len(some)-1].N
+		}
+		return l, err
+	})
+	post(r, group, one+"/orders", "Give an order in a room", func(ctx context.Context, i *struct {
+		RoomIn
+		Body rooms.Order
+	}) (*rooms.View, error) {
+		return p.Rooms().Order(ctx, i.Room, i.Body)
+	})
+	post(r, group, one+"/cost", "Estimate the tokens that a message would use", func(_ context.Context, i *struct {
+		RoomIn
+		Body struct {
+			To   string `json:"to,omitempty" doc:"Member, of a direct message"`
+			Text string `json:"text,omitempty"`
+		}
+	}) (room.Cost, error) {
+		return p.Rooms().Cost(i.Room, i.Body.To, i.Body.Text)
+	})
+	get(r, group, one+"/turns/{turn}/prompt", "Show what a turn gave its member", func(_ context.Context, i *struct {
+		RoomIn
+		Turn string `path:"turn" maxLength:"20" doc:"Id of a turn, such as t1"`
+	}) (text, error) {
+		s, err := p.Rooms().Prompt(i.Room, i.Turn)
+		return text{s}, err
+	})
+	post(r, group, one+"/members/{name}/answer", "Answer what a member, or its program, asks you", func(ctx context.Context, i *struct {
+		RoomIn
+		Name string `path:"name" maxLength:"100" doc:"Name of a member in the room"`
+		Body struct {
+			Text string `json:"text" minLength:"1"`
+		}
+	}) (commands.Answered, error) {
+		return p.Rooms().Answer(ctx, i.Room, i.Name, i.Body.Text)
+	})
+	get(r, group, one+"/check", "Check a room's file against the rules of rooms", func(_ context.Context, i *RoomIn) (c roomCheck, err error) {
+		c.Broken, c.Bad, c.Lines, err = p.Rooms().Check(i.Room)
+		return c, err
+	})
+}
