@@ -17,7 +17,7 @@ import (
 // eventQuery selects events. Without after the newest come first.
 type eventQuery struct {
 	Paging
-	Source string `query:"source" maxLength:"300" doc:"Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant"`
+	Source string `query:"source" maxLength:"300" doc:"Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME, room:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant"`
 	Kind   string `query:"kind" maxLength:"500" doc:"Kind of event, such as tool_use; several with commas"`
 	After  int64  `query:"after" minimum:"0" doc:"Events after this seq, the oldest first"`
 }

@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/control/letters"
 	"cmux/agents/records/event"
+	"cmux/agents/room"
 	"cmux/server/store"
 )
 
@@ -130,8 +131,33 @@ func name(e *store.Event) string {
 		return "journal_entry"
 	case store.Incidents:
 		return "incident"
+	case strings.TrimSuffix(store.Room, ":"):
+		return roomName(e)
 	}
 	return "audit_event"
+}
+
+// roomName returns the name of a line of a room. One that does not count has a name of its
+// own: nobody takes it for a fact.
+func roomName(e *store.Event) string {
+	if e.Unverified {
+		return "room_unverified"
+	}
+	switch room.Kind(e.Kind) {
+	case room.KindSaid, room.KindDropped:
+		return "room_message"
+	case room.KindTurn, room.KindTook, room.KindOver:
+		return "room_turn"
+	case room.KindRound, room.KindBlind:
+		return "room_round"
+	case room.KindOrder:
+		return "room_order"
+	case room.KindOpened, room.KindSet, room.KindJoined, room.KindLeft:
+		return "room_member"
+	case room.KindProposed, room.KindDecided:
+		return "room_decision"
+	}
+	return "room_unverified"
 }
 
 func agentName(e *store.Event) string {

@@ -382,9 +382,25 @@ func TestNames(t *testing.T) {
 		{"journal", store.Entry, `{}`, "journal_entry"},
 		{"incidents", store.Incident, `{}`, "incident"},
 		{"audit", store.Call, `{}`, "audit_event"},
+		{"room:design", "said", `{}`, "room_message"},
+		{"room:design", "dropped", `{}`, "room_message"},
+		{"room:design", "turn", `{}`, "room_turn"},
+		{"room:design", "took", `{}`, "room_turn"},
+		{"room:design", "over", `{}`, "room_turn"},
+		{"room:design", "round", `{}`, "room_round"},
+		{"room:design", "blind", `{}`, "room_round"},
+		{"room:design", "order", `{}`, "room_order"},
+		{"room:design", "joined", `{}`, "room_member"},
+		{"room:design", "set", `{}`, "room_member"},
+		{"room:design", "decided", `{}`, "room_decision"},
+		{"room:design", store.Unreadable, `"x"`, "room_unverified"},
+		{"room:design", "newer", `{}`, "room_unverified"},
 	} {
 		if got := name(&store.Event{Source: c.source, Kind: c.kind, Body: json.RawMessage(c.body)}); got != c.want {
 			t.Errorf("%s %s %s is %s, want %s", c.source, c.kind, c.body, got, c.want)
 		}
+	}
+	if got := name(&store.Event{Source: "room:design", Kind: "said", Unverified: true}); got != "room_unverified" {
+		t.Errorf("a forged line is %s", got)
 	}
 }

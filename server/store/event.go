@@ -9,24 +9,25 @@ import (
 type Event struct {
 	Seq    int64           `json:"seq"`
 	At     time.Time       `json:"at"`
-	Source string          `json:"source"` // run:ID/NODE, agent:NAME, mailbox, tasks, journal, audit, incidents
+	Source string          `json:"source"` // run:ID/NODE, agent:NAME, room:NAME, mailbox, tasks, journal, audit, incidents
 	Kind   string          `json:"kind"`
 	Name   string          `json:"name,omitempty"` // of the node, agent, message, task or day
 	Body   json.RawMessage `json:"body"`           // the line as it stands in its file
 
-	// Unverified says of a line of the mailbox or of tasks that cmux of this
+	// Unverified says of a line of the mailbox, of tasks or of a room that cmux of this
 	// person did not write it, so that it may not be from who it says.
 	Unverified bool `json:"unverified,omitempty"`
 }
 
 // Sources whose events come from files of the whole project. Those of a node of a
-// run are run:ID/NODE, those of an agent agent:NAME.
+// run are run:ID/NODE, those of an agent agent:NAME, those of a room room:NAME.
 const (
 	Mailbox   = "mailbox"
 	Tasks     = "tasks"
 	Journal   = "journal"
 	Incidents = "incidents"
 	Audit     = "audit"
+	Room      = "room:" // and its name
 )
 
 // Kinds of events that no file names.

@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"cmux/agents/records/journal"
+	"cmux/agents/room/book"
 	"cmux/signals"
 )
 
@@ -205,7 +206,7 @@ func (w *watch) matters(rel string) bool {
 				return true
 			}
 		}
-		return rel == runs || rel == agents || rel == archives || rel == journal.Folder
+		return rel == runs || rel == agents || rel == archives || rel == book.Folder || rel == journal.Folder
 	case 1:
 		return true // a run, an agent, a day
 	case 2:

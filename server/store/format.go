@@ -28,7 +28,7 @@ type row struct {
 type format struct {
 	whole  bool // the file is one row, and not lines
 	line   func(line []byte) row
-	sealed string // name of the file whose lines cmux codes; empty: it does not
+	sealed string // name of the file whose lines cmux codes; empty: it does not, or each file has its own
 }
 
 var (
@@ -93,6 +93,14 @@ var (
 			said = append(said, d.What, d.Result)
 		}
 		r.said = join(said...)
+		return r
+	}}
+	facts = &format{line: func(line []byte) row {
+		var f struct{ At, Kind, By, Name, Member, Text, Aside, Why, What string }
+		r := parse(line, &f)
+		r.when(f.At)
+		r.set(f.Kind, first(f.Member, f.Name, f.By))
+		r.said = join(f.Text, f.Aside, f.Why, f.What)
 		return r
 	}}
 	calls = &format{line: func(line []byte) row {
@@ -181,6 +189,8 @@ func (f *format) of(source, kind string) bool {
 		return source == Tasks
 	case incidentLines:
 		return source == Incidents
+	case facts:
+		return strings.HasPrefix(source, Room)
 	}
 	return false
 }

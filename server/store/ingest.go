@@ -225,7 +225,11 @@ func (s *Store) reader(ctx context.Context, src source, there map[uint64]bool) (
 	if err != nil {
 		return nil, err
 	}
-	r = &reader{source: src, name: name, f: f, size: id.Size, stamp: is, chunk: 256 << 10, keep: true, vouch: s.vouch[src.format.sealed]}
+	vouch, err := s.vouch.of(s.root, src)
+	if err != nil {
+		return nil, err
+	}
+	r = &reader{source: src, name: name, f: f, size: id.Size, stamp: is, chunk: 256 << 10, keep: true, vouch: vouch}
 	r.file, r.changed = s.in.match(src, label, is, sum, f, there)
 	r.base = r.offset
 	if r.again {

@@ -125,7 +125,7 @@ func (f *Found) events(ctx context.Context, db *sql.DB, match string, words []st
 
 // said is what an event says, as it was indexed.
 func said(e *Event) string {
-	for _, f := range []*format{events, messages, tasks, incidentLines} {
+	for _, f := range []*format{events, messages, tasks, incidentLines, facts} {
 		if f.of(e.Source, e.Kind) {
 			return f.line(e.Body).said
 		}

@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/org/task"
 	"cmux/agents/records/incident"
+	"cmux/agents/room/book"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )
@@ -113,6 +114,16 @@ func find(dir string) (*survey, error) {
 			continue
 		}
 		s.sources = append(s.sources, source{agents + "/" + name + "/" + eventsFile, "agent:" + name, events})
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.dirs = append(s.dirs, book.Folder)
+	all, err = names(filepath.Join(dir, book.Folder), true)
+	for _, name := range all {
+		if book.CheckName(name) == nil {
+			s.sources = append(s.sources, source{book.Folder + "/" + name + "/" + book.File, Room + name, facts})
+		}
 	}
 	if err != nil {
 		return nil, err

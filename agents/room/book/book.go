@@ -33,6 +33,8 @@ import (
 const (
 	// Folder is where the rooms are, in .cmux.
 	Folder = "rooms"
+	// File is the name of a room's file, in the room's folder.
+	File = "room.jsonl"
 	// MaxText bounds a message, in bytes.
 	MaxText = 256 << 10
 
@@ -110,7 +112,7 @@ func Open(root, name string, now func() time.Time, write bool) (*Book, error) {
 	dir := filepath.Join(root, signals.Folder, Folder, name)
 	b := &Book{Name: name, dir: dir, now: now}
 	f, err := ledger.Open(root, ledger.Format[*lines]{
-		Name: Folder + "/" + name + "/room", Place: "room", New: func() *lines { return &lines{dir: dir} }, Copy: (*lines).copy,
+		Name: Folder + "/" + name + "/" + strings.TrimSuffix(File, ".jsonl"), Place: "room", New: func() *lines { return &lines{dir: dir} }, Copy: (*lines).copy,
 	}, write)
 	if err == nil && write {
 		err = signals.MkdirAll(dir, 0o700)
@@ -124,6 +126,9 @@ func Open(root, name string, now func() time.Time, write bool) (*Book, error) {
 
 // Path returns the path of the file.
 func (b *Book) Path() string { return b.file.Path() }
+
+// Verified reports whether this person's cmux wrote a line of the file.
+func (b *Book) Verified(line []byte) bool { return b.file.Verified(line) }
 
 // Lines returns the room's lines as the file is now, with their long texts, and those that
 // do not count.

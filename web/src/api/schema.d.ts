@@ -5263,7 +5263,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Maximum number of items */
                 limit?: number;
-                /** @description Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant */
+                /** @description Where it comes from: mailbox, tasks, journal, incidents, audit, agent:NAME, room:NAME or run:ID/NODE; one that ends in : or / is the beginning of all that are meant */
                 source?: string;
                 /** @description Kind of event, such as tool_use; several with commas */
                 kind?: string;

@@ -2,10 +2,12 @@ import type { Frame } from "@/live/protocol";
 
 const ofMessage: readonly string[] = ["/api/messages$", "/api/messages/inbox", "/api/messages/{id}", "/api/needs$", "/api/autonomy", "/api/agents"];
 
+const ofRoom: readonly string[] = ["/api/rooms$", "/api/rooms/{room}$", "/api/rooms/{room}/messages", "/api/rooms/{room}/log", "/api/rooms/{room}/check"];
+
 /**
  * Which routes answer differently after an event (docs/api.md, Live events), by the
- * beginning of their path; with $ at the end that route alone. {id}, {node} and {name}
- * are those of the event's source; the {id} of a message is the event's name.
+ * beginning of their path; with $ at the end that route alone. {id}, {node}, {name}
+ * and {room} are those of the event's source; the {id} of a message is the event's name.
  */
 export const byEvent: Readonly<Record<string, readonly string[]>> = {
   agent_event: ["/api/agents$", "/api/agents/{name}", "/api/budget", "/api/needs"],
@@ -21,7 +23,14 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   journal_entry: ["/api/journal"],
   incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report"],
   run_event: ["/api/runs/{id}/nodes/{node}", "/api/thoughts", "/api/needs", "/api/budget"],
-  heartbeat_update: ["/api/heartbeat", "/api/agents"],
+  room_message: ofRoom,
+  room_turn: ofRoom,
+  room_round: ofRoom,
+  room_order: ofRoom,
+  room_member: ofRoom,
+  room_decision: ofRoom,
+  room_unverified: ofRoom,
+  heartbeat_update: ["/api/heartbeat", "/api/agents", "/api/rooms$", "/api/rooms/{room}$"],
   audit_event: ["/api/projects", "/api/sessions", "/api/teams", "/api/maintenance", "/api/onboarding"],
 };
 
@@ -36,7 +45,7 @@ export function touches(f: Frame): readonly string[] {
   return byEvent[f.event]?.map((route) => filled(route, about).join("/")) ?? unknown;
 }
 
-/** What an event is about, as routes call it: its source is run:ID/NODE, agent:NAME or mailbox. */
+/** What an event is about, as routes call it: its source is run:ID/NODE, agent:NAME, room:NAME or mailbox. */
 function aboutOf({ source = "", name }: Frame): Readonly<Record<string, string>> {
   if (source === "mailbox") {
     return name === undefined || name === "" ? {} : { id: name };
@@ -44,6 +53,9 @@ function aboutOf({ source = "", name }: Frame): Readonly<Record<string, string>>
   const [, run, node] = /^run:([^/]+)\/(.+)$/.exec(source) ?? [];
   if (run !== undefined && node !== undefined) {
     return { id: run, node };
+  }
+  if (source.startsWith("room:")) {
+    return { room: source.slice("room:".length) };
   }
   return source.startsWith("agent:") ? { name: source.slice("agent:".length) } : {};
 }
