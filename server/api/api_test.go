@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -87,10 +88,10 @@ func (w *world) ask(method, target, body string, headers ...string) (int, string
 func (w *world) must(method, target, body string, out any) {
 	w.t.Helper()
 	code, text := w.ask(method, target, body)
-	if code != http.StatusOK {
+	if code != http.StatusOK && code != http.StatusCreated {
 		w.t.Fatalf("%s %s: %d %s", method, target, code, text)
 	}
-	w.valid(method, target, text)
+	w.valid(method, target, code, text)
 	if out != nil {
 		if err := json.Unmarshal([]byte(text), out); err != nil {
 			w.t.Fatal(err)
@@ -99,7 +100,7 @@ func (w *world) must(method, target, body string, out any) {
 }
 
 // valid holds an answer against the document.
-func (w *world) valid(method, target, answer string) {
+func (w *world) valid(method, target string, code int, answer string) {
 	w.t.Helper()
 	path, _, _ := strings.Cut(target, "?")
 	var op *huma.Operation
@@ -122,7 +123,11 @@ func (w *world) valid(method, target, answer string) {
 	if op == nil {
 		w.t.Fatalf("%s %s is not in the document", method, target)
 	}
-	schema := op.Responses["200"].Content["application/json"].Schema
+	response := op.Responses[strconv.Itoa(code)]
+	if response == nil {
+		w.t.Fatalf("%s %s: the document has no answer %d", method, target, code)
+	}
+	schema := response.Content["application/json"].Schema
 	var v any
 	if err := json.Unmarshal([]byte(answer), &v); err != nil {
 		w.t.Fatal(err)

@@ -156,7 +156,7 @@ func (tr *tried) note(doc *huma.OpenAPI, r *http.Request, status int) {
 	if tr.doc = doc; tr.ops == nil {
 		tr.ops = make(map[string]bool)
 	}
-	if status == http.StatusOK {
+	if status == http.StatusOK || status == http.StatusCreated {
 		tr.ops[operation(doc, r.Method, r.URL.Path)] = true
 	}
 }
