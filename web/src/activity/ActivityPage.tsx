@@ -36,6 +36,7 @@ const sources: readonly (readonly [string, string])[] = [
   ["", "Everywhere"],
   ["agent:", "All agents"],
   ["run:", "All runs"],
+  ["room:", "All rooms"],
   ["mailbox", "Messages"],
   ["tasks", "Tasks"],
   ["journal", "Journal"],

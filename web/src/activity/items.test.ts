@@ -14,6 +14,8 @@ describe("an event as a line", () => {
     expect(line("run:r1/api", "check", { command: "make", text: "broken" })).toBe("api| make broken");
     expect(line("mailbox", "message", { from: "user", to: "api", subject: "Hello" })).toBe("user| to api: Hello");
     expect(line("tasks", "move", { task: "t1", op: "move", to: "done", by: "cmux" })).toBe("cmux| t1 move done");
+    expect(line("room:design", "said", { by: "ann", to: "user", text: "SQLite." })).toBe("ann| design: to user: SQLite.");
+    expect(line("room:design", "over", { member: "ann", how: "failed", why: "it crashed" })).toBe("ann| design: failed it crashed");
     expect(line("audit", "order", { by: "user", order: "agents reset", about: "api", refused: "no" })).toBe("user| agents reset api no");
     expect(line("journal", "entry", "no object")).toBe("| ");
     expect(line("mailbox", "message", { from: 5, subject: ["a"] })).toBe("| ");

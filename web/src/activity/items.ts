@@ -9,7 +9,7 @@ import type { Tone } from "@/ui/label";
 export interface Item {
   seq: number;
   at: string;
-  source: string; // mailbox, tasks, journal, incidents, audit, agent:NAME, run:ID/NODE
+  source: string; // mailbox, tasks, journal, incidents, audit, agent:NAME, room:NAME, run:ID/NODE
   kind: string;
   who: string;
   text: string;
@@ -54,6 +54,10 @@ export function ofEvent({ seq, at, source, kind, body }: Logged): Item {
     case "tasks":
       who = text("by");
       said = join(text("task"), text("op"), text("to"), text("agent"), text("title", "reason"));
+      break;
+    case "room":
+      who = text("by", "member", "name");
+      said = join(`${rest}:`, text("to") === "" ? "" : `to ${text("to")}:`, text("do", "how", "state"), text("text", "why"));
       break;
     case "incidents":
       who = text("by");

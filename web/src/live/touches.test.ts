@@ -29,6 +29,17 @@ describe("touches", () => {
     expect(of("agent_event", "")).toContain("/api/agents/{name}");
   });
 
+  it("knows what a room shows", () => {
+    const asks = (frame: { event: string; source?: string }, path: string, room = "design") => touched(["get", path, { params: { path: { room } } }], touches({ at: "", data: null, ...frame }));
+    const said = { event: "room_message", source: "room:design" };
+    expect(["/api/rooms/{room}", "/api/rooms/{room}/messages", "/api/rooms/{room}/log"].map((path) => [asks(said, path), asks(said, path, "auth")])).toEqual([[true, false], [true, false], [true, false]]);
+    expect([asks(said, "/api/rooms"), asks(said, "/api/rooms/{room}/turns/{turn}/prompt")]).toEqual([true, false]); // a prompt stays as it is
+    const works = { event: "agent_event", source: "agent:design.ann" };
+    expect([asks(works, "/api/rooms/{room}"), asks(works, "/api/rooms/{room}", "auth"), asks(works, "/api/rooms/{room}/messages")]).toEqual([true, false, false]);
+    expect(asks({ event: "agent_event", source: "agent:api" }, "/api/rooms/{room}")).toBe(false);
+    expect(asks({ event: "heartbeat_update" }, "/api/rooms/{room}")).toBe(true);
+  });
+
   it("asks again for the message that an event names, and for no other", () => {
     const routes = touches({ event: "message_update", source: "mailbox", name: "m1", at: "", data: null });
     const one = (id: string) => touched(["get", "/api/messages/{id}", { params: { path: { id } } }], routes);

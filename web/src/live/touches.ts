@@ -42,7 +42,13 @@ export function touches(f: Frame): readonly string[] {
     return routes(f.data);
   }
   const about = aboutOf(f);
-  return byEvent[f.event]?.map((route) => filled(route, about).join("/")) ?? unknown;
+  return byEvent[f.event]?.map((route) => filled(route, about).join("/")).concat(ofMember(f)) ?? unknown;
+}
+
+/** A room shows what its members do, who are agents called ROOM.NAME. */
+function ofMember({ source = "" }: Frame): string[] {
+  const [, room] = /^agent:([^.]+)\../.exec(source) ?? [];
+  return room === undefined ? [] : ["/api/rooms$", `/api/rooms/${room}$`];
 }
 
 /** What an event is about, as routes call it: its source is run:ID/NODE, agent:NAME, room:NAME or mailbox. */
@@ -62,10 +68,12 @@ function aboutOf({ source = "", name }: Frame): Readonly<Record<string, string>>
 
 /** The words of a path, with what is known put in place of the words in braces. */
 function filled(path: string, known: Readonly<Record<string, unknown>>): string[] {
-  return path.split("/").map((word) => {
-    const value = isParameter(word) ? known[word.slice(1, -1)] : undefined;
-    return typeof value === "string" ? value : word;
-  });
+  return path.split("/").map((word) =>
+    word.replace(/^\{(.+)\}/, (braces, name: string) => {
+      const value = known[name];
+      return typeof value === "string" ? value : braces;
+    }),
+  );
 }
 
 /** A query, as its key names it (api/client.ts). */
