@@ -36,7 +36,7 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// A room wants each life anew, and drops the turn of one that it ends itself.
+// A room wants each life by a record of its own, and drops the turn of one that it ends itself.
 func TestWants(t *testing.T) {
 	var s Seat
 	step := func(what string, do func(), want Seat) {
