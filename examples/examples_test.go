@@ -137,7 +137,7 @@ func TestDemo(t *testing.T) {
 	defer terminal.Close()
 	out, _ := io.ReadAll(terminal) // a pty ends with an error
 	asTold(t, out, cmd.Wait())
-	for _, act := range []string{"Act two: four Claude Code agents", "Act three: an organization that stays"} {
+	for _, act := range []string{"Act two: four Claude Code agents", "Act three: an organization that stays", "Act four: a room"} {
 		if !bytes.Contains(out, []byte(act)) {
 			t.Errorf("Claude Code is installed and was not run:\n%s", out)
 		}
@@ -205,7 +205,7 @@ func TestDemoWithoutClaude(t *testing.T) {
 			p.env = append(p.env, "PATH="+strings.Join(path, string(os.PathListSeparator)))
 			out, err := demo(t, p, filepath.Join(there, "demo")).CombinedOutput()
 			asTold(t, out, err)
-			for _, want := range []string{"\nActs two and three are left out: ", c.says, "npm install -g @anthropic-ai/claude-code"} {
+			for _, want := range []string{"\nActs two to four are left out: ", c.says, "npm install -g @anthropic-ai/claude-code"} {
 				if !strings.Contains(string(out), want) {
 					t.Errorf("it does not say %q:\n%s", want, out)
 				}

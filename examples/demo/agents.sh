@@ -62,7 +62,7 @@ log() { # NODE: its log without the prompt, from its first thought
 agents() {
   find_claude
   if [ -z "$claude" ]; then
-    say "Acts two and three are left out: $missing. In act two four Claude Code agents would build and review a small shop in tmux panes, one sent back by a check and one kept from writing where it may not, with a script for a model: no account, no network. In act three a supervisor and two workers would open a shop."
+    say "Acts two to four are left out: $missing. In act two four Claude Code agents would build and review a small shop in tmux panes, one sent back by a check and one kept from writing where it may not, with a script for a model: no account, no network. In act three a supervisor and two workers would open a shop, and in act four two agents would talk with you in a room."
     echo "To see it: npm install -g @anthropic-ai/claude-code, then make demo (which installs it into .agents-cli where it is missing)."
     return
   fi

@@ -8,7 +8,8 @@
 # Act one runs demo/cmux-agents.yml, a graph of shell commands; act two (agents.sh)
 # runs team/cmux-agents.yml, a graph of Claude Code agents, where MODELD is given
 # and Claude Code is found, and act three (organization.sh) an organization of three
-# of them, whose models follow organization/model.yml. All run in scratch
+# of them, whose models follow organization/model.yml, and act four (rooms.sh) a room
+# of two agents, whose models follow room/model.yml. All run in scratch
 # repositories, through real tmux panes and git worktrees, and check that every node
 # and task ended as told. Exit code 0: all did; 1: one did not. Nothing of it is left
 # behind.
@@ -131,6 +132,7 @@ files() { git ls-tree -r --name-only "$1" | grep -v '^\.' | sort | xargs; }
 . "$here/commands.sh"
 . "$here/agents.sh"
 . "$here/organization.sh"
+. "$here/rooms.sh"
 echo "All of it happens in $scratch."
 began=$(date +%s)
 if [ -n "$web" ]; then
@@ -142,6 +144,7 @@ fi
 commands
 agents
 organization
+rooms
 finish=$(date +%s)
 
 echo

@@ -242,7 +242,14 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 		l.Mode = room.InPane
 	}
 	var remarks []string
-	for _, problem := range kinds.Preflight(ctx, kind, p.setup(l.Mode == room.InPane)).Problems {
+	setup := p.setup(l.Mode == room.InPane)
+	asks := len(kinds.Preflight(ctx, kind, setup).Problems)
+	setup.Asks = false
+	problems := kinds.Preflight(ctx, kind, setup).Problems
+	if len(problems) < asks {
+		remarks = append(remarks, name+": without a window its program cannot ask you, so what it would ask for is refused (--pane gives it one)")
+	}
+	for _, problem := range problems {
 		what := fmt.Sprintf("%s: %s (%s)", name, problem.What, problem.Try)
 		if problem.Fatal {
 			return nil, nil, errors.New(what)

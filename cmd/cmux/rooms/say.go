@@ -122,7 +122,7 @@ func runStart(ctx context.Context, o *startOptions) error {
 	if v.Room.Settings.Dir != "" {
 		where = v.Room.Settings.Dir
 	}
-	fmt.Fprintf(o.Out, "Members may read %s and run what reads. They may not write there. What they want beyond that, they ask you.\n", where)
+	fmt.Fprintf(o.Out, "Members may read %s and run what reads. They may not write there. What they want beyond that, they ask you for.\n", where)
 	fmt.Fprintf(o.Out, "A question to all uses at least %s tokens, at most %s until its round ends (estimated).\n\n", say.Short(s.Cost.Least), say.Short(s.Cost.Most))
 	_, err = fmt.Fprintf(o.Out, "Ask:   cmux rooms say %[1]s 'TEXT' --wait\nTalk:  cmux rooms tail %[1]s\nClose: cmux rooms close %[1]s\n", v.Room.Name)
 	return err
