@@ -16,6 +16,11 @@ type RoomIn struct {
 	Room string `path:"room" maxLength:"100" doc:"Name of a room"`
 }
 
+type MemberIn struct {
+	RoomIn
+	Name string `path:"name" maxLength:"100" doc:"Name of a member in the room"`
+}
+
 // newRoom is a room to be made.
 type newRoom struct {
 	Name     string       `json:"name,omitempty" maxLength:"100" doc:"Letters, digits, - and _; empty: the first free one of room, room-2, …"`
@@ -24,7 +29,19 @@ type newRoom struct {
 	Settings rooms.Change `json:"settings,omitzero" doc:"What differs from the defaults"`
 }
 
-// madeRoom is a room that was made.
+// invited is somebody who is to join.
+type invited struct {
+	Who   string `json:"who" minLength:"1" maxLength:"200" doc:"KIND[=NAME][:ROLE]; of a guest the name of the agent"`
+	Guest bool   `json:"guest,omitempty" doc:"An agent of the organization, which takes no turns"`
+	Pane  bool   `json:"pane,omitempty" doc:"The member works in a window of tmux"`
+}
+
+// removedRoom is where a removed room is.
+type removedRoom struct {
+	Archive string `json:"archive" doc:"Its folder"`
+}
+
+// madeRoom is a room that was made, or that somebody joined.
 type madeRoom struct {
 	rooms.View
 	Remarks []string `json:"remarks" doc:"What is worth knowing about the members' programs"`
@@ -67,6 +84,40 @@ func (r *routes) rooms() {
 		return madeRoom{*v, s.Remarks}, nil
 	}, func(op *huma.Operation) { op.DefaultStatus = http.StatusCreated })
 	get(r, group, one, "Show a room: its members and what they do, and what waits for you", func(_ context.Context, i *RoomIn) (*rooms.View, error) {
+		return p.Rooms().Show(i.Room)
+	})
+	add(r, http.MethodPatch, group, one, "Change the settings of a room", func(ctx context.Context, i *struct {
+		RoomIn
+		Body rooms.Change
+	}) (*rooms.View, error) {
+		return p.Rooms().Change(ctx, i.Room, i.Body)
+	})
+	add(r, http.MethodDelete, group, one, "Remove a room; what was said is kept in the archives", func(ctx context.Context, i *RoomIn) (removedRoom, error) {
+		archive, err := p.Rooms().Remove(ctx, i.Room)
+		return removedRoom{archive}, err
+	})
+	get(r, group, one+"/export", "Show a room as Markdown", func(_ context.Context, i *RoomIn) (text, error) {
+		s, err := p.Rooms().Export(i.Room)
+		return text{s}, err
+	})
+	post(r, group, one+"/members", "Invite a member or a guest into a room", func(ctx context.Context, i *struct {
+		RoomIn
+		Body invited
+	}) (madeRoom, error) {
+		remarks, err := p.Rooms().Invite(ctx, i.Room, i.Body.Who, i.Body.Guest, i.Body.Pane)
+		if err != nil {
+			return madeRoom{}, err
+		}
+		v, err := p.Rooms().Show(i.Room)
+		if err != nil {
+			return madeRoom{}, err
+		}
+		return madeRoom{*v, remarks}, nil
+	})
+	add(r, http.MethodDelete, group, one+"/members/{name}", "Dismiss a member or a guest from a room", func(ctx context.Context, i *MemberIn) (*rooms.View, error) {
+		if err := p.Rooms().Dismiss(ctx, i.Room, i.Name); err != nil {
+			return nil, err
+		}
 		return p.Rooms().Show(i.Room)
 	})
 	get(r, group, one+"/messages", "List what was said in a room, newest first", func(_ context.Context, i *struct {
@@ -125,8 +176,7 @@ func (r *routes) rooms() {
 		return text{s}, err
 	})
 	post(r, group, one+"/members/{name}/answer", "Answer what a member, or its program, asks you", func(ctx context.Context, i *struct {
-		RoomIn
-		Name string `path:"name" maxLength:"100" doc:"Name of a member in the room"`
+		MemberIn
 		Body struct {
 			Text string `json:"text" minLength:"1"`
 		}

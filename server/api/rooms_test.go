@@ -320,3 +320,61 @@ func TestRoomsWithoutMonitor(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// Who is in a room and how it is led changes, and a removed one is kept.
+func TestChangeRoom(t *testing.T) {
+	w := withRooms(t)
+	const one = "/api/rooms/design"
+	w.must("POST", "/api/rooms", `{"name":"design","members":["scripted=ann"],"settings":{"topic":"sessions"}}`, nil)
+	var v madeRoom
+	w.must("PATCH", one, `{"policy":"once","timeouts":{"hard":60}}`, &v)
+	want := room.Defaults()
+	want.Topic, want.Policy, want.Timeouts.Hard = "sessions", room.Once, 60
+	if v.Room.Settings != want {
+		t.Errorf("%+v", v.Room.Settings)
+	}
+	if w.must("POST", one+"/members", `{"who":"scripted=ben:critic"}`, &v); len(v.Members) != 2 || v.Members[1].Name != "ben" || v.Members[1].Role != "critic" {
+		t.Errorf("%+v", v.Members)
+	}
+	if w.must("POST", one+"/members", `{"who":"api","guest":true}`, &v); len(v.Members) != 3 || !v.Members[2].Guest || v.Members[2].State != "guest" {
+		t.Errorf("%+v", v.Members)
+	}
+	if w.must("DELETE", one+"/members/ann", "", &v); len(v.Members) != 2 || v.Members[0].Name != "ben" {
+		t.Errorf("%+v", v.Members)
+	}
+	for _, c := range []struct {
+		method, target, body string
+		status               int
+		says                 string
+	}{
+		{"PATCH", one, `{"policy":"anarchy"}`, 422, "policy"},
+		{"PATCH", one, `{"policy":"moderator","moderator":"dora"}`, 400, "nobody in the room is called so"},
+		{"PATCH", one, `{"topic":"x","dir":"docs"}`, 400, "another folder needs another room"},
+		{"PATCH", "/api/rooms/nobody", `{"topic":"x"}`, 404, "cmux rooms list"},
+		{"POST", one + "/members", `{"who":"nothing"}`, 400, "there is no kind of agent"},
+		{"POST", one + "/members", `{"who":"scripted=Ben"}`, 400, "two members cannot be called"},
+		{"POST", one + "/members", `{"who":""}`, 422, "who"},
+		{"POST", "/api/rooms/nobody/members", `{"who":"scripted"}`, 404, "cmux rooms list"},
+		{"DELETE", one + "/members/ann", "", 400, "nobody in the room"},
+		{"DELETE", "/api/rooms/nobody/members/ann", "", 404, "cmux rooms list"},
+		{"DELETE", "/api/rooms/nobody", "", 404, "cmux rooms list"},
+		{"GET", "/api/rooms/nobody/export", "", 404, "cmux rooms list"},
+	} {
+		w.refused(c.method, c.target, c.body, c.status, c.says)
+	}
+	w.must("POST", one+"/messages", `{"text":"Which?"}`, nil)
+	var export struct{ Text string }
+	if w.must("GET", one+"/export", "", &export); !strings.HasPrefix(export.Text, "# Room design\n\nsessions\n") || !strings.Contains(export.Text, "\nWhich?\n") {
+		t.Errorf("%s", export.Text)
+	}
+	for _, path := range []string{one, one + "/members/ben"} {
+		if code, text := w.ask("DELETE", path, "", "Origin: http://evil.example"); code != 403 {
+			t.Errorf("another page removes %s: %d %s", path, code, text)
+		}
+	}
+	var gone struct{ Archive string }
+	if w.must("DELETE", one, "", &gone); !strings.Contains(gone.Archive, "/archives/rooms/design-") {
+		t.Errorf("%+v", gone)
+	}
+	w.refused("GET", one, "", 404, "there is no room")
+}

@@ -108,16 +108,36 @@ func Keys() []string {
 
 // Set changes the settings of a room: each is KEY=VALUE.
 func (p *Rooms) Set(ctx context.Context, name string, changes []string) (*View, error) {
+	return p.set(ctx, name, func(s *room.Settings) error {
+		for _, c := range changes {
+			if err := setOne(s, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Change changes the settings of a room that are given. Its folder stays: members work there.
+func (p *Rooms) Change(ctx context.Context, name string, c Change) (*View, error) {
+	return p.set(ctx, name, func(s *room.Settings) error {
+		if c.Dir != nil && *c.Dir != s.Dir {
+			return fmt.Errorf("the room %s works in %q: another folder needs another room", name, s.Dir)
+		}
+		*s = c.Over(*s)
+		return nil
+	})
+}
+
+func (p *Rooms) set(ctx context.Context, name string, change func(*room.Settings) error) (*View, error) {
 	b, _, err := p.writing(ctx, name, false)
 	if err != nil {
 		return nil, err
 	}
 	err = b.Change(ctx, func(s room.State) (*room.Line, error) {
 		set := s.Settings
-		for _, c := range changes {
-			if err := setOne(&set, c); err != nil {
-				return nil, project.Tag(err, project.ErrUsage)
-			}
+		if err := change(&set); err != nil {
+			return nil, project.Tag(err, project.ErrUsage)
 		}
 		if set == s.Settings {
 			return nil, nil

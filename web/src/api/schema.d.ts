@@ -1474,10 +1474,12 @@ export interface paths {
         get: operations["getRoomsRoom"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Remove a room; what was said is kept in the archives */
+        delete: operations["deleteRoomsRoom"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Change the settings of a room */
+        patch: operations["patchRoomsRoom"];
         trace?: never;
     };
     "/api/rooms/{room}/check": {
@@ -1514,6 +1516,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rooms/{room}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a room as Markdown */
+        get: operations["getRoomsRoomExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rooms/{room}/log": {
         parameters: {
             query?: never;
@@ -1526,6 +1545,40 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Invite a member or a guest into a room */
+        post: operations["postRoomsRoomMembers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/members/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Dismiss a member or a guest from a room */
+        delete: operations["deleteRoomsRoomMembersName"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3337,6 +3390,14 @@ export interface components {
             used?: components["schemas"]["DagUsage"];
             way?: string;
         };
+        Invited: {
+            /** @description An agent of the organization, which takes no turns */
+            guest?: boolean;
+            /** @description The member works in a window of tmux */
+            pane?: boolean;
+            /** @description KIND[=NAME][:ROLE]; of a guest the name of the agent */
+            who: string;
+        };
         JobListChecked: {
             /** @description Current step */
             doing?: string;
@@ -4248,6 +4309,10 @@ export interface components {
             detail: string;
             node: string;
             words?: string[];
+        };
+        RemovedRoom: {
+            /** @description Its folder */
+            archive: string;
         };
         Report: {
             collisions?: components["schemas"]["Collision"][];
@@ -8507,6 +8572,74 @@ export interface operations {
             };
         };
     };
+    deleteRoomsRoom: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedRoom"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patchRoomsRoom: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getRoomsRoomCheck: {
         parameters: {
             query?: never;
@@ -8575,6 +8708,38 @@ export interface operations {
             };
         };
     };
+    getRoomsRoomExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Text"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getRoomsRoomLog: {
         parameters: {
             query?: {
@@ -8599,6 +8764,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoomLog"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Invited"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeRoom"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteRoomsRoomMembersName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+                /** @description Name of a member in the room */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomView"];
                 };
             };
             /** @description Error */
