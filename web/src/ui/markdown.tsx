@@ -1,11 +1,12 @@
 import { clsx } from "clsx";
-import { memo, useState } from "react";
+import { memo, useMemo, useState, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
 import { visible } from "@/changes/visible";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
+import { rehypeSlots, restored, slotTag } from "@/ui/slots";
 
 /** Longer texts are shown as they stand: parsing them would hold the page up. */
 const mostParsed = 100_000;
@@ -36,18 +37,37 @@ const components: Components = {
   hr: () => <hr className="my-3 border-line" />,
 };
 
+/** What is drawn in place of a slot (ui/slots.ts), and what the text has there. */
+export interface Insert {
+  text: string;
+  node: ReactNode;
+}
+
+const none: readonly Insert[] = [];
+
+interface MarkdownProps {
+  children: string;
+  lines?: boolean;
+  inserts?: readonly Insert[];
+}
+
 /**
  * What agents write: markdown without HTML, without images, with links that ask, in which nothing hides. `lines` keeps
- * the line breaks of a person, who means them.
+ * the line breaks of a person, who means them. `inserts` are drawn in the slots of the text.
  */
-export const Markdown = memo(function Markdown({ children, lines = false }: { children: string; lines?: boolean }) {
+export const Markdown = memo(function Markdown({ children, lines = false, inserts = none }: MarkdownProps) {
   const text = visible(children.replace(/\r\n?/g, "\n"));
+  const back = (s: string) => (inserts.length === 0 ? s : restored(s, inserts.map((i) => i.text)));
+  const drawn = useMemo((): Components => {
+    const Slot = (props: object) => inserts["index" in props ? Number(props.index) : -1]?.node;
+    return inserts.length === 0 ? components : { ...components, [slotTag]: Slot };
+  }, [inserts]);
   if (text.length > mostParsed) {
-    return <pre className="whitespace-pre-wrap wrap-anywhere">{text}</pre>;
+    return <pre className="whitespace-pre-wrap wrap-anywhere">{back(text)}</pre>;
   }
   return (
     <div className={clsx("min-w-0 wrap-anywhere", lines && "[&_p]:whitespace-pre-line")}>
-      <ReactMarkdown remarkPlugins={[remarkGfm]} components={components} skipHtml={false} urlTransform={(url) => url}>
+      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={inserts.length === 0 ? [] : [rehypeSlots]} components={drawn} skipHtml={false} urlTransform={back}>
         {text}
       </ReactMarkdown>
     </div>
