@@ -1,4 +1,4 @@
-import { BellRing, Bot, ClipboardList, FolderTree, GitPullRequest, HeartPulse, Settings, Workflow, type LucideIcon } from "lucide-react";
+import { BellRing, Bot, ClipboardList, FolderTree, GitPullRequest, HeartPulse, MessagesSquare, Settings, Workflow, type LucideIcon } from "lucide-react";
 import type { ComponentType } from "react";
 import { matchPath } from "react-router";
 
@@ -30,13 +30,14 @@ const needs: Door = { label: "Needs you", icon: BellRing, path: "" };
 const runs: Door = { label: "Runs", icon: Workflow, path: "runs" };
 const review: Door = { label: "Review", icon: GitPullRequest, path: "review" };
 const agents: Door = { label: "Agents", icon: Bot, path: "agents" };
+const rooms: Door = { label: "Rooms", icon: MessagesSquare, path: "rooms" };
 const tasks: Door = { label: "Tasks", icon: ClipboardList, path: "tasks" };
 const explorer: Door = { label: "Explorer", icon: FolderTree, path: "explorer" };
 const health: Door = { label: "Health", icon: HeartPulse, path: "health" };
 const settings: Door = { label: "Settings", icon: Settings, path: "settings" };
 
 /** The entries of the sidebar, in order. */
-export const doors: readonly Door[] = [needs, runs, review, agents, tasks, explorer, health, settings];
+export const doors: readonly Door[] = [needs, runs, review, agents, rooms, tasks, explorer, health, settings];
 
 /** The pages, in the order in which a head names those of its door. */
 export const pages: readonly PageEntry[] = [
@@ -54,6 +55,8 @@ export const pages: readonly PageEntry[] = [
   { path: "chat", door: agents, label: "Chat", ...page(() => import("@/chat/ChatPage")) },
   { path: "chat/:name", door: agents, ...page(() => import("@/chat/ChatPage")) },
   { path: "agents/:name", door: agents, ...page(() => import("@/agents/AgentPage")) },
+  { path: "rooms", door: rooms, label: "Rooms", ...page(() => import("@/rooms/RoomsPage")) },
+  { path: "rooms/:room", door: rooms, ...page(() => import("@/rooms/RoomPage")) },
   { path: "tasks", door: tasks, label: "Tasks", ...page(() => import("@/tasks/TasksPage")) },
   { path: "tasks/:id", door: tasks, ...page(() => import("@/tasks/TaskPage")) },
   { path: "plans", door: tasks, ...page(() => import("@/app/Moved")) },

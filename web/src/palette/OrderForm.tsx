@@ -103,6 +103,7 @@ interface Known {
 function useKnown(order: Order, filled: Filled): (a: Argument) => readonly Known[] {
   const of = new Set(order.takes.map((a) => knownFrom(order, a)));
   const agents = hooks.useQuery("get", "/api/agents", {}, { enabled: of.has("agents") });
+  const rooms = hooks.useQuery("get", "/api/rooms", { params: { query: { limit: 1000 } } }, { enabled: of.has("rooms") });
   const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 50 } } }, { enabled: of.has("runs") });
   const tasks = hooks.useQuery("get", "/api/tasks", { params: { query: { limit: 200 } } }, { enabled: of.has("tasks") });
   const run = (runs.data?.items ?? []).find((r) => r.id === filled.id?.trim())?.id;
@@ -111,6 +112,8 @@ function useKnown(order: Order, filled: Filled): (a: Argument) => readonly Known
     switch (knownFrom(order, a)) {
       case "agents":
         return (agents.data?.items ?? []).map((x) => ({ value: x.name, about: `${x.name}, ${x.state}` }));
+      case "rooms":
+        return (rooms.data?.items ?? []).map(({ room: x }) => ({ value: x.name, about: `${x.name}, ${x.label}` }));
       case "runs":
         return (runs.data?.items ?? []).map((x) => ({ value: x.id, about: `${x.session}, ${x.state}` }));
       case "tasks":

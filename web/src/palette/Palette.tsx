@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { Command } from "cmdk";
-import { Bot, ClipboardList, Settings, SquareDot, Workflow, Zap, type LucideIcon } from "lucide-react";
+import { Bot, ClipboardList, MessagesSquare, Settings, SquareDot, Workflow, Zap, type LucideIcon } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 
@@ -14,6 +14,7 @@ import { OrderForm } from "@/palette/OrderForm";
 import type { Order } from "@/palette/orders";
 import { places } from "@/palette/places";
 import { rank, type Findable } from "@/palette/rank";
+import { useRooms } from "@/rooms/rooms";
 import { StartDialog } from "@/runs/StartDialog";
 import { AddDialog } from "@/tasks/AddDialog";
 
@@ -114,6 +115,7 @@ function useThings(): readonly Thing[] {
   const agents = hooks.useQuery("get", "/api/agents").data?.items;
   const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 50 } } }).data?.items;
   const tasks = hooks.useQuery("get", "/api/tasks", { params: { query: { limit: 200 } } }).data?.items;
+  const rooms = useRooms().data?.items;
   const orders = hooks.useQuery("get", "/api/orders").data?.items;
   const live = (runs ?? []).filter((r, i) => i === 0 || !ended.has(r.state)).slice(0, runsLooked);
   const nodes = useQueries({
@@ -132,10 +134,11 @@ function useThings(): readonly Thing[] {
       }),
       ...looks.map((l): Thing => ({ ...l, key: `look ${l.label}`, icon: Settings, about: "in this browser" })),
       ...(agents ?? []).map((a): Thing => ({ kind: "agent", key: `agent ${a.name}`, icon: Bot, label: called(a), words: `agent ${a.name} ${a.role}`, about: `agent, ${a.state}`, to: `/agents/${encodeURIComponent(a.name)}` })),
+      ...(rooms ?? []).map(({ room: r }): Thing => ({ kind: "room", key: `room ${r.name}`, icon: MessagesSquare, label: r.name, words: `room ${r.topic}`, about: `room, ${r.label}`, to: `/rooms/${encodeURIComponent(r.name)}` })),
       ...(runs ?? []).map((r): Thing => ({ kind: "run", key: `run ${r.id}`, icon: Workflow, label: r.session, words: `run ${r.id} ${r.state}`, about: `run ${r.id}, ${r.state}`, to: `/runs/${encodeURIComponent(r.id)}` })),
       ...nodes.map(({ run, n }): Thing => ({ kind: "node", key: `node ${run?.id ?? ""} ${n.name}`, icon: SquareDot, label: n.name, words: `node ${n.label}`, about: `node of ${run?.session ?? ""}, ${n.label}`, to: `/runs/${encodeURIComponent(run?.id ?? "")}/nodes/${encodeURIComponent(n.name)}` })),
       ...(tasks ?? []).map((t): Thing => ({ kind: "task", key: `task ${t.id}`, icon: ClipboardList, label: t.title, words: `task ${t.id}`, about: `${t.id}, ${t.label}`, to: `/tasks/${encodeURIComponent(t.id)}` })),
     ],
-    [agents, runs, tasks, orders, nodes],
+    [agents, rooms, runs, tasks, orders, nodes],
   );
 }

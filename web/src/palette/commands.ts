@@ -52,7 +52,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/recover/now": { label: "Recover the project", words: "rollback repair fix broken restart" },
   "POST /api/recover/preview": { label: "Preview a recovery", words: "dry run rollback", to: "/health?tab=recover" },
   "POST /api/recover/undo": { label: "Undo the last recovery", words: "rollback revert" },
-  "POST /api/rooms": { label: "Make a room", words: "start talk chat discuss conversation several agents debate" },
+  "POST /api/rooms": { label: "Begin a room", words: "start make talk chat discuss conversation several agents debate", to: "/rooms?begin" },
   "POST /api/rooms/{room}/cost": null,
   "POST /api/rooms/{room}/members/{name}/answer": { label: "Answer a room member's question", words: "reply permission" },
   "DELETE /api/rooms/{room}": { label: "Remove a room", words: "archive delete chat" },

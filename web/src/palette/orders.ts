@@ -61,13 +61,13 @@ export function told(a: Argument): string {
 }
 
 /** Where the values of an argument are known from; undefined: nowhere. */
-export function knownFrom(order: Order, a: Argument): "agents" | "runs" | "tasks" | "nodes" | undefined {
+export function knownFrom(order: Order, a: Argument): "agents" | "rooms" | "runs" | "tasks" | "nodes" | undefined {
   if (a.in === "path") {
     if (a.name === "node") {
       return "nodes";
     }
-    const group = /^\/api\/(agents|runs|tasks)\/\{([a-z]+)\}/.exec(order.path);
-    return group?.[2] === a.name ? (group[1] as "agents" | "runs" | "tasks") : undefined;
+    const group = /^\/api\/(agents|rooms|runs|tasks)\/\{([a-z]+)\}/.exec(order.path);
+    return group?.[2] === a.name ? (group[1] as "agents" | "rooms" | "runs" | "tasks") : undefined;
   }
   return a.name === "agent" ? "agents" : undefined;
 }

@@ -20,6 +20,7 @@ const names: Readonly<Record<string, string>> = {
   review: "reviews pull requests diffs changes merge",
   agents: "workers supervisor team list working who works now",
   chat: "talk conversation supervisor messages",
+  rooms: "conversations discussions several agents talk debate group chat meeting",
   tasks: "board kanban todo jobs issues tickets",
   explorer: "files folders code memory journal search browse",
   health: "status system heartbeat monitor server",

@@ -1,6 +1,6 @@
 /** What the palette finds. */
 export interface Findable {
-  kind: "page" | "command" | "agent" | "run" | "node" | "task";
+  kind: "page" | "command" | "agent" | "room" | "run" | "node" | "task";
   label: string;
   words?: string; // other names that people use for it
 }
@@ -82,7 +82,7 @@ function fit(typed: string, word: string, last: boolean): number {
   return typed.length >= 4 && near(typed, word) ? 25 : 0;
 }
 
-const weight: Readonly<Record<Findable["kind"], number>> = { page: 6, command: 4, agent: 4, run: 2, node: 1, task: 1 };
+const weight: Readonly<Record<Findable["kind"], number>> = { page: 6, command: 4, agent: 4, room: 3, run: 2, node: 1, task: 1 };
 
 /** How well what was typed fits a thing, 0: not at all. Each typed word must fit. */
 export function score(thing: Findable, typed: string): number {

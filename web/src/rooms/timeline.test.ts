@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 
 import { timeline, type Entry } from "@/rooms/timeline";
-import type { Line, Message } from "@/rooms/types";
+import type { Line, Message } from "@/rooms/rooms";
 
 const at = "2030-01-01T00:00:00Z";
 const said = (n: number, by: string, fields: Partial<Message> = {}): Message => ({ n, at, by, text: `text ${n}`, aside: "", to: "", re: 0, key: "", turn: "", round: 0, wakes: [], pieces: [], aside_pieces: [], ...fields });
-const line = (n: number, kind: string, fields: Partial<Line> = {}): Line => ({ n, at, kind, ...fields });
+const line = (n: number, kind: Line["kind"], fields: Partial<Line> = {}): Line => ({ n, at, kind, ...fields });
 
 const brief = (e: Entry): string => {
   switch (e.type) {
@@ -70,7 +70,7 @@ describe("timeline", () => {
     expect(timeline([said(20, "user"), ...messages], round).map(brief).at(-1)).toBe("#20 user");
   });
 
-  it.each([
+  it.each<[Partial<Line>, string]>([
     [{ do: "pause" }, "You paused the room"],
     [{ do: "stop" }, "You stopped all turns and paused the room"],
     [{ do: "stop", names: ["ann"] }, "You stopped ann"],

@@ -1,4 +1,4 @@
-import type { Line, Message } from "@/rooms/types";
+import type { Line, Message } from "@/rooms/rooms";
 
 /** What is seen as one piece of the talk. */
 export type Entry =
@@ -145,6 +145,6 @@ function ordered(l: Line): string {
     case "wait":
       return `${who} gave ${names} more time`;
     default:
-      return `${who}: ${l.do ?? ""} ${names}`.trim();
+      return `${who} ordered something`;
   }
 }

@@ -1,0 +1,142 @@
+import { keepPreviousData } from "@tanstack/react-query";
+import { Send, X } from "lucide-react";
+import { useState } from "react";
+
+import { hooks } from "@/api/client";
+import { usePrefs } from "@/app/prefs";
+import { sends, useDraft } from "@/chat/draft";
+import { forgetKey, keyOf } from "@/rooms/draft";
+import { NamedArea } from "@/rooms/NamedArea";
+import { calledBy, give, type Message, type Room } from "@/rooms/rooms";
+import { Button, IconButton } from "@/ui/button";
+import { Field, Select } from "@/ui/field";
+import { tokens } from "@/ui/figures";
+import { useOrder } from "@/ui/toasts";
+import { useLater } from "@/ui/useLater";
+
+interface ComposerProps {
+  view: Room;
+  re: Message | undefined; // the message that it answers
+  forget: () => void; // answers none
+  onSent: () => void;
+}
+
+/** A message to all members or to one, and what it will cost. */
+export function Composer({ view: { room, members }, re, forget, onSent }: ComposerProps) {
+  const [text, setText] = useDraft(`room:${room.name}`);
+  const [to, setTo] = useState("");
+  const [note, setNote] = useState("");
+  const enterSends = usePrefs((p) => p.enterSends);
+  const names = members.map((m) => m.name);
+  const direct = names.includes(to) ? to : ""; // it may have left
+  const paused = room.phase === "paused";
+  const send = useOrder(async (resume: boolean) => {
+    const draft = { text, to: direct, re: re?.n ?? 0 };
+    const { data } = await give.say({
+      room: room.name,
+      text,
+      key: keyOf(room.name, draft),
+      ...(draft.to === "" ? {} : { to: draft.to }),
+      ...(draft.re === 0 ? {} : { re: draft.re }),
+      ...(resume ? { resume } : {}),
+    });
+    return data;
+  });
+  const submit = (resume = false) => {
+    if (text.trim() !== "" && !send.isPending) {
+      send.mutate(resume, {
+        onSuccess: (said) => {
+          forgetKey(room.name);
+          setText("");
+          setNote(paused && !resume ? "It waits until the room is resumed." : said !== undefined && said.wakes.length === 0 ? `#${said.message} wakes nobody.` : "");
+          forget();
+          onSent();
+        },
+      });
+    }
+  };
+  return (
+    <form
+      className="flex shrink-0 flex-col gap-2 border-t border-line bg-surface p-3"
+      onSubmit={(e) => {
+        e.preventDefault();
+        submit();
+      }}
+    >
+      {re !== undefined && (
+        <p className="flex items-center gap-1 text-muted">
+          <span className="min-w-0 truncate">{`Answers #${re.n} of ${calledBy(re.by)}: ${re.text === "" ? re.aside : re.text}`}</span>
+          <IconButton label="Answer no message" className="min-h-6 shrink-0" onClick={forget}>
+            <X aria-hidden size={14} />
+          </IconButton>
+        </p>
+      )}
+      <Field label={`Message to ${room.name}`} hidden>
+        {(ids) => (
+          <NamedArea
+            ids={ids}
+            value={text}
+            names={names}
+            disabled={room.phase === "closed"}
+            placeholder={room.phase === "closed" ? "The room is closed. Reopen it to write." : `Message (${enterSends ? "Enter sends, Shift+Enter breaks the line" : "Ctrl+Enter sends"}; @ names a member)`}
+            onChange={(next) => {
+              setText(next);
+              setNote("");
+            }}
+            onPress={(e) => {
+              if (sends(e.nativeEvent, enterSends) === true) {
+                e.preventDefault();
+                submit();
+              }
+            }}
+          />
+        )}
+      </Field>
+      <div className="flex flex-wrap items-center gap-2">
+        <Field label="To" hidden>
+          {(ids) => <Select {...ids} className="max-w-60" disabled={room.phase === "closed"} options={[["", "To all"], ...names.map((n) => [n, `To ${n} alone`] as const)]} value={direct} onChange={(e) => setTo(e.target.value)} />}
+        </Field>
+        <div className="min-w-0 grow basis-40">
+          {note !== "" ? (
+            <p role="status" className="text-warn">
+              {note}
+            </p>
+          ) : (
+            text.trim() !== "" && <Estimate room={room.name} text={text} to={direct} />
+          )}
+        </div>
+        {paused && (
+          <Button busy={send.isPending} disabled={text.trim() === ""} onClick={() => submit(true)}>
+            Send and resume
+          </Button>
+        )}
+        <Button type="submit" tone="accent" icon={<Send aria-hidden size={15} />} busy={send.isPending} disabled={text.trim() === "" || room.phase === "closed"}>
+          Send
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** How long nothing is typed before the cost is asked for, in milliseconds. */
+const pause = 400;
+
+/** Whom the message would wake, and the tokens that this may use. */
+function Estimate({ room, text, to }: { room: string; text: string; to: string }) {
+  const late = useLater(text, pause, undefined);
+  const cost = hooks.useQuery(
+    "post",
+    "/api/rooms/{room}/cost",
+    { params: { path: { room } }, body: { text: late ?? "", ...(to === "" ? {} : { to }) } },
+    { enabled: late !== undefined, placeholderData: keepPreviousData, gcTime: 10_000, staleTime: 0 },
+  );
+  if (cost.data === undefined) {
+    return null;
+  }
+  const { wakes, least, most } = cost.data;
+  return (
+    <p className="text-muted wrap-anywhere">
+      {wakes.length === 0 ? "Wakes nobody: name a member with @." : `Wakes ${wakes.join(", ")}: about ${tokens(least)}${most > least ? `, at most ${tokens(most)}` : ""} tokens`}
+    </p>
+  );
+}

@@ -1,0 +1,119 @@
+import { Ellipsis, Pause, Play, Square } from "lucide-react";
+import { useState } from "react";
+
+import { give, type Order, type Room } from "@/rooms/rooms";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, Input } from "@/ui/field";
+import { Menu } from "@/ui/menu";
+import { useOrder } from "@/ui/toasts";
+
+type Asked = "cancel" | "close" | "continue";
+
+/** What can be ordered of a whole room. */
+export function RoomOrders({ view: { room, members } }: { view: Room }) {
+  const order = useOrder(give.order);
+  const [asked, ask] = useState<Asked>();
+  const ordered = (o: Order) => order.mutate({ room: room.name, ...o });
+  if (room.phase === "closed") {
+    return (
+      <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "reopen" })}>
+        Reopen
+      </Button>
+    );
+  }
+  const turns = members.filter((m) => m.turn !== "").length;
+  const under = turns > 0 || room.phase === "gathering" || room.phase === "waits" || room.phase === "paused";
+  return (
+    <>
+      {room.phase === "paused" ? (
+        <Button icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "resume" })}>
+          Resume
+        </Button>
+      ) : (
+        <Button icon={<Pause aria-hidden size={15} />} title="Turns under way end; no other begins" busy={order.isPending} onClick={() => ordered({ do: "pause" })}>
+          Pause
+        </Button>
+      )}
+      {turns > 0 && (
+        <Button tone="bad" icon={<Square aria-hidden size={15} />} title="Interrupts all turns and pauses the room" busy={order.isPending} onClick={() => ordered({ do: "stop" })}>
+          Stop all
+        </Button>
+      )}
+      <Menu
+        trigger={
+          <Button aria-label="More orders" title="More orders" icon={<Ellipsis aria-hidden size={16} />} />
+        }
+        items={[
+          { label: "Continue the round…", run: () => ask("continue"), disabled: room.round === 0 },
+          { label: "Cancel the round…", run: () => ask("cancel"), disabled: !under },
+          { label: "Close the room…", run: () => ask("close"), bad: true },
+        ]}
+      />
+      {asked === "continue" ? (
+        <Continue
+          room={room}
+          onClose={() => ask(undefined)}
+          onGive={(n) => {
+            ordered({ do: "continue", ...(n === undefined ? {} : { n }) });
+            ask(undefined);
+          }}
+        />
+      ) : (
+        asked !== undefined && (
+          <Dialog title={texts[asked].title} open onOpenChange={() => ask(undefined)}>
+            <p className="mb-4">{texts[asked].text}</p>
+            <div className="flex justify-end gap-2">
+              <Button data-first="" onClick={() => ask(undefined)}>
+                Go back
+              </Button>
+              <Button
+                tone="bad"
+                onClick={() => {
+                  ordered({ do: asked });
+                  ask(undefined);
+                }}
+              >
+                {texts[asked].action}
+              </Button>
+            </div>
+          </Dialog>
+        )
+      )}
+    </>
+  );
+}
+
+const texts: Readonly<Record<Exclude<Asked, "continue">, { title: string; text: string; action: string }>> = {
+  cancel: { title: "Cancel the round?", text: "Turns under way are interrupted; what they have said is kept. No earlier message wakes anybody any more.", action: "Cancel the round" },
+  close: { title: "Close the room?", text: "Turns under way are interrupted and the members' programs end. Everything that was said is kept, and you can reopen the room.", action: "Close the room" },
+};
+
+function Continue({ room, onClose, onGive }: { room: Room["room"]; onClose: () => void; onGive: (n: number | undefined) => void }) {
+  const [turns, setTurns] = useState("");
+  const n = turns.trim() === "" ? undefined : Number(turns);
+  const wrong = n !== undefined && !(Number.isInteger(n) && n > 0 && n <= 100);
+  return (
+    <Dialog title="Continue the round" open onOpenChange={onClose}>
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (!wrong) {
+            onGive(n);
+          }
+        }}
+      >
+        <Field label="Turns of each member" hint={`Each member may take so many more turns. Empty: ${room.settings.turns}, as the room's settings say.`} error={wrong ? "This must be a number from 1 to 100." : undefined}>
+          {(ids) => <Input {...ids} inputMode="numeric" value={turns} onChange={(e) => setTurns(e.target.value)} />}
+        </Field>
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Go back</Button>
+          <Button type="submit" tone="accent" disabled={wrong}>
+            Continue
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

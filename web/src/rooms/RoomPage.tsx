@@ -1,0 +1,72 @@
+import { useCallback, useState } from "react";
+import { useParams } from "react-router";
+
+import { visible } from "@/changes/visible";
+import { Panes } from "@/layout/Panes";
+import { PromptDialog } from "@/rooms/PromptDialog";
+import { RoomOrders } from "@/rooms/RoomOrders";
+import { policies, toneOfRoom, useRoom, type Room } from "@/rooms/rooms";
+import { Streams } from "@/rooms/Streams";
+import { Talk } from "@/rooms/Talk";
+import { count, tokens } from "@/ui/figures";
+import { Label } from "@/ui/label";
+import { LinkButton } from "@/ui/LinkButton";
+import { Page } from "@/ui/page";
+import { Answer } from "@/ui/states";
+
+/** A room: its members, what they say, and what waits for the person. */
+export default function RoomPage() {
+  const { room = "" } = useParams();
+  const view = useRoom(room);
+  const v = view.data;
+  return (
+    <Page
+      title={room}
+      about={v && <About room={v.room} />}
+      actions={
+        <>
+          <LinkButton to="/rooms">All rooms</LinkButton>
+          {v && <RoomOrders view={v} />}
+        </>
+      }
+      ready={!view.isPending}
+    >
+      <Answer query={view}>{(found) => <Parts key={room} view={found} />}</Answer>
+    </Page>
+  );
+}
+
+function About({ room: r }: { room: Room["room"] }) {
+  return (
+    <>
+      <Label tone={toneOfRoom(r)}>{r.label}</Label>
+      <span title={policies.find(([p]) => p === r.policy)?.[2]}>{r.policy}</span>
+      {r.round > 0 && <span>{`round ${r.round}, ${count(r.turns, "turn")}`}</span>}
+      <span>{`${tokens(r.total)} tokens`}</span>
+      {r.bad > 0 && <Label tone="bad">{count(r.bad, "unverified line")}</Label>}
+      {r.topic !== "" && (
+        <span className="line-clamp-1 basis-full wrap-anywhere" title={visible(r.topic)}>
+          {visible(r.topic)}
+        </span>
+      )}
+    </>
+  );
+}
+
+function Parts({ view }: { view: Room }) {
+  const [prompt, setPrompt] = useState<{ turn: string; member: string }>();
+  const show = useCallback((turn: string, member: string) => setPrompt({ turn, member }), []);
+  return (
+    <>
+      <Panes
+        id="room"
+        main="talk"
+        panes={[
+          { id: "streams", label: "Members", size: 28, least: 16, content: <Streams view={view} prompt={show} /> },
+          { id: "talk", label: "Talk", size: 72, least: 40, content: <Talk view={view} prompt={show} /> },
+        ]}
+      />
+      {prompt && <PromptDialog room={view.room.name} {...prompt} onClose={() => setPrompt(undefined)} />}
+    </>
+  );
+}
