@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import { NavLink } from "react-router";
 
-import { called, toneOfAgent, useAgents } from "@/agents/agents";
+import { called, outOfRooms, toneOfAgent, useAgents } from "@/agents/agents";
 import { tree } from "@/agents/tree";
 import type { Tone } from "@/ui/label";
 
@@ -12,7 +12,7 @@ const most = 30;
 
 /** The agents below those whom they report to, with how they are. */
 export function AgentTree({ onGo }: { onGo: () => void }) {
-  const agents = useAgents().data?.items ?? [];
+  const agents = outOfRooms(useAgents().data?.items ?? []);
   if (agents.length === 0) {
     return null;
   }

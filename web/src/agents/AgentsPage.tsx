@@ -2,7 +2,7 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 
 import { AgentCard } from "@/agents/AgentCard";
-import { called, grouped, matches, toneOfAgent, useAgents, type Agent } from "@/agents/agents";
+import { called, grouped, matches, outOfRooms, toneOfAgent, useAgents, type Agent } from "@/agents/agents";
 import { AgentMenu } from "@/agents/AgentMenu";
 import { Archives } from "@/agents/Archives";
 import { Locks } from "@/agents/Locks";
@@ -27,7 +27,7 @@ export default function AgentsPage() {
   const state = heartbeat.data?.state;
   const [spawning, spawn] = useState(false);
   const [typed, type] = useState("");
-  const seen = (all: readonly Agent[]) => all.filter((a) => matches(a, typed));
+  const seen = (all: readonly Agent[]) => outOfRooms(all).filter((a) => matches(a, typed));
   const none = (
     <Empty title="This project has no organization" action={<StartOrganization />}>
       An organization has a supervisor that you talk to, and workers that it or you spawn. A run brings its own agents: while they work, they stand here too. <Link to="/runs" className="text-accent underline">See the runs</Link>.
@@ -36,7 +36,7 @@ export default function AgentsPage() {
   return (
     <Page
       title="Agents"
-      about={agents.data && <span>{count(agents.data.items.length, "agent")}</span>}
+      about={agents.data && <span>{count(outOfRooms(agents.data.items).length, "agent")}</span>}
       actions={
         <>
           <Field label="Find an agent" hidden>

@@ -7,6 +7,11 @@ export function useAgents() {
   return hooks.useQuery("get", "/api/agents");
 }
 
+/** The agents that are not members of a room: these stand on its page, and rest whenever nobody asks them. */
+export function outOfRooms(agents: readonly Agent[]): readonly Agent[] {
+  return agents.filter((a) => a.role !== "member");
+}
+
 /** What an agent is called: the name a person gave it, or its own. */
 export function called(a: Agent): string {
   return a.display_name === undefined || a.display_name === "" ? a.name : a.display_name;
@@ -79,5 +84,5 @@ export function matches(a: Agent, typed: string): boolean {
 /** The agents that take a task, those first that do the work themselves. */
 export function whoMay(agents: readonly Agent[]): Agent[] {
   const rank = (a: Agent) => (a.role !== "worker" ? 2 : a.state === "idle" ? 0 : 1);
-  return agents.filter((a) => a.role !== "sentry").sort((a, b) => rank(a) - rank(b));
+  return agents.filter((a) => a.role !== "sentry" && a.role !== "member").sort((a, b) => rank(a) - rank(b));
 }

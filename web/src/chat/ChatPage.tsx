@@ -4,7 +4,7 @@ import { NavLink, useParams } from "react-router";
 import { AgentMenu } from "@/agents/AgentMenu";
 import { AgentNow } from "@/agents/AgentNow";
 import { Rests, StartOrganization } from "@/agents/OrganizationOrders";
-import { called, grouped, toneOfAgent, useAgents, type Agent } from "@/agents/agents";
+import { called, grouped, outOfRooms, toneOfAgent, useAgents, type Agent } from "@/agents/agents";
 import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
 import { InboxView } from "@/chat/InboxView";
@@ -63,7 +63,7 @@ export default function ChatPage() {
 function Others({ agents }: { agents: readonly Agent[] }) {
   return (
     <nav aria-label="Agents" tabIndex={0} className="h-full overflow-y-auto p-2">
-      {grouped(agents).map((g) => (
+      {grouped(outOfRooms(agents)).map((g) => (
         <div key={g.label} className="mb-2">
           <h2 className="px-2 text-sm font-semibold text-muted">{g.label}</h2>
           <ul>
