@@ -94,9 +94,9 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
       </Field>
       <div className="flex flex-wrap items-center gap-2">
         <Field label="To" hidden>
-          {(ids) => <Select {...ids} className="max-w-60" disabled={room.phase === "closed"} options={[["", "To all"], ...names.map((n) => [n, `To ${n} alone`] as const)]} value={direct} onChange={(e) => setTo(e.target.value)} />}
+          {(ids) => <Select {...ids} className="max-w-40" disabled={room.phase === "closed"} options={[["", "To all"], ...names.map((n) => [n, `To ${n} alone`] as const)]} value={direct} onChange={(e) => setTo(e.target.value)} />}
         </Field>
-        <div className="min-w-0 grow basis-40">
+        <div className="order-first min-w-0 basis-full empty:hidden md:order-none md:grow md:basis-40">
           {note !== "" ? (
             <p role="status" className="text-warn">
               {note}
@@ -105,14 +105,16 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
             text.trim() !== "" && <Estimate room={room.name} text={text} to={direct} />
           )}
         </div>
-        {paused && (
-          <Button busy={send.isPending} disabled={text.trim() === ""} onClick={() => submit(true)}>
-            Send and resume
+        <span className="ml-auto flex gap-2">
+          {paused && (
+            <Button busy={send.isPending} disabled={text.trim() === ""} onClick={() => submit(true)}>
+              Send and resume
+            </Button>
+          )}
+          <Button type="submit" tone="accent" icon={<Send aria-hidden size={15} />} busy={send.isPending} disabled={text.trim() === "" || room.phase === "closed"}>
+            {direct === "" ? "Send" : `Send to ${direct}`}
           </Button>
-        )}
-        <Button type="submit" tone="accent" icon={<Send aria-hidden size={15} />} busy={send.isPending} disabled={text.trim() === "" || room.phase === "closed"}>
-          Send
-        </Button>
+        </span>
       </div>
     </form>
   );

@@ -1,7 +1,6 @@
 import { useCallback, useState } from "react";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 
-import { visible } from "@/changes/visible";
 import { Panes } from "@/layout/Panes";
 import { PromptDialog } from "@/rooms/PromptDialog";
 import { RoomOrders } from "@/rooms/RoomOrders";
@@ -10,7 +9,6 @@ import { Streams } from "@/rooms/Streams";
 import { Talk } from "@/rooms/Talk";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
-import { LinkButton } from "@/ui/LinkButton";
 import { Page } from "@/ui/page";
 import { Answer } from "@/ui/states";
 
@@ -22,13 +20,15 @@ export default function RoomPage() {
   return (
     <Page
       title={room}
-      about={v && <About room={v.room} />}
-      actions={
+      about={
         <>
-          <LinkButton to="/rooms">All rooms</LinkButton>
-          {v && <RoomOrders view={v} />}
+          {v && <About room={v.room} />}
+          <Link to="/rooms" className="text-accent underline">
+            All rooms
+          </Link>
         </>
       }
+      actions={v && <RoomOrders view={v} />}
       ready={!view.isPending}
     >
       <Answer query={view}>{(found) => <Parts key={room} view={found} />}</Answer>
@@ -44,11 +44,6 @@ function About({ room: r }: { room: Room["room"] }) {
       {r.round > 0 && <span>{`round ${r.round}, ${count(r.turns, "turn")}`}</span>}
       <span>{`${tokens(r.total)} tokens`}</span>
       {r.bad > 0 && <Label tone="bad">{count(r.bad, "unverified line")}</Label>}
-      {r.topic !== "" && (
-        <span className="line-clamp-1 basis-full wrap-anywhere" title={visible(r.topic)}>
-          {visible(r.topic)}
-        </span>
-      )}
     </>
   );
 }

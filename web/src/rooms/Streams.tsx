@@ -53,7 +53,7 @@ function MemberRow({ member: m, view: { room }, prompt }: MemberRowProps) {
       </div>
       {kind !== "" && <p className="text-muted wrap-anywhere">{kind}</p>}
       {m.until !== undefined && <p className="text-warn">{`Until ${moment(m.until)}`}</p>}
-      {m.why !== "" && <p className="line-clamp-3 wrap-anywhere">{visible(m.why)}</p>}
+      {m.why !== "" && m.state !== "off" && <p className="line-clamp-3 wrap-anywhere">{visible(m.why)}</p>}
       {m.turn !== "" && <Doing agent={m.agent} />}
       <p className="flex flex-wrap gap-x-3 text-muted">
         <span>{m.tokens ? `${tokens(m.used)} tokens` : "tokens not counted"}</span>
@@ -61,7 +61,7 @@ function MemberRow({ member: m, view: { room }, prompt }: MemberRowProps) {
         {!m.guest && <span>{`${count(m.turns, "turn")} left`}</span>}
       </p>
       {!m.guest && (
-        <div className="flex flex-wrap gap-1">
+        <div className={`flex flex-wrap gap-1 ${m.turn === "" && !skips && m.state !== "down" ? "-ml-2" : ""}`}>
           {m.turn !== "" && (
             <>
               <Button tone="bad" busy={order.isPending} aria-label={`Stop ${m.name}`} onClick={() => ask("stop")}>

@@ -1,6 +1,7 @@
 import { useCallback, useMemo, useState } from "react";
 
 import { api, hooks } from "@/api/client";
+import { visible } from "@/changes/visible";
 import { useNewest } from "@/live/newest";
 import { Composer } from "@/rooms/Composer";
 import { useLines } from "@/rooms/lines";
@@ -59,6 +60,11 @@ export function Talk({ view, prompt }: { view: Room; prompt: (turn: string, memb
   const deeds = useMemo((): MessageDeeds => ({ reply: closed ? undefined : answer, show: goTo, prompt }), [closed, goTo, prompt]);
   return (
     <div className="flex h-full min-h-0 flex-col">
+      {room.topic !== "" && (
+        <p className="shrink-0 truncate border-b border-line px-4 py-1 text-muted" title={visible(room.topic)}>
+          {visible(room.topic)}
+        </p>
+      )}
       <div className="min-h-0 grow">
         {entries === undefined ? (
           talk.error === null || talk.error === undefined ? (

@@ -16,26 +16,29 @@ export const TalkEntry = memo(function TalkEntry({ entry: e, deeds }: { entry: E
     case "blind": {
       const re = e.messages[0]?.re ?? 0;
       return (
-        <section aria-label="First answers" className="mx-4 my-1.5 rounded-lg border border-line-strong border-dashed p-2">
+        <div role="group" aria-label={`First answers${re > 0 ? ` to #${re}` : ""}`} className="mx-4 my-1.5 rounded-lg border border-line-strong border-dashed p-2">
           <p className="mb-1.5 text-muted">{`First answers${re > 0 ? ` to #${re}` : ""}: none of them has seen another.`}</p>
           <div className="grid grid-cols-[repeat(auto-fit,minmax(min(18rem,100%),1fr))] gap-2">
             {e.messages.map((m) => (
               <MessageView key={m.n} message={m} deeds={deeds} wide />
             ))}
           </div>
-        </section>
+        </div>
       );
     }
     case "passed":
       return (
         <Note>
-          {`${listed(e.names)} ${e.names.length === 1 ? "has" : "have"} nothing to add`} <Ago at={e.at} />
+          {`${listed(e.names)} ${e.names.length === 1 ? "has" : "have"} nothing to add · `}
+          <Ago at={e.at} />
         </Note>
       );
     case "ended":
       return (
         <Note>
-          <Label tone={e.how === "stopped" ? "warn" : "bad"}>{e.how}</Label> {`${e.member}'s turn ${ends[e.how] ?? "ended"}${e.why === "" ? "" : `: ${visible(e.why)}`}`} <Ago at={e.at} />{" "}
+          <span className={e.how === "stopped" ? "" : "text-bad"}>{`${e.member}'s turn ${ends[e.how] ?? "ended"}${e.why === "" ? "" : `: ${visible(e.why)}`}`}</span>
+          {" · "}
+          <Ago at={e.at} />{" "}
           <Button tone="quiet" className="min-h-6 text-accent" onClick={() => deeds.prompt(e.turn, e.member)}>
             Show the prompt
           </Button>
@@ -58,7 +61,8 @@ export const TalkEntry = memo(function TalkEntry({ entry: e, deeds }: { entry: E
     case "note":
       return (
         <Note>
-          {visible(e.text)} <Ago at={e.at} />
+          {`${visible(e.text)} · `}
+          <Ago at={e.at} />
         </Note>
       );
   }

@@ -1,5 +1,7 @@
 import { CircleAlert } from "lucide-react";
 
+import { give as ofAgent } from "@/agents/give";
+import { hooks } from "@/api/client";
 import { visible } from "@/changes/visible";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { give, type Room, type Wait } from "@/rooms/rooms";
@@ -27,32 +29,46 @@ export function Waits({ view }: { view: Room }) {
 
 function WaitRow({ wait, view }: { wait: Wait; view: Room }) {
   const ways = waysOf(wait, view.members);
+  const [asks] = ways;
+  if (asks?.type === "answer") {
+    return (
+      <li className="px-4 py-2">
+        <Asked {...asks} said={saidOf(wait)} room={view.room.name} />
+      </li>
+    );
+  }
   return (
     <li className="flex flex-wrap items-center gap-2 px-4 py-2">
       <CircleAlert aria-hidden size={16} className="shrink-0 text-warn" />
-      <p className="min-w-0 grow basis-60 wrap-anywhere">{visible(saidOf(wait))}</p>
-      {ways.map((w) => (
-        <WayButton key={`${w.type} ${"label" in w ? w.label : ""}`} way={w} room={view.room.name} />
-      ))}
+      <p className={`min-w-0 grow basis-40 wrap-anywhere ${wait.who === "" ? "first-letter:uppercase" : ""}`}>{visible(saidOf(wait))}</p>
+      {ways.map((w) => w.type !== "answer" && <WayButton key={`${w.type} ${"label" in w ? w.label : ""}`} way={w} room={view.room.name} />)}
     </li>
   );
 }
 
-function WayButton({ way, room }: { way: Way; room: string }) {
+/** A question of a member, with its options, and the field for the answer. */
+function Asked({ name, agent, said, room }: { name: string; agent: string; said: string; room: string }) {
+  const question = hooks.useQuery("get", "/api/agents/{name}", { params: { path: { name: agent } } }).data?.question;
+  const answer = useOrder(({ text, question }: { text: string; question: string }) => (question === "" ? give.answer({ room, name, text }) : ofAgent.answer({ name: agent, text, question })), `${name} is answered.`);
+  return (
+    <div className="flex max-w-prose flex-col gap-1">
+      <p className="flex items-center gap-2">
+        <CircleAlert aria-hidden size={16} className="shrink-0 text-warn" />
+        <span className="min-w-0 wrap-anywhere">{question === undefined ? visible(said) : `${name} asks:`}</span>
+      </p>
+      <AnswerForm of={name} question={question} busy={answer.isPending} send={(given) => answer.mutate(given)} />
+    </div>
+  );
+}
+
+function WayButton({ way, room }: { way: Exclude<Way, { type: "answer" }>; room: string }) {
   const order = useOrder(give.order);
-  const answer = useOrder(give.answer, (_, { name }) => `${name} is answered.`);
   switch (way.type) {
     case "order":
       return (
         <Button busy={order.isPending} onClick={() => order.mutate({ room, ...way.order })}>
           {way.label}
         </Button>
-      );
-    case "answer":
-      return (
-        <div className="w-full max-w-prose">
-          <AnswerForm of={way.name} busy={answer.isPending} send={({ text }) => answer.mutate({ room, name: way.name, text })} />
-        </div>
       );
     case "agent":
       return <LinkButton to={way.to}>{way.label}</LinkButton>;

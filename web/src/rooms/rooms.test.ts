@@ -19,7 +19,7 @@ describe("what a room waits for", () => {
   it("has a button for each command that the server names", () => {
     expect(ways("cmux rooms continue auth", "")).toEqual([{ type: "order", label: "Continue the round", order: { do: "continue" } }]);
     expect(ways("cmux rooms stop auth ann").map((w) => (w.type === "order" ? w.order.do : w.type))).toEqual(["wait", "stop"]);
-    expect(ways("cmux rooms answer auth ann TEXT")).toEqual([{ type: "answer", name: "ann" }]);
+    expect(ways("cmux rooms answer auth ann TEXT")).toEqual([{ type: "answer", name: "ann", agent: "auth.ann" }]);
     expect(ways("cmux workers attach auth.ann")).toEqual([{ type: "agent", label: "Open its terminal", to: "/agents/auth.ann?tab=terminal" }]);
   });
 

@@ -3,7 +3,7 @@ import type { Member, Order, Wait } from "@/rooms/rooms";
 /** What the page offers for what a room waits for. */
 export type Way =
   | { type: "order"; label: string; order: Order }
-  | { type: "answer"; name: string }
+  | { type: "answer"; name: string; agent: string }
   | { type: "agent"; label: string; to: string } // a page that does it
   | { type: "command"; command: string }; // the page has nothing for it
 
@@ -31,7 +31,7 @@ export function waysOf({ try: command, who }: Wait, members: readonly Member[]):
         { type: "order", label: `Stop ${who}`, order: { do: "stop", ...names } },
       ];
     case "rooms answer":
-      return [{ type: "answer", name: who }];
+      return [{ type: "answer", name: who, agent }];
     case "workers attach":
       return [{ type: "agent", label: "Open its terminal", to: page(agent) }];
     case "workers release":
