@@ -1,0 +1,218 @@
+import { join } from "node:path";
+
+import { faultsOf, look } from "./checks";
+import { expect, test, type Organization, type Page } from "./organization";
+
+/** Text that does harm where it is taken for anything else. */
+const hostile = "<img src=x onerror=window.hurt=1><script>window.hurt=2</script> [run](javascript:window.hurt=3)";
+
+/** A member: asked which, ann and bob answer and react to each other once; asked to rest, it does so until it is stopped. */
+const member = `f=$(eval "echo $SCRIPTED_CONVERSATION")
+while read -r line; do
+  printf '%s %s\\n' "$(date +%s%N)" "$line" >> "$f"
+  said='[PASS]'
+  case "$line" in
+  *'Take a rest'*) sleep 300 ;;
+  *'Ask me'*)
+    echo '{"text": "May I?", "options": ["certainly", "never"]}' | cmux hook question
+    read -r answer
+    said="You said: $answer." ;;
+  *'Say hello'*) said='Hello to you alone.' ;;
+  *Which*)
+    case "$CMUX_NODE" in
+    *ann) said='**SQLite.** ${hostile}' ;;
+    *) said='[QUESTION] Postgres, @ann?' ;;
+    esac ;;
+  *Postgres*) said='+1 bob' ;;
+  *SQLite*) said='I had a doubt.\\n[PASS]' ;;
+  esac
+  printf 'said %s\\n' "$said" >> "$f"
+  printf '{"text": "%s"}' "$said" | cmux hook turn-ended
+done
+`;
+
+test.setTimeout(300_000);
+
+async function begin(org: Organization, page: Page): Promise<void> {
+  org.env.SCRIPTED_CONVERSATION = join(org.dir, "talk-$CMUX_NODE");
+  org.unfence();
+  org.start();
+  org.write({ ".cmux/roles/ann.md": member, ".cmux/roles/bob.md": member });
+  await page.addInitScript(() => localStorage.setItem("cmux-first-steps-seen", "1"));
+  await org.open(page, "/rooms");
+}
+
+/** Begins a room of ann and bob from the page. */
+async function beginRoom(page: Page, name: string): Promise<void> {
+  await page.getByRole("button", { name: "Begin a room" }).click();
+  const dialog = page.getByRole("dialog", { name: "Begin a room" });
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
+  await dialog.getByRole("button", { name: "Add a member" }).click();
+  for (const [i, who] of [[1, "ann"], [2, "bob"]] as const) {
+    await dialog.getByLabel(`Kind of member ${i}`).fill("scripted");
+    await dialog.getByLabel(`Name of member ${i}`).fill(who);
+    await dialog.getByLabel(`Role of member ${i}`).fill(who);
+  }
+  await dialog.getByLabel("Topic").fill(`Where sessions are kept ${hostile}`);
+  await look(page, "rooms-begin");
+  await dialog.getByRole("button", { name: "Begin", exact: true }).click();
+  await expect(page.getByRole("heading", { name, level: 1 })).toBeVisible();
+}
+
+test("a room is begun, talks, is told to stop, pauses and closes, from the page alone", async ({ org, page }) => {
+  const faults = faultsOf(page);
+  await begin(org, page);
+  await expect(page.getByText("There is no room yet")).toBeVisible();
+  await look(page, "rooms-none");
+  await beginRoom(page, "auth");
+  const talk = page.getByRole("list", { name: "Talk in auth" });
+  const input = page.getByLabel("Message to auth");
+  const members = page.getByRole("list", { name: "Members" });
+  const of = (name: string) => members.getByRole("listitem").filter({ has: page.getByRole("link", { name, exact: true }) });
+
+  await expect(page.getByText("Nothing was said yet")).toBeVisible();
+  await look(page, "room-new");
+
+  // Both answer without the other's answer, react, and the round settles.
+  await input.fill(`Which database? ${hostile}`);
+  await expect(page.getByText(/^Wakes ann, bob: about .* tokens$/)).toBeVisible();
+  await page.reload(); // what is typed outlives it
+  await expect(input).toHaveValue(`Which database? ${hostile}`);
+  await input.click();
+  await input.press("Enter");
+  await expect(input).toHaveValue("");
+  const first = talk.getByRole("group", { name: /^First answers to/ });
+  await expect(first.getByRole("article")).toHaveCount(2);
+  await expect(first.getByText("SQLite.")).toBeVisible();
+  await expect(first.getByText("@ann", { exact: true })).toBeVisible();
+  await expect(first.getByText("question", { exact: true })).toBeVisible();
+  await expect(talk.getByText("agrees with bob")).toBeVisible();
+  await expect(talk.getByText("bob has nothing to add")).toBeVisible();
+  await expect(talk.getByRole("separator", { name: "Round 1 settled" })).toContainText("4 turns");
+  await talk.getByText("For you alone").click();
+  await expect(talk.getByText("I had a doubt.")).toBeVisible();
+  await expect(first.getByText("window.hurt=2")).toBeVisible();
+  await look(page, "room");
+
+  // What a turn got is shown as it was sent.
+  await first.getByRole("button", { name: "Show the prompt of turn t1" }).click();
+  await expect(page.getByRole("group", { name: "Prompt" })).toContainText("Which database?");
+  await look(page, "room-prompt");
+  await page.keyboard.press("Escape");
+
+  // A message to one is answered to the person alone. Names are offered behind @.
+  await page.getByLabel("To", { exact: true }).selectOption("bob");
+  await input.pressSequentially("Say hello, @b");
+  await expect(page.getByRole("listbox", { name: "Members" }).getByRole("option", { name: "bob" })).toBeVisible();
+  await input.press("Tab");
+  await expect(input).toHaveValue("Say hello, @bob ");
+  await input.press("Control+Enter");
+  await expect(talk.getByText("Hello to you alone.")).toBeVisible();
+  await expect(talk.getByText("to bob alone")).toBeVisible();
+  await expect(talk.getByText("to you alone", { exact: true })).toBeVisible();
+
+  // What a member asks is answered in the room.
+  const waits = page.getByRole("region", { name: "What waits for you" });
+  await input.fill("Ask me");
+  await input.press("Enter");
+  await expect(waits.getByText("May I?")).toBeVisible();
+  await look(page, "room-asks");
+  await waits.getByLabel("Answer bob").fill("in my own words");
+  await waits.getByRole("button", { name: "Answer" }).click();
+  await expect(talk.getByText("You said: in my own words.")).toBeVisible();
+  await expect(waits).toHaveCount(0);
+
+  // A turn that takes long is stopped; the member answers the next question and not that one.
+  await page.getByLabel("To", { exact: true }).selectOption("ann");
+  await input.fill("Take a rest");
+  await input.press("Enter");
+  await expect(of("ann").getByText("in turn")).toBeVisible();
+  await look(page, "room-turn");
+  await page.setViewportSize({ width: 360, height: 740 }); // one part at a time
+  await page.getByRole("button", { name: "Members", exact: true }).click();
+  await page.getByRole("button", { name: "Work of ann" }).click();
+  await expect(members.getByText("Take a rest")).toBeVisible();
+  await look(page, "room-members");
+  await page.getByRole("button", { name: "Stop ann" }).click();
+  await expect(talk.getByText("ann's turn was stopped")).toBeVisible();
+
+  // Paused, the room takes messages and gives them to nobody until it is resumed.
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(waits.getByText("The room is paused")).toBeVisible();
+  await page.getByLabel("To", { exact: true }).selectOption("");
+  await input.fill("Which one now?");
+  await input.press("Enter");
+  await expect(page.getByText("It waits until the room is resumed.")).toBeVisible();
+  await expect(of("bob").getByText("1 unread message")).toBeVisible();
+  await look(page, "room-paused");
+  await waits.getByRole("button", { name: "Resume" }).click();
+  await expect(talk.getByRole("separator", { name: /^Round \d+ settled$/ }).last()).toBeInViewport();
+  await expect(first).toHaveCount(2);
+
+  await page.getByRole("button", { name: "More orders" }).click();
+  await page.getByRole("menuitem", { name: "Close the room…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close the room" }).click();
+  await expect(input).toBeDisabled();
+  await look(page, "room-closed");
+  await page.getByRole("link", { name: "All rooms" }).click();
+  await expect(page.getByRole("list", { name: "Rooms" }).getByText("closed")).toBeVisible();
+  await look(page, "rooms");
+  await page.getByRole("link", { name: "auth", exact: true }).click();
+  await page.getByRole("button", { name: "Reopen" }).click();
+  await expect(input).toBeEnabled();
+  expect(await page.evaluate(() => "hurt" in window)).toBe(false);
+  expect(faults).toEqual([]);
+});
+
+test("a message whose answer was lost is the same message when it is sent again", async ({ org, page }) => {
+  await begin(org, page);
+  await beginRoom(page, "once");
+  const talk = page.getByRole("list", { name: "Talk in once" });
+  const input = page.getByLabel("Message to once");
+  // The connection is lost before the page has the answer: the server has the message.
+  await page.evaluate(() => {
+    const fetch = window.fetch.bind(window);
+    window.fetch = async (...of) => {
+      const response = await fetch(...of);
+      if (of[0] instanceof Request && of[0].method === "POST" && of[0].url.endsWith("/messages")) {
+        window.fetch = fetch;
+        throw new TypeError("the connection was lost");
+      }
+      return response;
+    };
+  });
+  await input.fill("Say hello once");
+  await input.press("Enter");
+  await expect(page.getByRole("region", { name: "Notices" }).getByText("The server does not answer.")).toBeVisible();
+  await expect(talk.getByText("Hello to you alone.")).toHaveCount(2);
+  await expect(input).toHaveValue("Say hello once");
+  await input.press("Enter");
+  await expect(input).toHaveValue("");
+  await expect(talk.getByRole("separator", { name: "Round 1 settled" })).toBeVisible();
+  await expect(talk.getByText("Say hello once")).toHaveCount(1);
+});
+
+test("a long room shows its newest first, and the rest on the way up", async ({ org, page }) => {
+  await begin(org, page);
+  await beginRoom(page, "long");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(page.getByText("The room is paused")).toBeVisible();
+  await page.evaluate(async () => {
+    for (let i = 1; i <= 130; i++) {
+      await fetch("/api/rooms/long/messages", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ text: `This is message ${i}` }) });
+    }
+  });
+  await page.reload();
+  const talk = page.getByRole("list", { name: "Talk in long" });
+  await expect(talk.getByText("This is message 130", { exact: true })).toBeVisible();
+  const asked: string[] = [];
+  page.on("request", (r) => asked.push(r.url()));
+  await talk.hover();
+  await expect(async () => {
+    await page.mouse.wheel(0, -2000);
+    await expect(talk.getByText("This is message 1", { exact: true })).toBeInViewport({ timeout: 200 });
+  }).toPass();
+  expect(asked.filter((url) => url.includes("cursor="))).not.toEqual([]); // older ones were asked for on the way
+  await page.getByRole("button", { name: "Jump to latest" }).click();
+  await expect(talk.getByText("This is message 130", { exact: true })).toBeInViewport();
+});
