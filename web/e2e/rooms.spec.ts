@@ -192,6 +192,37 @@ test("a message whose answer was lost is the same message when it is sent again"
   await expect(talk.getByText("Say hello once")).toHaveCount(1);
 });
 
+test("a round whose turns are used up continues for as many as the person says", async ({ org, page }) => {
+  await begin(org, page);
+  await page.evaluate(async () => {
+    await fetch("/api/rooms", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: "short", members: ["scripted=ann:ann", "scripted=bob:bob"], settings: { turns: 1 } }) });
+  });
+  await page.keyboard.press("Control+k");
+  await page.getByPlaceholder(/^Find a page/).fill("room short");
+  await page.keyboard.press("Enter");
+  const talk = page.getByRole("list", { name: "Talk in short" });
+  await page.getByLabel("Message to short").fill("Which database?");
+  await page.getByRole("button", { name: "Send" }).click();
+  await expect(talk.getByRole("separator", { name: "Round 1 capped" })).toContainText("turns are used up");
+  const waits = page.getByRole("region", { name: "What waits for you" });
+  await expect(waits.getByRole("button", { name: "Continue the round" })).toBeVisible();
+  await look(page, "room-capped");
+  await page.getByRole("button", { name: "More orders" }).click();
+  await page.getByRole("menuitem", { name: "Continue the round…" }).click();
+  await page.getByLabel("Turns of each member").fill("none");
+  await expect(page.getByRole("button", { name: "Continue", exact: true })).toBeDisabled();
+  await page.getByLabel("Turns of each member").fill("2");
+  await page.getByRole("button", { name: "Continue", exact: true }).click();
+  await expect(talk.getByText("You continued the round, at most 2 turns a member")).toBeVisible();
+  await expect(talk.getByRole("separator", { name: "Round 1 settled" })).toBeVisible();
+  await expect(waits).toHaveCount(0);
+  await page.getByRole("link", { name: "All rooms" }).click();
+  await page.keyboard.press("Control+k");
+  await page.getByPlaceholder(/^Find a page/).fill("begin a room");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog", { name: "Begin a room" })).toBeVisible();
+});
+
 test("a long room shows its newest first, and the rest on the way up", async ({ org, page }) => {
   await begin(org, page);
   await beginRoom(page, "long");

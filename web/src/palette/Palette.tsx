@@ -87,7 +87,7 @@ export default function Palette({ typed, type, onClose }: PaletteProps) {
       <Command.Input
         value={typed}
         onValueChange={type}
-        placeholder="Find a page, an agent, a run, a node, a task or a command"
+        placeholder="Find a page, an agent, a room, a run, a node, a task or a command"
         className="min-h-11 w-full border-b border-line bg-transparent px-4 text-text outline-offset-[-2px] placeholder:text-muted"
       />
       <Command.List className="max-h-[60vh] overflow-y-auto p-2">

@@ -134,17 +134,17 @@ function Members({ rows, kinds, set }: MembersProps) {
           <option key={k} value={k} />
         ))}
       </datalist>
-      <div aria-hidden className="grid grid-cols-[1fr_1fr_1fr_2rem] gap-1.5 text-muted">
+      <div aria-hidden className="grid grid-cols-[1fr_1fr_1fr_2.75rem] gap-1.5 text-muted">
         <span>Kind</span>
         <span>Name</span>
         <span>Role</span>
       </div>
       {rows.map((r, i) => (
-        <div key={r.id} className="grid grid-cols-[1fr_1fr_1fr_2rem] items-center gap-1.5">
+        <div key={r.id} className="grid grid-cols-[1fr_1fr_1fr_2.75rem] items-center gap-1.5">
           <Input aria-label={`Kind of member ${i + 1}`} list={list} placeholder="claude" autoComplete="off" value={r.kind} onChange={(e) => put(r.id, { kind: e.target.value })} />
           <Input aria-label={`Name of member ${i + 1}`} placeholder={r.kind.trim()} autoComplete="off" value={r.name} onChange={(e) => put(r.id, { name: e.target.value })} />
           <Input aria-label={`Role of member ${i + 1}`} placeholder="none" autoComplete="off" value={r.role} onChange={(e) => put(r.id, { role: e.target.value })} />
-          <IconButton label={`Leave member ${i + 1} out`} className="px-0" disabled={rows.length === 1} onClick={() => set(rows.filter((x) => x.id !== r.id))}>
+          <IconButton label={`Leave member ${i + 1} out`} disabled={rows.length === 1} onClick={() => set(rows.filter((x) => x.id !== r.id))}>
             <X aria-hidden size={16} />
           </IconButton>
         </div>

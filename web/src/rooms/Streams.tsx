@@ -54,7 +54,7 @@ function MemberRow({ member: m, view: { room }, prompt }: MemberRowProps) {
       {kind !== "" && <p className="text-muted wrap-anywhere">{kind}</p>}
       {m.until !== undefined && <p className="text-warn">{`Until ${moment(m.until)}`}</p>}
       {m.why !== "" && m.state !== "off" && <p className="line-clamp-3 wrap-anywhere">{visible(m.why)}</p>}
-      {m.turn !== "" && <Doing agent={m.agent} />}
+      {m.turn !== "" && m.state === "in turn" && <Doing agent={m.agent} />}
       <p className="flex flex-wrap gap-x-3 text-muted">
         <span>{m.tokens ? `${tokens(m.used)} tokens` : "tokens not counted"}</span>
         {m.unread > 0 && <span>{count(m.unread, "unread message")}</span>}
