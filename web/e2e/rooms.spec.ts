@@ -99,6 +99,11 @@ test("a room is begun, talks, is told to stop, pauses and closes, from the page 
   await expect(page.getByRole("group", { name: "Prompt" })).toContainText("Which database?");
   await look(page, "room-prompt");
   await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "More orders" }).click();
+  await page.getByRole("menuitem", { name: "What marks mean" }).click();
+  await expect(page.getByRole("dialog", { name: "Marks" }).getByText("+1 NAME")).toBeVisible();
+  await look(page, "room-marks");
+  await page.keyboard.press("Escape");
 
   // A message to one is answered to the person alone. Names are offered behind @.
   await page.getByLabel("To", { exact: true }).selectOption("bob");

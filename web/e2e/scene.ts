@@ -16,6 +16,7 @@ export const paths: Record<string, string> = {
   chat: "/chat",
   agents: "/agents",
   agent: "/agents/painter",
+  rooms: "/rooms",
   tasks: "/tasks",
   task: "/tasks/t1",
   activity: "/activity",

@@ -145,7 +145,7 @@ function Members({ rows, kinds, set }: MembersProps) {
           <Input aria-label={`Name of member ${i + 1}`} placeholder={r.kind.trim()} autoComplete="off" value={r.name} onChange={(e) => put(r.id, { name: e.target.value })} />
           <Input aria-label={`Role of member ${i + 1}`} placeholder="none" autoComplete="off" value={r.role} onChange={(e) => put(r.id, { role: e.target.value })} />
           <IconButton label={`Leave member ${i + 1} out`} disabled={rows.length === 1} onClick={() => set(rows.filter((x) => x.id !== r.id))}>
-            <X aria-hidden size={16} />
+            <X aria-hidden size={16} className="shrink-0" />
           </IconButton>
         </div>
       ))}

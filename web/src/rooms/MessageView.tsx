@@ -24,7 +24,7 @@ export function MessageView({ message: m, deeds, wide = false }: { message: Mess
           <strong className="text-text wrap-anywhere">{by}</strong>
           {m.to !== "" && <Label tone="info">{m.to === "user" ? "to you alone" : `to ${m.to} alone`}</Label>}
           <span>{`#${m.n}`}</span>
-          {m.re > 0 && (
+          {m.re > 0 && !wide && (
             <button type="button" className="text-accent underline" onClick={() => deeds.show(m.re)}>{`answers #${m.re}`}</button>
           )}
           <Ago at={m.at} />

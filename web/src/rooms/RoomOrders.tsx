@@ -1,6 +1,7 @@
 import { Ellipsis, Pause, Play, Square } from "lucide-react";
 import { useState } from "react";
 
+import { MarksDialog } from "@/rooms/MarksDialog";
 import { give, type Order, type Room } from "@/rooms/rooms";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
@@ -8,7 +9,7 @@ import { Field, Input } from "@/ui/field";
 import { Menu } from "@/ui/menu";
 import { useOrder } from "@/ui/toasts";
 
-type Asked = "cancel" | "close" | "continue";
+type Asked = "cancel" | "close" | "continue" | "marks";
 
 /** What can be ordered of a whole room. */
 export function RoomOrders({ view: { room, members } }: { view: Room }) {
@@ -47,9 +48,11 @@ export function RoomOrders({ view: { room, members } }: { view: Room }) {
         items={[
           { label: "Continue the round…", run: () => ask("continue"), disabled: room.round === 0 },
           { label: "Cancel the round…", run: () => ask("cancel"), disabled: !under },
+          { label: "What marks mean", run: () => ask("marks") },
           { label: "Close the room…", run: () => ask("close"), bad: true },
         ]}
       />
+      {asked === "marks" && <MarksDialog onClose={() => ask(undefined)} />}
       {asked === "continue" ? (
         <Continue
           room={room}
@@ -60,7 +63,7 @@ export function RoomOrders({ view: { room, members } }: { view: Room }) {
           }}
         />
       ) : (
-        asked !== undefined && (
+        (asked === "cancel" || asked === "close") && (
           <Dialog title={texts[asked].title} open onOpenChange={() => ask(undefined)}>
             <p className="mb-4">{texts[asked].text}</p>
             <div className="flex justify-end gap-2">
@@ -84,7 +87,7 @@ export function RoomOrders({ view: { room, members } }: { view: Room }) {
   );
 }
 
-const texts: Readonly<Record<Exclude<Asked, "continue">, { title: string; text: string; action: string }>> = {
+const texts: Readonly<Record<"cancel" | "close", { title: string; text: string; action: string }>> = {
   cancel: { title: "Cancel the round?", text: "Turns under way are interrupted; what they have said is kept. No earlier message wakes anybody any more.", action: "Cancel the round" },
   close: { title: "Close the room?", text: "Turns under way are interrupted and the members' programs end. Everything that was said is kept, and you can reopen the room.", action: "Close the room" },
 };

@@ -12,6 +12,7 @@ it("a message keeps its key until it is taken or changed, each room its own", ()
   expect(keyOf("auth", hello, make)).toBe("k1");
   expect(keyOf("auth", { ...hello, to: "ann" }, make)).toBe("k3");
   expect(keyOf("auth", { ...hello, text: "hello!" }, make)).toBe("k4");
+  expect(keyOf("third", hello)).toMatch(/^[0-9a-f]{32}$/);
   forgetKey("auth");
   expect(keyOf("auth", { ...hello, text: "hello!" }, make)).toBe("k5");
 });

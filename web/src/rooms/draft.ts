@@ -7,11 +7,16 @@ export interface Draft {
 
 const place = (room: string) => `cmux-room-key:${room}`;
 
+/** Not randomUUID, which a page has only where its connection is secure. */
+function random(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
 /**
  * The key of a message that is being sent. It is made once and outlives the page, so that sending again after the
  * connection was lost is the same message. A message that was changed since is another one.
  */
-export function keyOf(room: string, draft: Draft, make: () => string = () => crypto.randomUUID()): string {
+export function keyOf(room: string, draft: Draft, make = random): string {
   const what = JSON.stringify([draft.text, draft.to, draft.re]);
   const [kept, key] = JSON.parse(sessionStorage.getItem(place(room)) ?? "[]") as [string?, string?];
   if (kept === what && key !== undefined) {
