@@ -41,6 +41,7 @@ type Stand struct {
 	Is      Standing
 	Until   time.Time // of a limit
 	Crashed bool      // Off: its program ended by itself
+	Crashes int       // how often it did since its turn began, as far as that is known
 	Active  time.Time // the last sign of life in its turn
 	Why     string
 }

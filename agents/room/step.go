@@ -103,6 +103,7 @@ func (m *move) stands(w Stands) {
 			t.back = m.at.Add(time.Second << (t.crashes - 1))
 		}
 	}
+	t.crashes = max(t.crashes, w.Crashes)
 }
 
 func (m *move) rang(c Clock) {
@@ -494,6 +495,9 @@ func (m *move) blindly(due []string) bool {
 	return true
 }
 
+// OutOfTokens is why a round is capped that a budget ends.
+const OutOfTokens = "tokens are used up"
+
 // settle ends a round in which nothing can happen any more.
 func (m *move) settle(begun int, blocked bool) {
 	if !m.Round.On || len(m.Open) > 0 || begun > 0 || m.Blind.On {
@@ -510,7 +514,7 @@ func (m *move) settle(begun int, blocked bool) {
 			state, why = Capped, "turns are used up"
 		case who.Turns == 0:
 		case blocked && m.ready(who) && !m.affords(m.Estimate(who.Name)):
-			state, why = Capped, "tokens are used up"
+			state, why = Capped, OutOfTokens
 		default:
 			return // it waits
 		}

@@ -94,7 +94,31 @@ func (p *Letters) sendable(ctx context.Context, m *mailbox.Message) (note string
 	if err := check.Check(); err != nil {
 		return "", project.Usage("cmux mailbox send --help", "the message cannot be sent: %w", err)
 	}
+	if err := p.betweenRooms(to); err != nil {
+		return "", err
+	}
 	return p.reaches(ctx, to, m.Urgency)
+}
+
+// betweenRooms refuses mail to a member of a room, and of one to anybody but the person: it
+// would be turns that the room knows nothing of, without its bounds.
+func (p *Letters) betweenRooms(to mailbox.Address) error {
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return nil // there are no members
+	}
+	if a := org.Agents[to.Name]; to.Kind == mailbox.Agent && a != nil && a.InRoom() {
+		roomName, name, _ := strings.Cut(a.Name, ".")
+		return hint.New(fmt.Errorf("%s is a member of a room, and gets no mail: nothing was sent", a.Name), "cmux rooms say "+roomName+" TEXT --to "+name)
+	}
+	from, _, err := p.Sender()
+	if err != nil {
+		return err
+	}
+	if a := org.Agents[from.Name]; from.Kind == mailbox.Agent && a != nil && a.InRoom() && to.Kind != mailbox.User {
+		return fmt.Errorf("%s is a member of a room, and speaks by the answers of its turns: nothing was sent", a.Name)
+	}
+	return nil
 }
 
 // looping refuses what the sender has sent too often, going by the mailbox.

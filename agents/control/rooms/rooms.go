@@ -102,7 +102,7 @@ func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error)
 
 // none says that there is no such room, and which there are.
 func (p *Rooms) none(name string) error {
-	all, err := book.Rooms(p.Root)
+	all, err := p.names()
 	if err != nil {
 		return err
 	}
@@ -111,6 +111,18 @@ func (p *Rooms) none(name string) error {
 		what, try = fmt.Sprintf("there is no room %q: there are %s", name, strings.Join(all, ", ")), "cmux rooms list"
 	}
 	return project.Usage(try, "%w", project.Tag(errors.New(what), project.ErrMissing))
+}
+
+// names are the rooms in which there is something; a folder alone is none.
+func (p *Rooms) names() ([]string, error) {
+	all, err := book.Rooms(p.Root)
+	return slices.DeleteFunc(all, func(name string) bool {
+		b, err := book.Open(p.Root, name, p.Now, false)
+		if err == nil {
+			_, _, err = b.Lines()
+		}
+		return errors.Is(err, book.ErrNone)
+	}), err
 }
 
 // writing is open for who writes; the monitor is started unless noStart.
@@ -171,8 +183,8 @@ func (p *Rooms) List() ([]View, error) {
 		if errors.Is(err, project.ErrMissing) {
 			continue // it is being made
 		}
-		if err != nil {
-			return nil, err
+		if err != nil { // the others are no worse for it
+			v = &View{Room: About{Name: name, Label: "cannot be read: " + err.Error(), Phase: room.IsClosed}, Members: []Member{}, Waits: []Wait{}}
 		}
 		all = append(all, *v)
 	}
@@ -293,7 +305,11 @@ func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
 	}
 	switch {
 	case v.Room.Phase == room.IsCapped:
-		add("", "cmux rooms continue "+s.Name, "round %d has ended with messages left: %s", s.Round.N, s.Round.Why)
+		try := "cmux rooms continue " + s.Name
+		if s.Round.Why == room.OutOfTokens {
+			try = "cmux rooms set " + s.Name + " tokens=N, and " + try
+		}
+		add("", try, "round %d has ended with messages left: %s", s.Round.N, s.Round.Why)
 	case s.Paused:
 		add("", "cmux rooms resume "+s.Name, "the room is paused")
 	}
@@ -310,10 +326,35 @@ func orElse(s, other string) string {
 	return s
 }
 
-// Lines are all facts of a room, in their order, and those that do not count.
+// Lines are all facts of a room, in their order, and those that do not count. An agent gets
+// no text that is for the person or for somebody else alone, nor first answers while they are
+// collected.
 func (p *Rooms) Lines(name string) ([]room.Line, []ledger.Bad, error) {
 	_, lines, bad, err := p.open(name)
-	return lines, bad, err
+	if err != nil {
+		return nil, nil, err
+	}
+	from, err := p.Origin()
+	if err != nil || from == nil {
+		return lines, bad, err
+	}
+	return forAgent(name, lines, from.Node), bad, nil
+}
+
+func forAgent(name string, lines []room.Line, agent string) []room.Line {
+	s, out := room.Fold(name, lines), slices.Clone(lines)
+	for i := range out {
+		l := &out[i]
+		own := l.By != room.User && standing.MemberName(name, l.By) == agent
+		to := l.To != "" && standing.MemberName(name, l.To) != agent
+		if l.Kind == room.KindSaid && !own && (to || slices.Contains(s.Blind.Held, l.N)) {
+			l.Text = "(not for you)"
+		}
+		if !own {
+			l.Aside = ""
+		}
+	}
+	return out
 }
 
 // Path is the room's file, for who watches it.

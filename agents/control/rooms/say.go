@@ -82,6 +82,12 @@ func (p *Rooms) Say(ctx context.Context, name string, say Say) (*Said, error) {
 	if by != room.User && (say.Interrupt || say.Resume) {
 		return nil, fmt.Errorf("interrupting and resuming are a person's: nothing was said")
 	}
+	if said := said(name, lines, by, say.Key); said != nil {
+		if say.Text != said.text || say.To != said.to {
+			said.Note = fmt.Sprintf("the key %q is that of %s#%d, which says something else: nothing was said", say.Key, name, said.Message)
+		}
+		return &said.Said, nil
+	}
 	s := room.Fold(name, lines)
 	wakes := s.Wakes(by, say.To, marks.Answer{Pieces: marks.Pieces(say.Text, s.Names())})
 	if say.Interrupt {
@@ -107,16 +113,32 @@ func (p *Rooms) Say(ctx context.Context, name string, say Say) (*Said, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	said := &Said{Room: name, Message: n, Wakes: append([]string{}, wakes...)}
+	out := &Said{Room: name, Message: n, Wakes: append([]string{}, wakes...)}
 	switch {
 	case len(wakes) == 0 && s.Settings.Policy == room.Mentioned:
-		said.Note = "it wakes nobody: in this room a message wakes whom it mentions with @NAME"
+		out.Note = "it wakes nobody: in this room a message wakes whom it mentions with @NAME"
 	case len(wakes) == 0:
-		said.Note = "it wakes nobody"
+		out.Note = "it wakes nobody"
 	case s.Paused:
-		said.Note = "the room is paused: cmux rooms resume " + name
+		out.Note = "the room is paused: cmux rooms resume " + name
 	}
-	return said, nil
+	return out, nil
+}
+
+// before is a message that was said.
+type before struct {
+	Said
+	text, to string
+}
+
+// said is the message of an author with a key; nil: there is none.
+func said(name string, lines []room.Line, by, key string) *before {
+	for i := range lines {
+		if l := &lines[i]; key != "" && l.Kind == room.KindSaid && l.By == by && l.Key == key {
+			return &before{Said{Room: name, Message: l.N, Wakes: append([]string{}, l.Wakes...)}, l.Text, l.To}
+		}
+	}
+	return nil
 }
 
 // usage marks an error of what was given.
@@ -164,6 +186,13 @@ func (p *Rooms) Answer(ctx context.Context, name, member, text string) (commands
 	}
 	if s := room.Fold(name, lines); !slices.Contains(s.Names(), member) {
 		return commands.Answered{}, project.Tag(nobody(&s, member), project.ErrMissing)
+	}
+	org, err := p.org()
+	if err != nil {
+		return commands.Answered{}, err
+	}
+	if org == nil || org.RoomStand(name, member, p.Now()).Is != room.NeedsInput {
+		return commands.Answered{}, project.Usage("cmux rooms say "+name+" TEXT --to "+member, "%s asks nothing: nothing was sent", member)
 	}
 	return p.Crew.Answer(ctx, commands.Answer{Node: standing.MemberName(name, member), Text: text})
 }

@@ -17,6 +17,7 @@ import (
 	"cmux/agents/room"
 	"cmux/agents/room/book"
 	"cmux/agents/room/marks"
+	"cmux/signals"
 	"cmux/worktree/hint"
 )
 
@@ -55,7 +56,7 @@ func ParseMember(s string) (kind, name, role string) {
 // Plan looks into a start: names, kinds, and each member's program.
 func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
 	s := &Starting{Name: start.Name, start: start}
-	all, err := book.Rooms(p.Root)
+	all, err := p.names()
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +178,9 @@ func (p *Rooms) checkSettings(s *room.Settings) error {
 	rel, err := filepath.Rel(p.Root, dir)
 	if _, rerr := os.ReadDir(dir); err != nil || rerr != nil || !filepath.IsLocal(rel) {
 		return project.Usage("", "--dir: %s is no folder in the project", s.Dir)
+	}
+	if first, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); first == ".git" || first == signals.Folder {
+		return project.Usage("", "--dir: nobody works in %s", s.Dir)
 	}
 	if s.Dir = filepath.ToSlash(rel); s.Dir == "." {
 		s.Dir = ""

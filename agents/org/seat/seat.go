@@ -5,7 +5,9 @@ package seat
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"cmux/agents/room"
 	"cmux/agents/runs/run"
@@ -35,12 +37,15 @@ type turn struct {
 // kept is how many turns are remembered: more than a room can have missed.
 const kept = 8
 
-// TurnID is what a member is told a room's turn by.
-func TurnID(roomName, turn string) string { return roomName + "/" + turn }
+// TurnID is what a member is told a room's turn by: with the time of the turn's line, so that
+// a turn of the same number in another room of the name, or in a restored file, is another one.
+func TurnID(roomName, turn string, began time.Time) string {
+	return roomName + "/" + turn + "-" + strconv.FormatInt(began.UnixMilli(), 36)
+}
 
-// Envelope is a turn as its member gets it, by which it is known again.
-func Envelope(roomName, turn, text string) string {
-	return `<turn id="` + TurnID(roomName, turn) + "\">\n" + strings.TrimSuffix(text, "\n") + "\n</turn>"
+// Envelope is a turn as its member gets it, by whose id it is known again.
+func Envelope(id, text string) string {
+	return `<turn id="` + id + "\">\n" + strings.TrimSuffix(text, "\n") + "\n</turn>"
 }
 
 // Wants takes in a record by which the program is to run, or to end.
@@ -80,10 +85,10 @@ func (s *Seat) Replied(rec *run.Record, used int64) {
 	s.turns, s.told, s.Spoken = turns, used, true
 }
 
-// Heard is what the records tell of the newest turns of a room, in their order.
-func (s *Seat) Heard(roomName string) (all []room.What) {
+// Heard is what the records tell of turns, by their ids, in their order.
+func (s *Seat) Heard(turns map[string]string) (all []room.What) {
 	for _, t := range s.turns {
-		turn, is := strings.CutPrefix(t.id, roomName+"/")
+		turn, is := turns[t.id]
 		if !is {
 			continue
 		}

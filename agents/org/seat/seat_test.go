@@ -3,6 +3,7 @@ package seat
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"cmux/agents/records/mail"
 	"cmux/agents/room"
@@ -12,6 +13,10 @@ import (
 // What the records say of turns is heard in their order, each end once, with its own tokens.
 func TestHeard(t *testing.T) {
 	var s Seat
+	ids := map[string]string{}
+	for n := range 40 {
+		ids[fmt.Sprintf("r/t%d", n)] = fmt.Sprintf("t%d", n)
+	}
 	s.Took(&run.Record{Key: "r/t1"})
 	s.Took(&run.Record{Key: "r/t1"}) // a copy
 	s.Took(&run.Record{Key: "abcdefghijklm"})
@@ -25,13 +30,13 @@ func TestHeard(t *testing.T) {
 		room.Took{Turn: "t2"}, room.Failed{Turn: "t2", How: room.HowStopped, Text: "so far", Used: 30},
 		room.Took{Turn: "t3"},
 	}
-	if got := s.Heard("r"); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := s.Heard(ids); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("heard is\n%v\nwant\n%v", got, want)
 	}
 	for n := range 20 {
 		s.Took(&run.Record{Key: fmt.Sprintf("r/t%d", n+10)})
 	}
-	if got := s.Heard("r"); len(got) != kept || fmt.Sprint(got[kept-1]) != "{t29}" {
+	if got := s.Heard(ids); len(got) != kept || fmt.Sprint(got[kept-1]) != "{t29}" {
 		t.Errorf("of many turns, heard is %v", got)
 	}
 }
@@ -57,8 +62,9 @@ func TestWants(t *testing.T) {
 
 // A turn is known again in a conversation, and what is said in it imitates none.
 func TestEnvelope(t *testing.T) {
-	text := Envelope("my_room-2", "t12", "[user] (r#4)\n> <turn id=\"my_room-2/t13\">\n")
-	if got := mail.Seen(text); len(got) != 1 || got[0] != TurnID("my_room-2", "t12") {
+	id := TurnID("my_room-2", "t12", time.Unix(1e9, 0))
+	text := Envelope(id, "[user] (r#4)\n> <turn id=\"my_room-2/t13\">\n")
+	if got := mail.Seen(text); len(got) != 1 || got[0] != id {
 		t.Errorf("in %q is seen %q", text, got)
 	}
 }

@@ -108,6 +108,9 @@ func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
 	if a == nil {
 		return mail.Recipient{Stand: mail.Unknown}
 	}
+	if a.InRoom() { // else it would have turns that its room knows nothing of
+		return mail.Recipient{Stand: mail.Over, Detail: a.Name + " is a member of a room, and is told things in that alone"}
+	}
 	r := mail.Recipient{Stand: mail.Idle, Until: a.Until}
 	w, detail := a.Stands(d.Now(), d.org.Stopped)
 	switch w {

@@ -114,6 +114,9 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 			free -= len(s.Open)
 		}
 	}
+	if err := k.endLeft(ctx, r); err != nil {
+		return err
+	}
 	if err := r.carrier.Free(ctx, max(0, free)); err != nil {
 		return err
 	}
@@ -128,6 +131,20 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 		k.at(next)
 	}
 	return k.keepWarm(ctx, r)
+}
+
+// endLeft ends lives whose program ended too often: their room decides what follows.
+func (k *rooms) endLeft(ctx context.Context, r *openRoom) error {
+	members := roomMembers{k, r.book.Name, r.book}
+	s := r.carrier.State()
+	for i := range s.Members {
+		if a := members.agent(s.Members[i].Name); a != nil && a.Left && a.Wanted && a.Life.On() {
+			if err := members.wants(ctx, a, run.Record{How: run.HowLeft, Detail: "its program ended too often"}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // keepWarm starts the members of a room that was just opened, so that the first answer does
@@ -279,11 +296,45 @@ type roomMembers struct {
 func (m roomMembers) agent(name string) *Agent { return m.org.Agents[MemberName(m.room, name)] }
 
 func (m roomMembers) Stand(_ context.Context, name string) (room.Stand, []room.What, error) {
-	st := m.org.RoomStand(m.room, name, m.Now())
-	if a := m.agent(name); a != nil {
-		return st, a.Heard(m.room), nil
+	st, a := m.org.RoomStand(m.room, name, m.Now()), m.agent(name)
+	if a == nil {
+		return st, nil, nil
 	}
-	return st, nil, nil
+	if st.Is == room.Idle && !m.lives.Of(a.Name).Stands() {
+		st.Is = room.Starting // it cannot be told anything yet
+	}
+	ids := map[string]string{}
+	for _, t := range m.turns() {
+		if t.Member != name {
+			continue
+		}
+		ids[seat.TurnID(m.room, t.ID, t.Began)] = t.ID
+		for _, at := range a.Deaths {
+			if at.After(t.Began) {
+				st.Crashes++
+			}
+		}
+	}
+	return st, a.Heard(ids), nil
+}
+
+// turns are those of the room that are under way.
+func (m roomMembers) turns() []room.Turn {
+	if r := m.open[m.room]; r != nil && r.carrier != nil {
+		s := r.carrier.State()
+		return s.Open
+	}
+	return nil
+}
+
+// id is what a turn under way is told by; empty: it is over.
+func (m roomMembers) id(turn string) string {
+	for _, t := range m.turns() {
+		if t.ID == turn {
+			return seat.TurnID(m.room, turn, t.Began)
+		}
+	}
+	return ""
 }
 
 // RoomStand is what the member of a room does.
@@ -307,30 +358,34 @@ func (o *Org) RoomStand(roomName, name string, now time.Time) room.Stand {
 	return st
 }
 
+// Tell does not wait: that the program has the turn stands in its records, and if it does not
+// take it in time, a clock of the room rings.
 func (m roomMembers) Tell(ctx context.Context, name, turn, text string) error {
-	l := m.lives.Of(MemberName(m.room, name))
-	if l == nil {
-		return fmt.Errorf("%s cannot be reached yet", name)
-	}
-	r, err := l.Tell(ctx, attempt.Message{Op: attempt.OpTell, Key: seat.TurnID(m.room, turn), Text: seat.Envelope(m.room, turn, text), Alone: true})
-	if err == nil && r.Error != "" {
-		err = errors.New(r.Error)
-	}
-	if err != nil {
-		return fmt.Errorf("%s does not take its turn %s: %w", name, turn, err)
-	}
+	id := m.id(turn)
+	m.say(ctx, name, attempt.Message{Op: attempt.OpTell, Key: id, Text: seat.Envelope(id, text), Alone: true})
 	return nil
 }
 
+// BreakOff does not wait either: the end of the turn is heard, or a clock rings.
 func (m roomMembers) BreakOff(ctx context.Context, name, turn string) error {
+	m.say(ctx, name, attempt.Message{Op: attempt.OpEndTurn, Key: m.id(turn) + "-break"})
+	return nil
+}
+
+func (m roomMembers) say(ctx context.Context, name string, what attempt.Message) {
 	l := m.lives.Of(MemberName(m.room, name))
 	if l == nil {
-		return nil // its end is heard, or a clock rings
+		return
 	}
-	if _, err := l.Tell(ctx, attempt.Message{Op: attempt.OpEndTurn, Key: seat.TurnID(m.room, turn) + "-break"}); err != nil {
-		m.Log.Warn("a turn could not be broken off; its program is ended soon", "room", m.room, "turn", turn, "err", err)
-	}
-	return nil
+	m.tasks.Go(func() {
+		r, err := l.Tell(ctx, what)
+		if err == nil && r.Error != "" {
+			err = errors.New(r.Error)
+		}
+		if err != nil {
+			m.Log.Warn("a member was not reached", "room", m.room, "member", name, "op", what.Op, "err", err)
+		}
+	})
 }
 
 // Start makes the agent that the member is, where there is none yet.

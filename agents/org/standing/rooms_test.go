@@ -186,7 +186,7 @@ func (w *world) heardOnce(lines []room.Line) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if id := `<turn id="r/` + l.Turn + `"`; strings.Count(string(heard), id) != 1 {
+		if id := `<turn id="r/` + l.Turn + `-`; strings.Count(string(heard), id) != 1 {
 			w.t.Errorf("%s heard %s %d times:\n%s", l.Member, l.Turn, strings.Count(string(heard), id), heard)
 		}
 	}
@@ -248,6 +248,38 @@ func TestRoomKilled(t *testing.T) {
 		if l.Kind == room.KindOver && l.How != room.HowReplied && l.How != room.HowPassed {
 			t.Errorf("a turn ended as %+v", l)
 		}
+	}
+	w.answered(w.ask(run.OpStop, "", Ask{}))
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A program that takes no turn, one that ends with each, and a wrapper that hangs: their turns
+// fail after some tries, and the others are not kept from theirs.
+func TestRoomWithBadMembers(t *testing.T) {
+	w, keep := roomWorld(t)
+	stop := keep()
+	set := room.Defaults()
+	set.Timeouts.Send = 1
+	b := w.room("r", set, map[string][]string{"a": {"Which|Postgres."}}, "a", "deaf", "ends")
+	for name, script := range map[string]string{"deaf": "exec sleep 100000", "ends": "exit 1"} {
+		if err := os.WriteFile(RolePath(w.root, "role-"+name), []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := b.Say(t.Context(), book.Message{By: room.User, Text: "Which?", Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	lines := w.settles(b)
+	got := map[string]room.How{}
+	for _, l := range lines {
+		if l.Kind == room.KindOver {
+			got[l.Member] = l.How
+		}
+	}
+	if got["a"] != room.HowReplied && got["a"] != room.HowPassed || got["deaf"] != room.HowFailed || got["ends"] != room.HowFailed {
+		t.Errorf("the turns ended as %v", got)
 	}
 	w.answered(w.ask(run.OpStop, "", Ask{}))
 	if err := stop(); err != nil {

@@ -66,7 +66,7 @@ var enclosure = sync.OnceValue(func() *regexp.Regexp {
 // header matches the first line of a message in a Text: of an envelope, or in the form of
 // an earlier cmux, which conversations may still hold.
 var header = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(?:<message id="([a-zA-Z0-9-]{1,64})"|<turn id="([a-zA-Z0-9_-]{1,64}/t[0-9]{1,9})"|\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$)`)
+	return regexp.MustCompile(`(?m)^(?:<message id="([a-zA-Z0-9-]{1,64})"|<turn id="([a-zA-Z0-9_-]{1,64}/t[0-9]{1,9}-[0-9a-z]{1,16})"|\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$)`)
 })
 
 // Seen returns the ids of the messages in a prompt or in another text of a conversation.

@@ -32,7 +32,11 @@ func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) stri
 	f.hide, f.show = fence.Doors(get)
 	f.hide = append(f.hide, named...)
 	f.hide = append(f.hide, endpoint.Secrets(root)...)
-	f.hide = append(f.hide, run.OrganizationDir(root), filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux"))
+	rooms := filepath.Join(root, signals.Folder, "rooms")
+	if err := signals.MkdirAll(rooms, 0o700); err != nil {
+		return err
+	}
+	f.hide = append(f.hide, rooms, run.OrganizationDir(root), filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux"))
 	if dir, err := run.KeyFolder(); err == nil {
 		f.hide = append(f.hide, dir)
 	}

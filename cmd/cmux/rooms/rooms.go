@@ -485,7 +485,8 @@ func newCheckCmd(d *cli.Deps, runF func(context.Context, *roomOptions) error) *c
 		Use:   "check ROOM",
 		Short: "Check a room's file against the rules of rooms",
 		Long: `Check a room's file: each message reached each member once, no turn was given or answered
-twice, and the other rules that docs/room.md lists. The exit code is 1 if one is broken.
+twice, and the other rules that docs/room.md lists. The exit code is 1 if one is
+broken, or if lines do not count.
 With --json the shape is {"lines", "broken": [{"rule", "line", "what"}], "bad": [text]}
 where bad are lines that cmux did not write.`,
 		Example: "  cmux rooms check design",
@@ -527,8 +528,11 @@ func runCheck(ctx context.Context, o *roomOptions) error {
 		if len(broken) == 0 {
 			fmt.Fprintf(o.Out, "%s: all rules hold in %s.\n", o.Room, say.Count(n, "line"))
 		}
+		if len(bad) > 0 {
+			fmt.Fprintf(o.Out, "%s: %s of the file do not count: they were not written by cmux, or a line before them is missing.\n", o.Room, say.Count(len(bad), "line"))
+		}
 	}
-	if len(broken) > 0 {
+	if len(broken)+len(bad) > 0 {
 		return cli.ExitStatus(1)
 	}
 	return nil

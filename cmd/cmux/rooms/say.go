@@ -339,11 +339,11 @@ func runTail(ctx context.Context, o *tailOptions) error {
 
 // tailed carries out a line that was typed.
 func tailed(ctx context.Context, o *tailOptions, r *rooms.Rooms, line string) error {
-	line = strings.TrimSpace(line)
-	if line == "" {
+	line = strings.TrimRight(line, " \t\r")
+	if strings.TrimSpace(line) == "" {
 		return nil
 	}
-	text := rooms.Say{Text: line}
+	text := rooms.Say{Text: strings.TrimSpace(line)}
 	if strings.HasPrefix(line, "/") {
 		word, rest, _ := strings.Cut(line[1:], " ")
 		rest = strings.TrimSpace(rest)
@@ -369,6 +369,9 @@ func tailed(ctx context.Context, o *tailOptions, r *rooms.Rooms, line string) er
 				return project.Usage("", "there is no order /%s; a line that begins with a blank and / is a message", word)
 			}
 			do := rooms.Order{Do: all[i].do}
+			if n := len(strings.Fields(rest)); n < all[i].least || n > all[i].most {
+				return project.Usage("", "as at the command line: %s", strings.Replace(all[i].use, " ROOM", "", 1))
+			}
 			if names := strings.Fields(rest); all[i].do == room.DoContinue {
 				fmt.Sscanf(rest, "%d", &do.N)
 			} else {
