@@ -73,7 +73,7 @@ function MemberRow({ member: m, view: { room }, prompt }: MemberRowProps) {
             </>
           )}
           {!closed && skips && (
-            <Button busy={order.isPending} aria-label={`Skip ${m.name}`} title="The round goes on without it" onClick={() => ask("skip")}>
+            <Button busy={order.isPending} aria-label={`Skip ${m.name}`} title="The round continues without it" onClick={() => ask("skip")}>
               Skip
             </Button>
           )}

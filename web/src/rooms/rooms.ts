@@ -83,7 +83,7 @@ export function matches({ room, members }: Room, typed: string): boolean {
     .every((word) => line.includes(word));
 }
 
-/** A number of tokens as a person types it, such as 200k or 1.5M; undefined: it is none. */
+/** A number of tokens as a person types it, such as 200k or 1.5M; undefined: the text is no such number. */
 export function tokensOf(text: string): number | undefined {
   const [, number, unit] = /^\s*(\d+(?:\.\d+)?)\s*([kKmM]?)\s*$/.exec(text) ?? [];
   if (number === undefined) {
