@@ -130,3 +130,29 @@ func TestSet(t *testing.T) {
 		t.Errorf("it was changed: %+v, %v", v, err)
 	}
 }
+
+// A capped round names the way on, and that leads on.
+func TestCappedNamesItsWay(t *testing.T) {
+	for why, try := range map[string]string{"turns are used up": "cmux rooms continue r", room.OutOfTokens: "cmux rooms set r tokens=N, and cmux rooms continue r"} {
+		p := newRooms(t)
+		b := p.made(t, "r")
+		if _, _, err := b.Append(t.Context(), func([]room.Line) ([]room.Line, error) {
+			return []room.Line{
+				{Kind: room.KindRound, Round: 1, State: room.Began},
+				{Kind: room.KindRound, Round: 1, State: room.Capped, Why: why},
+			}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		v, err := p.Show("r")
+		if err != nil || len(v.Waits) != 1 || v.Waits[0].Try != try {
+			t.Fatalf("%s: %+v, %v", why, v, err)
+		}
+		if _, err := p.Set(t.Context(), "r", []string{"tokens=5000"}); err != nil {
+			t.Fatal(err)
+		}
+		if v, err = p.Order(t.Context(), "r", Order{Do: room.DoContinue}); err != nil || v.Room.Phase == room.IsCapped {
+			t.Errorf("%s: it is %s after that, %v", why, v.Room.Phase, err)
+		}
+	}
+}
