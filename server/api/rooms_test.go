@@ -239,7 +239,7 @@ func TestTalk(t *testing.T) {
 		{"POST", one + "/cost", `{"to":"dora"}`, 400, "nobody in the room"},
 		{"POST", one + "/members/dora/answer", `{"text":"yes"}`, 404, "nobody in the room"},
 		{"POST", one + "/members/ann/answer", `{"text":""}`, 422, "text"},
-		{"POST", one + "/members/ann/answer", `{"text":"yes"}`, 404, ""}, // its program was never started
+		{"POST", one + "/members/ann/answer", `{"text":"yes"}`, 400, "asks nothing"}, // its program was never started
 	} {
 		w.refused(c.method, c.target, c.body, c.status, c.says)
 	}
