@@ -60,12 +60,12 @@ func (s State) With(all Stood) State {
 func (s *State) Awaits(w What) bool {
 	switch w := w.(type) {
 	case Took:
-		t := s.turn(w.Turn)
+		t := s.Turn(w.Turn)
 		return t != nil && t.Took.IsZero()
 	case Replied:
-		return s.turn(w.Turn) != nil
+		return s.Turn(w.Turn) != nil
 	case Failed:
-		return s.turn(w.Turn) != nil
+		return s.Turn(w.Turn) != nil
 	}
 	return true
 }

@@ -106,7 +106,7 @@ func (s *State) manners(name string) []string {
 // Prompt is what a turn gives its member: the messages, then which turn of the round it is.
 // again: its conversation is gone, so the last messages to all stand before them.
 func (s *State) Prompt(turn string, again bool) string {
-	t := s.turn(turn)
+	t := s.Turn(turn)
 	if t == nil {
 		return ""
 	}

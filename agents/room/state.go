@@ -153,7 +153,7 @@ func (s *State) fold(l *Line) {
 	case KindTurn:
 		s.begin(l)
 	case KindTook:
-		if t := s.turn(l.Turn); t != nil && t.Took.IsZero() {
+		if t := s.Turn(l.Turn); t != nil && t.Took.IsZero() {
 			t.Took = l.At
 		}
 	case KindOver:
@@ -214,7 +214,7 @@ func (s *State) leave(name string) {
 			m.Unread = with(m.Unread, n)
 		}
 	}
-	if t := s.turn(m.Turn); t != nil {
+	if t := s.Turn(m.Turn); t != nil {
 		t.Stopping = true
 	}
 }
@@ -439,7 +439,8 @@ func (s *State) member(name string) *Member {
 	return nil
 }
 
-func (s *State) turn(id string) *Turn {
+// Turn is a turn under way; nil: it is over, or was never begun.
+func (s *State) Turn(id string) *Turn {
 	for i := range s.Open {
 		if s.Open[i].ID == id {
 			return &s.Open[i]

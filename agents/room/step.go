@@ -85,7 +85,7 @@ func (m *move) stands(w Stands) {
 	}
 	was := who.Stand.Is
 	who.Stand = w.Stand
-	t := m.turn(who.Turn)
+	t := m.Turn(who.Turn)
 	if t == nil {
 		return
 	}
@@ -108,7 +108,7 @@ func (m *move) stands(w Stands) {
 
 func (m *move) rang(c Clock) {
 	m.armed = slices.DeleteFunc(slices.Clone(m.armed), func(a Arm) bool { return a.Clock == c })
-	t := m.turn(c.Turn)
+	t := m.Turn(c.Turn)
 	if t == nil {
 		return
 	}
@@ -187,7 +187,7 @@ func (m *move) tell(l *Line) {
 func (m *move) answer(w What) {
 	switch w := w.(type) {
 	case Took:
-		if t := m.turn(w.Turn); t != nil && t.Took.IsZero() {
+		if t := m.Turn(w.Turn); t != nil && t.Took.IsZero() {
 			m.write(Line{Kind: KindTook, Turn: t.ID})
 		}
 	case Replied:
@@ -200,7 +200,7 @@ func (m *move) answer(w What) {
 // ended writes the end of a turn: what it said first, so that a crash between two of the
 // lines loses nothing and says nothing twice.
 func (m *move) ended(id string, how How, why, text string, used int64) {
-	t := m.turn(id)
+	t := m.Turn(id)
 	if t == nil {
 		return // it is over
 	}
@@ -341,7 +341,7 @@ func (m *move) collected() {
 	if !b.On {
 		return
 	}
-	all := !slices.ContainsFunc(b.Turns, func(id string) bool { return number(id) > m.LastTurn || m.turn(id) != nil })
+	all := !slices.ContainsFunc(b.Turns, func(id string) bool { return number(id) > m.LastTurn || m.Turn(id) != nil })
 	none := len(m.Open) == 0 && !m.Paused && len(m.eligible()) == 0 // that could still begin
 	if all || none || b.broken || m.Round.cancelling != "" || !m.at.Before(b.Since.Add(firstMost)) {
 		m.write(Line{Kind: KindBlind, State: Ended})

@@ -152,7 +152,7 @@ func (w *world) one(what What) {
 func (w *world) carryOut(e Effect) {
 	switch e := e.(type) {
 	case Tell:
-		t := w.s.turn(e.Turn)
+		t := w.s.Turn(e.Turn)
 		p := w.programs[t.Member]
 		switch {
 		case p.has[e.Turn]: // the same turn again is no second one
@@ -167,7 +167,7 @@ func (w *world) carryOut(e Effect) {
 			w.took[e.Turn]++
 		}
 	case BreakOff:
-		t := w.s.turn(e.Turn)
+		t := w.s.Turn(e.Turn)
 		p := w.programs[t.Member]
 		switch {
 		case !p.has[e.Turn] || p.turn != e.Turn: // nothing to break off
@@ -398,7 +398,7 @@ func (w *world) helpful() {
 				p.crashed = false
 			default:
 				for _, end := range p.ends {
-					if w.s.turn(turnOf(end)) != nil {
+					if w.s.Turn(turnOf(end)) != nil {
 						moved = true
 						w.step(end)
 					}

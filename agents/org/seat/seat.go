@@ -27,7 +27,7 @@ type Seat struct {
 
 // turn is a turn as far as the records know it.
 type turn struct {
-	id     string // ROOM/tN
+	id     string // see TurnID
 	over   bool
 	broken bool // off
 	said   string
@@ -85,21 +85,20 @@ func (s *Seat) Replied(rec *run.Record, used int64) {
 	s.turns, s.told, s.Spoken = turns, used, true
 }
 
-// Heard is what the records tell of turns, by their ids, in their order.
-func (s *Seat) Heard(turns map[string]string) (all []room.What) {
-	for _, t := range s.turns {
-		turn, is := turns[t.id]
-		if !is {
-			continue
-		}
-		all = append(all, room.Took{Turn: turn})
-		switch {
-		case !t.over:
-		case t.broken:
-			all = append(all, room.Failed{Turn: turn, How: room.HowStopped, Text: t.said, Used: t.used})
-		default:
-			all = append(all, room.Replied{Turn: turn, Text: t.said, Used: t.used})
-		}
+// Heard is what the records tell of a turn that was told by an id: that the program has it,
+// and how it ended.
+func (s *Seat) Heard(name, id string) []room.What {
+	i := slices.IndexFunc(s.turns, func(t turn) bool { return t.id == id })
+	if i < 0 {
+		return nil
+	}
+	all := []room.What{room.Took{Turn: name}}
+	switch t := &s.turns[i]; {
+	case !t.over:
+	case t.broken:
+		all = append(all, room.Failed{Turn: name, How: room.HowStopped, Text: t.said, Used: t.used})
+	default:
+		all = append(all, room.Replied{Turn: name, Text: t.said, Used: t.used})
 	}
 	return all
 }

@@ -13,10 +13,6 @@ import (
 // What the records say of turns is heard in their order, each end once, with its own tokens.
 func TestHeard(t *testing.T) {
 	var s Seat
-	ids := map[string]string{}
-	for n := range 40 {
-		ids[fmt.Sprintf("r/t%d", n)] = fmt.Sprintf("t%d", n)
-	}
 	s.Took(&run.Record{Key: "r/t1"})
 	s.Took(&run.Record{Key: "r/t1"}) // a copy
 	s.Took(&run.Record{Key: "abcdefghijklm"})
@@ -25,19 +21,21 @@ func TestHeard(t *testing.T) {
 	s.Took(&run.Record{Key: "r/t2,other/t9"})
 	s.Replied(&run.Record{Key: "r/t2", Detail: "so far", How: run.HowBrokenOff}, 180)
 	s.Took(&run.Record{Key: "r/t3"})
-	want := []room.What{
-		room.Took{Turn: "t1"}, room.Replied{Turn: "t1", Text: "one", Used: 100},
-		room.Took{Turn: "t2"}, room.Failed{Turn: "t2", How: room.HowStopped, Text: "so far", Used: 30},
-		room.Took{Turn: "t3"},
-	}
-	if got := s.Heard(ids); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("heard is\n%v\nwant\n%v", got, want)
+	for turn, want := range map[string][]room.What{
+		"t1": {room.Took{Turn: "t1"}, room.Replied{Turn: "t1", Text: "one", Used: 100}},
+		"t2": {room.Took{Turn: "t2"}, room.Failed{Turn: "t2", How: room.HowStopped, Text: "so far", Used: 30}},
+		"t3": {room.Took{Turn: "t3"}},
+		"t4": nil,
+	} {
+		if got := s.Heard(turn, "r/"+turn); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("of %s is heard %v, want %v", turn, got, want)
+		}
 	}
 	for n := range 20 {
 		s.Took(&run.Record{Key: fmt.Sprintf("r/t%d", n+10)})
 	}
-	if got := s.Heard(ids); len(got) != kept || fmt.Sprint(got[kept-1]) != "{t29}" {
-		t.Errorf("of many turns, heard is %v", got)
+	if len(s.turns) != kept || s.Heard("t3", "r/t3") != nil || len(s.Heard("t29", "r/t29")) != 1 {
+		t.Errorf("of many turns are remembered %v", s.turns)
 	}
 }
 

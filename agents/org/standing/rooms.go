@@ -48,7 +48,7 @@ type openRoom struct {
 	mailed  int64            // number of the last line that was written to its guests
 }
 
-// carryRooms does what is due in the rooms. What fails in one is tried again at the next
+// carry does what is due in the rooms. What fails in one is tried again at the next
 // look; the others are no worse for it.
 func (k *rooms) carry(ctx context.Context) {
 	if k.org.Stopped || k.halting != nil {
@@ -275,7 +275,7 @@ func (o *Org) standing() (n int) {
 	return n
 }
 
-// roomFiles are the files in which something happens that concerns the rooms.
+// files are those in which something happens that concerns the rooms.
 func (k *rooms) files() []string {
 	all := []string{filepath.Join(run.Folder(k.org.Root()), book.Folder)}
 	for _, r := range k.open {
@@ -295,7 +295,7 @@ type roomMembers struct {
 // agent is the agent that a member is; nil: its program was not started yet.
 func (m roomMembers) agent(name string) *Agent { return m.org.Agents[MemberName(m.room, name)] }
 
-func (m roomMembers) Stand(_ context.Context, name string) (room.Stand, []room.What, error) {
+func (m roomMembers) Stand(_ context.Context, name string, turn *room.Turn) (room.Stand, []room.What, error) {
 	st, a := m.org.RoomStand(m.room, name, m.Now()), m.agent(name)
 	if a == nil {
 		return st, nil, nil
@@ -303,39 +303,19 @@ func (m roomMembers) Stand(_ context.Context, name string) (room.Stand, []room.W
 	if st.Is == room.Idle && !m.lives.Of(a.Name).Stands() {
 		st.Is = room.Starting // it cannot be told anything yet
 	}
-	ids := map[string]string{}
-	for _, t := range m.turns() {
-		if t.Member != name {
-			continue
-		}
-		ids[seat.TurnID(m.room, t.ID, t.Began)] = t.ID
-		for _, at := range a.Deaths {
-			if at.After(t.Began) {
-				st.Crashes++
-			}
+	if turn == nil {
+		return st, nil, nil
+	}
+	for _, at := range a.Deaths {
+		if at.After(turn.Began) {
+			st.Crashes++
 		}
 	}
-	return st, a.Heard(ids), nil
+	return st, a.Heard(turn.ID, m.id(turn)), nil
 }
 
-// turns are those of the room that are under way.
-func (m roomMembers) turns() []room.Turn {
-	if r := m.open[m.room]; r != nil && r.carrier != nil {
-		s := r.carrier.State()
-		return s.Open
-	}
-	return nil
-}
-
-// id is what a turn under way is told by; empty: it is over.
-func (m roomMembers) id(turn string) string {
-	for _, t := range m.turns() {
-		if t.ID == turn {
-			return seat.TurnID(m.room, turn, t.Began)
-		}
-	}
-	return ""
-}
+// id is what a turn is told by.
+func (m roomMembers) id(t *room.Turn) string { return seat.TurnID(m.room, t.ID, t.Began) }
 
 // RoomStand is what the member of a room does.
 func (o *Org) RoomStand(roomName, name string, now time.Time) room.Stand {
@@ -360,15 +340,14 @@ func (o *Org) RoomStand(roomName, name string, now time.Time) room.Stand {
 
 // Tell does not wait: that the program has the turn stands in its records, and if it does not
 // take it in time, a clock of the room rings.
-func (m roomMembers) Tell(ctx context.Context, name, turn, text string) error {
-	id := m.id(turn)
-	m.say(ctx, name, attempt.Message{Op: attempt.OpTell, Key: id, Text: seat.Envelope(id, text), Alone: true})
+func (m roomMembers) Tell(ctx context.Context, t *room.Turn, text string) error {
+	m.say(ctx, t.Member, attempt.Message{Op: attempt.OpTell, Key: m.id(t), Text: seat.Envelope(m.id(t), text), Alone: true})
 	return nil
 }
 
 // BreakOff does not wait either: the end of the turn is heard, or a clock rings.
-func (m roomMembers) BreakOff(ctx context.Context, name, turn string) error {
-	m.say(ctx, name, attempt.Message{Op: attempt.OpEndTurn, Key: m.id(turn) + "-break"})
+func (m roomMembers) BreakOff(ctx context.Context, t *room.Turn) error {
+	m.say(ctx, t.Member, attempt.Message{Op: attempt.OpEndTurn, Key: m.id(t) + "-break"})
 	return nil
 }
 

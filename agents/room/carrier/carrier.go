@@ -20,12 +20,12 @@ import (
 // Members are the standing agents of a room. A name is the one in the room.
 type Members interface {
 	// Stand is what a member does now, and what its records tell that the room may not have
-	// heard: turns that its program took, and turns that ended, in their order.
-	Stand(ctx context.Context, name string) (now room.Stand, since []room.What, err error)
+	// heard of its turn, nil: it has none: that its program took it, and how it ended.
+	Stand(ctx context.Context, name string, turn *room.Turn) (now room.Stand, since []room.What, err error)
 	// Tell hands a turn over. The same turn again is no second one.
-	Tell(ctx context.Context, name, turn, text string) error
+	Tell(ctx context.Context, turn *room.Turn, text string) error
 	// BreakOff interrupts a turn. One that is not under way is told to have ended, too.
-	BreakOff(ctx context.Context, name, turn string) error
+	BreakOff(ctx context.Context, turn *room.Turn) error
 	Start(ctx context.Context, name string) error
 	Rest(ctx context.Context, name, why string) error
 }
@@ -58,7 +58,7 @@ type Carrier struct {
 	lines  []room.Line
 	queue  []room.What
 	clocks map[room.Clock]time.Time
-	free   int         // places that the room knows of, and 1; 0: it knows of no bound
+	free   int         // places that the room was told of; below 0: of none
 	failed error       // of the last append
 	warned bool        // the person knows; until something could be written
 	again  time.Time   // when it is tried again
@@ -71,7 +71,7 @@ func New(c Config) (*Carrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Carrier{Config: c, s: room.Fold(c.Name, lines), lines: lines, clocks: map[room.Clock]time.Time{}}, nil
+	return &Carrier{Config: c, s: room.Fold(c.Name, lines), lines: lines, free: -1, clocks: map[room.Clock]time.Time{}}, nil
 }
 
 // State is the room as the carrier knows it.
@@ -94,7 +94,7 @@ func (c *Carrier) Look(ctx context.Context) error {
 		if m.Guest {
 			continue
 		}
-		now, since, err := c.Members.Stand(ctx, m.Name)
+		now, since, err := c.Members.Stand(ctx, m.Name, c.s.Turn(m.Turn))
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
@@ -146,10 +146,10 @@ func (c *Carrier) Ring(ctx context.Context) (next time.Time, err error) {
 
 // Free says how many turns may begin in this room now.
 func (c *Carrier) Free(ctx context.Context, turns int) error {
-	if c.free == turns+1 {
+	if c.free == turns {
 		return nil
 	}
-	c.free = turns + 1
+	c.free = turns
 	c.queue = append(c.queue, room.Places{Free: turns})
 	return c.carry(ctx)
 }
@@ -196,10 +196,10 @@ func (c *Carrier) do(ctx context.Context, what room.What, e room.Effect) error {
 	case room.Append:
 		return c.append(ctx, what, e.Lines)
 	case room.Tell:
-		name, text := c.prompt(e.Turn)
-		return c.Members.Tell(ctx, name, e.Turn, text)
+		t := c.s.Turn(e.Turn)
+		return c.Members.Tell(ctx, t, c.prompt(t))
 	case room.BreakOff:
-		return c.Members.BreakOff(ctx, c.of(e.Turn), e.Turn)
+		return c.Members.BreakOff(ctx, c.s.Turn(e.Turn))
 	case room.Start:
 		return c.Members.Start(ctx, e.Member)
 	case room.Rest:
@@ -246,28 +246,22 @@ func (c *Carrier) append(ctx context.Context, what room.What, lines []room.Line)
 	return nil
 }
 
-// of is whose turn it is.
-func (c *Carrier) of(turn string) string {
-	for _, l := range slices.Backward(c.lines) {
-		if l.Kind == room.KindTurn && l.Turn == turn {
-			return l.Member
-		}
+// prompt is what a turn gives its member; before its first one, it is told where it is.
+func (c *Carrier) prompt(t *room.Turn) string {
+	text := c.s.Prompt(t.ID, false)
+	if !first(c.lines, t.Member, t.ID) {
+		return text
 	}
-	return ""
+	return c.Opening(t.Member) + "\n" + text
 }
 
-// prompt is what a turn gives its member; before its first one, it is told where it is.
-func (c *Carrier) prompt(turn string) (name, text string) {
-	name = c.of(turn)
-	text = c.s.Prompt(turn, false)
-	if first(c.lines, name, turn) {
-		var notes []string
-		if c.Notes != nil {
-			notes = c.Notes(c.s.Settings.Topic)
-		}
-		text = c.s.Opening(name, c.Place(name), notes) + "\n" + text
+// Opening is what a member is told once, before its first turn.
+func (c *Carrier) Opening(name string) string {
+	var notes []string
+	if c.Notes != nil {
+		notes = c.Notes(c.s.Settings.Topic)
 	}
-	return name, text
+	return c.s.Opening(name, c.Place(name), notes)
 }
 
 // first reports whether the member has had no turn before, since it joined.

@@ -85,14 +85,15 @@ func (s *scene) carrier() *Carrier {
 	return c
 }
 
-func (s *scene) Stand(_ context.Context, name string) (room.Stand, []room.What, error) {
+func (s *scene) Stand(_ context.Context, name string, _ *room.Turn) (room.Stand, []room.What, error) {
 	s.point()
 	m := s.members[name]
 	return room.Stand{Is: m.is}, slices.Concat(m.taken, m.since), nil
 }
 
-func (s *scene) Tell(_ context.Context, name, turn, text string) error {
+func (s *scene) Tell(_ context.Context, t *room.Turn, text string) error {
 	s.point()
+	name, turn := t.Member, t.ID
 	m := s.members[name]
 	if _, has := m.prompts[turn]; has {
 		return nil
@@ -106,8 +107,9 @@ func (s *scene) Tell(_ context.Context, name, turn, text string) error {
 	return nil
 }
 
-func (s *scene) BreakOff(_ context.Context, name, turn string) error {
+func (s *scene) BreakOff(_ context.Context, t *room.Turn) error {
 	s.point()
+	name, turn := t.Member, t.ID
 	m := s.members[name]
 	if m.turn == turn {
 		m.turn, m.is = "", room.Idle
