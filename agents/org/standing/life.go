@@ -239,7 +239,7 @@ func (o *Org) terms(m *run.Member) owner.Terms {
 	if m.Role == RoomMember {
 		return owner.Terms{
 			Stays: true, Replies: true, Automatic: m.Automatic, Group: "workers", Rights: r, Asks: m.Supervisor,
-			Documents: slices.DeleteFunc([]string{filepath.Join(o.Root(), "MEMORY.md"), m.RoleFile}, func(file string) bool { return file == "" }),
+			Documents: slices.DeleteFunc([]string{filepath.Join(o.Root(), "MEMORY.md"), m.Context, m.RoleFile}, func(file string) bool { return file == "" }),
 		}
 	}
 	files := []string{filepath.Join(o.Root(), "MEMORY.md"), filepath.Join(o.Root(), signals.Folder, journal.Folder) + "/", m.Context, m.RoleFile}

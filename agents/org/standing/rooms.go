@@ -227,13 +227,14 @@ func (k *rooms) mailGuestsOf(ctx context.Context, r *openRoom) error {
 		switch {
 		case l.Kind == room.KindJoined && l.Guest:
 			guests[l.Name] = l.Agent
+			continue
 		case l.Kind == room.KindLeft:
 			delete(guests, l.Name)
+			continue
 		case l.Kind != room.KindSaid || l.To != "" || l.Text == "" || l.N <= r.mailed:
 			continue
-		}
-		if l.Kind != room.KindSaid {
-			continue
+		case slices.Contains(s.Blind.Held, l.N):
+			return nil // nobody reads it before the first answers are over
 		}
 		for name, agent := range guests {
 			if name == l.By || k.org.Agents[agent] == nil {
@@ -389,7 +390,23 @@ func (m roomMembers) Start(ctx context.Context, name string) error {
 	if a.Wanted || a.Life.On() {
 		return nil
 	}
+	if err := m.writeContext(name, &a.Member); err != nil {
+		return err
+	}
 	return m.wants(ctx, a, run.Record{Value: "yes"})
+}
+
+// writeContext writes where the member is into the file that it is reminded of when its
+// conversation is replaced by a summary.
+func (m roomMembers) writeContext(name string, who *run.Member) error {
+	r := m.open[m.room]
+	if r == nil || r.carrier == nil {
+		return nil
+	}
+	if err := signals.MkdirAll(filepath.Dir(who.Context), 0o700); err != nil {
+		return err
+	}
+	return signals.WriteFile(who.Context, []byte(r.carrier.Opening(name)), 0o600)
 }
 
 func (m roomMembers) Rest(ctx context.Context, name, why string) error {

@@ -268,10 +268,34 @@ func TestRoomWithBadMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := w.org().Join(t.Context(), run.Member{Name: "g", Role: Worker, ID: "ag_1", Dir: w.root, Kind: scripted.Name, Headless: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Change(t.Context(), func(room.State) (*room.Line, error) {
+		return &room.Line{Kind: room.KindJoined, Name: "g", Agent: "g", Guest: true}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if _, _, err := b.Say(t.Context(), book.Message{By: room.User, Text: "Which?", Key: "k"}); err != nil {
 		t.Fatal(err)
 	}
+	// A guest reads no first answer before they are over.
+	mailed := func(who string) bool {
+		return slices.ContainsFunc(w.mailFor("g"), func(subject string) bool { return strings.Contains(subject, who+" says") })
+	}
+	w.until("a answers, and what the person said is mailed", func(*Org) bool {
+		first, asked := mailed("a"), mailed("user")
+		all, _, err := b.Lines()
+		if s := room.Fold("r", all); err == nil && s.Blind.On && first {
+			t.Fatal("the guest has a first answer while others are awaited")
+		}
+		return asked && strings.Contains(said(all), "a: Postgres.")
+	})
 	lines := w.settles(b)
+	w.until("its answer is mailed", func(*Org) bool { return mailed("a") })
+	if text, err := os.ReadFile(w.org().Agents["r.a"].Member.Context); err != nil || !strings.HasPrefix(string(text), "You are a (role-a) in the room r:") {
+		t.Errorf("its context is %.100q, %v", text, err)
+	}
 	got := map[string]room.How{}
 	for _, l := range lines {
 		if l.Kind == room.KindOver {

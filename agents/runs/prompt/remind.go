@@ -76,7 +76,11 @@ func Reminded(m Memory) string {
 // who says who an agent is that stays, and where that is written down.
 func who(name string, m *run.Member) string {
 	s := fmt.Sprintf("You are %s, a %s of this project.", name, strings.ReplaceAll(cmp.Or(m.Role, "worker"), "-", " "))
-	if m.Context != "" {
+	switch {
+	case m.Context == "":
+	case m.Role == "member":
+		s += fmt.Sprintf(" %s says which room you are in, who else is there and how you answer.", m.Context)
+	default:
 		s += fmt.Sprintf(" %s says whom you work for and how you report.", m.Context)
 	}
 	if m.RoleFile != "" {
@@ -94,6 +98,8 @@ func idle(m *run.Member) string {
 	switch {
 	case m != nil && m.Role == "sentry":
 		return s + "Then end your turn."
+	case m != nil && m.Role == "member":
+		return s + "Then end your turn: what is said in the room comes as a message."
 	case leads(m):
 		return s + "`cmux autonomy` shows what waits for you, and `cmux journal show` what was decided today."
 	}

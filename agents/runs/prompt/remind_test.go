@@ -26,6 +26,7 @@ func reminders() map[string]prompt.Memory {
 		"idle":    {Name: "api", Member: member("worker"), Dir: "/p/api"},
 		"leader":  {Name: "supervisor", Member: member("supervisor"), Dir: "/p"},
 		"leading": {Name: "sup-auth", Member: member("project-supervisor"), Task: "t4", Text: text, File: file, Dir: "/p"},
+		"member":  {Name: "design.claude", Member: member("member"), Dir: "/p"},
 		"sentry":  {Name: "sentry", Member: member("sentry"), Dir: "/p"},
 	}
 }
