@@ -113,10 +113,13 @@ func (a *Agent) open(ctx context.Context) error {
 	if a.resumed {
 		text = a.Stage.Resumption
 	}
-	if !a.ToldNothing() {
+	switch {
+	case text != "":
 		if err := a.say(ctx, text); err != nil {
 			return err
 		}
+	case !a.ToldNothing(): // it goes on in its conversation, at rest
+		a.Tell(news.TurnEnded{InOrder: true})
 	}
 	a.mu.Lock()
 	a.begun = true

@@ -406,3 +406,68 @@ func TestSentIsGiven(t *testing.T) {
 	close(ended)
 	a.tasks.Wait()
 }
+
+// recorder is a Driver that takes every prompt at once.
+type recorder struct {
+	Driver
+	resumes bool
+	prompts []string
+}
+
+func (d *recorder) Enter(context.Context) (string, bool, error) { return "c1", d.resumes, nil }
+
+func (d *recorder) Prompt(_ context.Context, text string) error {
+	d.prompts = append(d.prompts, text)
+	return nil
+}
+
+// The program is never prompted with nothing, and what is handed over before the
+// conversation has begun is not lost.
+func TestFirstPrompt(t *testing.T) {
+	for name, c := range map[string]struct {
+		prompt, resumption string
+		resumes            bool
+		quiet              bool
+		want               []string
+		rests              bool
+	}{
+		"new":                         {"who you are", "", false, false, []string{"who you are"}, false},
+		"resumed with something":      {"who you are", "go on", true, false, []string{"go on"}, false},
+		"resumed with nothing":        {"who you are", "", true, false, nil, true},
+		"waits for its first message": {"", "", false, true, nil, false},
+		"waits again":                 {"", "", true, true, nil, false},
+	} {
+		conn, _, ended := newConn(t)
+		var heard []news.Event
+		last := make(chan struct{})
+		d := &recorder{resumes: c.resumes}
+		a := NewAgent(&agent.Stage{
+			Stays: true, Resumption: c.resumption,
+			MayType: func(context.Context, news.Screen) (bool, error) { return true, nil },
+			Tell: func(_ context.Context, events ...news.Event) error {
+				if heard = append(heard, events...); slices.Contains(events, news.Event(news.WentOn{})) {
+					close(last)
+				}
+				return nil
+			},
+		}, d, c.prompt, Options{})
+		a.Conn = conn
+		a.tasks.Go(a.deliverNews)
+		if c.quiet { // handed over before it has begun
+			if err := a.Deliver(t.Context(), "hello"); err != nil {
+				t.Fatal(err)
+			}
+			c.want = []string{"hello"}
+		} else if err := a.open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a.Tell(news.WentOn{})
+		<-last
+		a.cancel()
+		close(ended)
+		a.tasks.Wait()
+		if !slices.Equal(d.prompts, c.want) || a.ToldNothing() != c.quiet || slices.Contains(heard, news.Event(news.TurnEnded{InOrder: true})) != c.rests {
+			t.Errorf("%s: prompts are %q, heard %#v", name, d.prompts, heard)
+		}
+	}
+}
