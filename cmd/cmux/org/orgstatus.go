@@ -204,6 +204,9 @@ func renderOrg(r *overview.OrgReport, now time.Time, as cli.Look) string {
 	if r.State == overview.OrgNone {
 		return "No organization in this project.\nBegin with: cmux start\n" + renderRuns(r)
 	}
+	if len(r.Agents) == 0 { // it has rooms alone
+		return orgHead(r, now) + orgTail(r, now)
+	}
 	return orgHead(r, now) + renderAgents(r.Agents, now, as) + orgTail(r, now)
 }
 
@@ -370,10 +373,14 @@ that of the agents of cmux status --json. --all lists the members of rooms, too.
 }
 
 func runWorkersList(ctx context.Context, o *workersListOptions) error {
+	none := "No organization in this project: cmux start"
 	p, agents, done, err := cli.Asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]overview.AgentReport, error) {
 		report, err := p.Overview().Organization(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if report.State != overview.OrgNone {
+			none = "No agents but those of rooms (--all): cmux start"
 		}
 		if o.All || report.Agents == nil {
 			return report.Agents, nil
@@ -384,7 +391,7 @@ func runWorkersList(ctx context.Context, o *workersListOptions) error {
 		return err
 	}
 	if len(agents) == 0 {
-		_, err := fmt.Fprintln(o.Out, "No organization in this project: cmux start")
+		_, err := fmt.Fprintln(o.Out, none)
 		return err
 	}
 	_, err = fmt.Fprint(o.Out, renderAgents(agents, p.Now(), o.Look())+renderDoing(agents, p.Now()))
