@@ -17,8 +17,8 @@ find_codex() {
 rooms() {
   [ -n "$claude" ] || return 0
   find_codex
-  local began=$(date +%s) members=claude,codex
-  [ -n "$codex" ] || members=claude,claude=codex
+  local began=$(date +%s) members=claude=ada,codex=bob
+  [ -n "$codex" ] || members=claude=ada,claude=bob
   say "Act four: a room, in $scratch/cellar: you ask two agents at once. They answer without seeing each other's answer, react, and stop."
   repository cellar /dev/null
   rm .cmux-agents.yml
@@ -38,7 +38,7 @@ rooms() {
   echo "Act four took $(($(date +%s) - began)) s."
 
   say "Does it match the story?"
-  expect "answers before the others were read" 2 "$(sed '/"kind":"blind","state":"over"/,$d' "$scratch/talk" | grep -c '"kind":"said","by":"c')"
+  expect "answers before the others were read" 2 "$(sed '/"kind":"blind","state":"over"/,$d' "$scratch/talk" | grep -c '"kind":"said","by":"[ab]')"
   expect "how the round ended" settled "$(grep '"kind":"round"' "$scratch/talk" | tail -n 1 | grep -o 'settled')"
   expect "changes in the folder" 0 "$(git status --porcelain | wc -l | xargs)"
 }
