@@ -58,7 +58,7 @@ type Carrier struct {
 	lines  []room.Line
 	queue  []room.What
 	clocks map[room.Clock]time.Time
-	free   int         // places that the room was told of; below 0: it was told nothing
+	free   int         // places that the room knows of; below 0: it knows no bound
 	failed error       // of the last append
 	warned bool        // the person knows; until something could be written
 	again  time.Time   // when it is tried again

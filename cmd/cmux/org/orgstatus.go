@@ -205,7 +205,7 @@ func renderOrg(r *overview.OrgReport, now time.Time, as cli.Look) string {
 		return "No organization in this project.\nBegin with: cmux start\n" + renderRuns(r)
 	}
 	if len(r.Agents) == 0 { // it has rooms alone
-		return orgHead(r, now) + orgTail(r, now)
+		return orgHead(r, now) + strings.TrimPrefix(orgTail(r, now), "\n")
 	}
 	return orgHead(r, now) + renderAgents(r.Agents, now, as) + orgTail(r, now)
 }
