@@ -74,6 +74,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[room.Policy](): words(room.Everybody, room.Once, room.Robin, room.Mentioned, room.Moderator, room.Debate),
 		reflect.TypeFor[room.Do](): words(room.DoPause, room.DoResume, room.DoStop, room.DoCancel, room.DoContinue, room.DoSkip, room.DoClose, room.DoReopen,
 			room.DoWake, room.DoWait),
+		reflect.TypeFor[rooms.Way](): words(rooms.Ways()...),
 		reflect.TypeFor[room.Phase](): words(room.AtRest, room.InGather, room.InFirst, room.InTalk, room.Waits, room.IsPaused, room.IsCapped, room.IsClosed,
 			room.Cancelling),
 		reflect.TypeFor[marks.Kind]():  words(marks.Text, marks.Mention, marks.Agree, marks.Handoff, marks.Status, marks.Code),

@@ -82,10 +82,26 @@ type Member struct {
 
 // Wait is something that the room waits for, and the command for it.
 type Wait struct {
-	What string `json:"what"`
-	Try  string `json:"try"`
-	Who  string `json:"who"` // the member; empty: the room
+	What string    `json:"what"`
+	Try  string    `json:"try"`
+	Who  string    `json:"who"` // the member; empty: the room
+	Way  Way       `json:"way"`
+	Do   []room.Do `json:"do"` // of WayOrder: the orders that help, that of Try first
 }
+
+// Way is how a person answers what a room waits for.
+type Way string
+
+// The ways.
+const (
+	WayOrder    Way = "order"
+	WayAnswer   Way = "answer"   // with words
+	WayTerminal Way = "terminal" // with keys, in the member's window
+	WayCommand  Way = "command"  // that the person has to complete
+)
+
+// Ways are all ways.
+func Ways() []Way { return []Way{WayOrder, WayAnswer, WayTerminal, WayCommand} }
 
 // open is a room as its file is now.
 func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
@@ -270,8 +286,8 @@ func oneLine(l *room.Line) string {
 // waits is what a person can do for the room, the most urgent first.
 func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
 	all := []Wait{}
-	add := func(who, try, what string, args ...any) {
-		all = append(all, Wait{What: fmt.Sprintf(what, args...), Try: try, Who: who})
+	add := func(who string, way Way, try, what string, do ...room.Do) {
+		all = append(all, Wait{What: what, Try: try, Who: who, Way: way, Do: append([]room.Do{}, do...)})
 	}
 	if s.Closed {
 		return all
@@ -286,35 +302,33 @@ func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
 		switch {
 		case m.Guest:
 		case m.State == room.Down.String():
-			add(m.Name, try("wake"), "%s is down: %s", m.Name, orElse(m.Why, "its turns failed"))
+			add(m.Name, WayOrder, try("wake"), m.Name+" is down: "+orElse(m.Why, "its turns failed"), room.DoWake)
 		case m.State == room.NeedsInput.String() && a != nil && a.Question == nil:
-			add(m.Name, "cmux workers attach "+m.Agent, "%s needs you: %s", m.Name, m.Why)
+			add(m.Name, WayTerminal, "cmux workers attach "+m.Agent, m.Name+" needs you: "+m.Why)
 		case m.State == room.NeedsInput.String():
-			add(m.Name, try("answer")+" TEXT", "%s asks: %s", m.Name, m.Why)
+			add(m.Name, WayAnswer, try("answer")+" TEXT", m.Name+" asks: "+m.Why)
 		case m.State == room.TakenOver.String():
-			add(m.Name, "cmux workers release "+m.Agent, "%s is taken over by you", m.Name)
+			add(m.Name, WayTerminal, "cmux workers release "+m.Agent, m.Name+" is taken over by you")
 		case m.State == room.Limited.String() && len(s.Waking(m.Name)) > 0:
-			until := ""
+			until := ": " + m.Why
 			if !m.Until.IsZero() {
 				until = " until " + m.Until.Local().Format("15:04")
 			}
-			add(m.Name, try("skip"), "%s is limited%s", m.Name, orElse(until, ": "+m.Why))
+			add(m.Name, WayOrder, try("skip"), m.Name+" is limited"+until, room.DoSkip)
 		case m.Turn != "" && s.Settings.Timeouts.Parse > 0 && p.Now().Sub(m.Since) > time.Duration(s.Settings.Timeouts.Parse)*time.Second:
-			add(m.Name, try("stop"), "%s has worked for %v (or: %s)", m.Name, p.Now().Sub(m.Since).Round(time.Second), try("go-on"))
+			add(m.Name, WayOrder, try("stop")+", or "+try("go-on"), fmt.Sprintf("%s has worked for %v", m.Name, p.Now().Sub(m.Since).Round(time.Second)), room.DoStop, room.DoWait)
 		}
 	}
+	ended := fmt.Sprintf("round %d has ended with messages left: %s", s.Round.N, s.Round.Why)
 	switch {
+	case v.Room.Phase == room.IsCapped && s.Round.Why == room.OutOfTokens:
+		add("", WayCommand, "cmux rooms set "+s.Name+" tokens=N, and cmux rooms continue "+s.Name, ended)
 	case v.Room.Phase == room.IsCapped:
-		try := "cmux rooms continue " + s.Name
-		if s.Round.Why == room.OutOfTokens {
-			try = "cmux rooms set " + s.Name + " tokens=N, and " + try
-		}
-		add("", try, "round %d has ended with messages left: %s", s.Round.N, s.Round.Why)
-	case s.Paused:
-		add("", "cmux rooms resume "+s.Name, "the room is paused")
-	}
-	if !v.Room.Monitor && v.Room.Phase != room.AtRest && v.Room.Phase != room.IsCapped {
-		add("", "cmux rooms open "+s.Name, "no monitor")
+		add("", WayOrder, "cmux rooms continue "+s.Name, ended, room.DoContinue)
+	case s.Paused: // the order starts the monitor, too
+		add("", WayOrder, "cmux rooms resume "+s.Name, "the room is paused", room.DoResume)
+	case !v.Room.Monitor && v.Room.Phase != room.AtRest:
+		add("", WayOrder, "cmux rooms open "+s.Name, "no monitor", room.DoResume)
 	}
 	return all
 }

@@ -50,10 +50,10 @@ for you. With --json the shape is
    "estimate", "messages", "last", "last_by", "at", "settings", "monitor", "bad"},
    "members": [{"name", "agent", "kind", "model", "role", "mode", "guest", "state", "why",
    "until", "turn", "since", "turns", "unread", "used", "tokens"}],
-   "waits": [{"what", "try", "who"}]}
+   "waits": [{"what", "try", "who", "way", "do"}]}
 where turns of the room are those of the newest round, turns of a member those that it may
-still take in it, used and estimate are tokens, and tokens says whether the program counts
-them.`,
+still take in it, used and estimate are tokens, tokens says whether the program counts them,
+and way is order, answer, terminal or command.`,
 		Example: "  cmux rooms show design",
 		Args:    cobra.ExactArgs(1),
 	}, true, func(_ context.Context, c *call) error {

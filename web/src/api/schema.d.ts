@@ -4665,10 +4665,14 @@ export interface components {
             waits: components["schemas"]["RoomWait"][];
         };
         RoomWait: {
+            do: components["schemas"]["RoomDo"][];
             try: string;
+            way: components["schemas"]["RoomWay"];
             what: string;
             who: string;
         };
+        /** @enum {string} */
+        RoomWay: "order" | "answer" | "terminal" | "command";
         RunBrief: {
             /** Format: int64 */
             done: number;

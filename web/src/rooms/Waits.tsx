@@ -5,21 +5,20 @@ import { hooks } from "@/api/client";
 import { visible } from "@/changes/visible";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { give, type Room, type Wait } from "@/rooms/rooms";
-import { saidOf, shownWaits, waysOf, type Way } from "@/rooms/waits";
+import { waysOf, type Way } from "@/rooms/waits";
 import { Button } from "@/ui/button";
 import { LinkButton } from "@/ui/LinkButton";
 import { useOrder } from "@/ui/toasts";
 
 /** What the room waits for, with what the person can do about it. */
 export function Waits({ view }: { view: Room }) {
-  const waits = shownWaits(view.waits);
-  if (waits.length === 0) {
+  if (view.waits.length === 0) {
     return null;
   }
   return (
     <section aria-label="What waits for you" className="max-h-[40%] shrink-0 overflow-auto border-t border-warn bg-warn-soft">
       <ul>
-        {waits.map((w) => (
+        {view.waits.map((w) => (
           <WaitRow key={`${w.who} ${w.try}`} wait={w} view={view} />
         ))}
       </ul>
@@ -33,14 +32,14 @@ function WaitRow({ wait, view }: { wait: Wait; view: Room }) {
   if (asks?.type === "answer") {
     return (
       <li className="px-4 py-2">
-        <Asked {...asks} said={saidOf(wait)} room={view.room.name} />
+        <Asked {...asks} said={wait.what} room={view.room.name} />
       </li>
     );
   }
   return (
     <li className="flex flex-wrap items-center gap-2 px-4 py-2">
       <CircleAlert aria-hidden size={16} className="shrink-0 text-warn" />
-      <p className={`min-w-0 grow basis-40 wrap-anywhere ${wait.who === "" ? "first-letter:uppercase" : ""}`}>{visible(saidOf(wait))}</p>
+      <p className={`min-w-0 grow basis-40 wrap-anywhere ${wait.who === "" ? "first-letter:uppercase" : ""}`}>{visible(wait.what)}</p>
       {ways.map((w) => w.type !== "answer" && <WayButton key={`${w.type} ${"label" in w ? w.label : ""}`} way={w} room={view.room.name} />)}
     </li>
   );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { tokensOf, type Member } from "@/rooms/rooms";
-import { saidOf, shownWaits, waysOf } from "@/rooms/waits";
+import { tokensOf, type Member, type Wait } from "@/rooms/rooms";
+import { waysOf } from "@/rooms/waits";
 
 it.each([
   ["200k", 200_000],
@@ -14,27 +14,23 @@ it.each([
 
 describe("what a room waits for", () => {
   const ann: Member = { name: "ann", agent: "auth.ann", kind: "claude", model: "", role: "", mode: "headless", guest: false, state: "down", why: "", turn: "", turns: 3, unread: 0, used: 0, tokens: true };
-  const ways = (command: string, who = "ann") => waysOf({ what: "", try: command, who }, [ann]);
+  const wait = (way: Wait["way"], act: Wait["do"], command = "", who = "ann"): Wait => ({ what: "", try: command, who, way, do: act });
+  const labels = (w: Wait) => waysOf(w, [ann]).map((way) => (way.type === "order" ? way.label : way.type));
 
-  it("has a button for each command that the server names", () => {
-    expect(ways("cmux rooms continue auth", "")).toEqual([{ type: "order", label: "Continue the round", order: { do: "continue" } }]);
-    expect(ways("cmux rooms stop auth ann").map((w) => (w.type === "order" ? w.order.do : w.type))).toEqual(["wait", "stop"]);
-    expect(ways("cmux rooms answer auth ann TEXT")).toEqual([{ type: "answer", name: "ann", agent: "auth.ann" }]);
-    expect(ways("cmux workers attach auth.ann")).toEqual([{ type: "agent", label: "Open its terminal", to: "/agents/auth.ann?tab=terminal" }]);
+  it("has a button for each order that helps", () => {
+    expect(waysOf(wait("order", ["continue"], "cmux rooms continue auth", ""), [ann])).toEqual([{ type: "order", label: "Continue the round", order: { do: "continue" } }]);
+    expect(waysOf(wait("order", ["wake"]), [ann])).toEqual([{ type: "order", label: "Wake ann", order: { do: "wake", names: ["ann"] } }]);
+    expect(labels(wait("order", ["stop", "wait"]))).toEqual(["Stop ann", "Give it more time"]);
+    expect(labels(wait("order", ["resume"], "cmux rooms resume auth", ""))).toEqual(["Resume"]);
+    expect(labels(wait("order", ["resume"], "cmux rooms open auth", ""))).toEqual(["Start the monitor"]);
   });
 
-  it("names a command that the page does not know", () => {
-    expect(ways("cmux doctor")).toEqual([{ type: "command", command: "cmux doctor" }]);
+  it("leads to where a person answers", () => {
+    expect(waysOf(wait("answer", []), [ann])).toEqual([{ type: "answer", name: "ann", agent: "auth.ann" }]);
+    expect(waysOf(wait("terminal", []), [ann])).toEqual([{ type: "agent", label: "Open the terminal of ann", to: "/agents/auth.ann?tab=terminal" }]);
   });
 
-  it("leaves commands out of what it says", () => {
-    expect(saidOf({ what: "ann has worked for 20m0s (or: cmux rooms go-on auth ann)", try: "", who: "ann" })).toBe("ann has worked for 20m0s");
-  });
-
-  it("says once that a room rests which is paused and has no monitor", () => {
-    const of = (command: string) => ({ what: command, try: command, who: "" });
-    const [paused, down] = [of("cmux rooms resume auth"), of("cmux rooms open auth")];
-    expect(shownWaits([paused, down])).toEqual([paused]);
-    expect(shownWaits([down])).toEqual([down]);
+  it("names a command that the page has nothing for", () => {
+    expect(waysOf(wait("command", [], "cmux rooms set auth tokens=N"), [ann])).toEqual([{ type: "command", command: "cmux rooms set auth tokens=N" }]);
   });
 });

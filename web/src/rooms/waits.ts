@@ -7,47 +7,36 @@ export type Way =
   | { type: "agent"; label: string; to: string } // a page that does it
   | { type: "command"; command: string }; // the page has nothing for it
 
-const page = (agent: string) => `/agents/${encodeURIComponent(agent)}?tab=terminal`;
-
-/** The buttons for what a room waits for, made of the command that the server names. */
-export function waysOf({ try: command, who }: Wait, members: readonly Member[]): readonly Way[] {
-  const [, group, verb] = /^cmux (rooms|workers) (\S+)/.exec(command) ?? [];
-  const agent = members.find((m) => m.name === who)?.agent ?? "";
-  const names = { names: [who] };
-  switch (`${group ?? ""} ${verb ?? ""}`) {
-    case "rooms continue":
-      return [{ type: "order", label: "Continue the round", order: { do: "continue" } }];
-    case "rooms resume":
-      return [{ type: "order", label: "Resume", order: { do: "resume" } }];
-    case "rooms open":
-      return [{ type: "order", label: "Start the monitor", order: { do: "resume" } }]; // each order starts it, and this one changes nothing else
-    case "rooms wake":
-      return [{ type: "order", label: `Wake ${who}`, order: { do: "wake", ...names } }];
-    case "rooms skip":
-      return [{ type: "order", label: `Skip ${who}`, order: { do: "skip", ...names } }];
-    case "rooms stop":
-      return [
-        { type: "order", label: "Give it more time", order: { do: "wait", ...names } },
-        { type: "order", label: `Stop ${who}`, order: { do: "stop", ...names } },
-      ];
-    case "rooms answer":
-      return [{ type: "answer", name: who, agent }];
-    case "workers attach":
-      return [{ type: "agent", label: "Open its terminal", to: page(agent) }];
-    case "workers release":
-      return [{ type: "agent", label: `Release ${who} in its terminal`, to: page(agent) }];
-    default:
-      return [{ type: "command", command }];
+/** The buttons for what a room waits for. */
+export function waysOf(wait: Wait, members: readonly Member[]): readonly Way[] {
+  const agent = members.find((m) => m.name === wait.who)?.agent ?? "";
+  switch (wait.way) {
+    case "order":
+      return wait.do.map((act) => ({ type: "order", label: labelOf(act, wait), order: { do: act, ...(wait.who !== "" && { names: [wait.who] }) } }));
+    case "answer":
+      return [{ type: "answer", name: wait.who, agent }];
+    case "terminal":
+      return [{ type: "agent", label: `Open the terminal of ${wait.who}`, to: `/agents/${encodeURIComponent(agent)}?tab=terminal` }];
+    case "command":
+      return [{ type: "command", command: wait.try }];
   }
 }
 
-/** What a room waits for, without the command for it: the page has a button. */
-export function saidOf({ what }: Wait): string {
-  return what.replace(/ \(or: cmux [^)]*\)/, "");
-}
-
-/** What waits, but for a missing monitor where the room is paused: to resume it starts the monitor. */
-export function shownWaits(waits: readonly Wait[]): readonly Wait[] {
-  const paused = waits.some((w) => w.try.startsWith("cmux rooms resume "));
-  return paused ? waits.filter((w) => !w.try.startsWith("cmux rooms open ")) : waits;
+function labelOf(act: Order["do"], { who, try: command }: Wait): string {
+  switch (act) {
+    case "continue":
+      return "Continue the round";
+    case "resume":
+      return command.startsWith("cmux rooms open ") ? "Start the monitor" : "Resume"; // each order starts it, and this one changes nothing else
+    case "wake":
+      return `Wake ${who}`;
+    case "skip":
+      return `Skip ${who}`;
+    case "stop":
+      return `Stop ${who}`;
+    case "wait":
+      return "Give it more time";
+    default:
+      return `${act} ${who}`;
+  }
 }
