@@ -29,7 +29,7 @@ var Rules = [...]string{
 	5:  "a member has no more turns in a round than the person gave it",
 	6:  "no turn begins while the room is paused",
 	7:  "a person's message is in a turn of every member it is for, or a line says why not",
-	8:  "no turn has a first answer before all are in",
+	8:  "no turn has a first answer before all are in, or an answer to the question for a decision",
 	9:  "no turn begins that the room's tokens do not pay for",
 	10: "a direct message, and the answer to it, is in no other member's turn",
 	11: "only a person's message, a card, an order or a guest wakes a room at rest",
@@ -42,7 +42,7 @@ func Check(lines []Line) []Broken {
 	c := checker{
 		settings: Defaults(), members: map[string]*checked{}, open: map[string]*Line{}, ended: map[string]bool{},
 		said: map[int64]*Line{}, keys: map[string]int64{}, held: map[int64]bool{},
-		stopped: map[string]bool{},
+		stopped: map[string]bool{}, proposals: map[string]bool{}, decided: map[string]bool{},
 	}
 	for i := range lines {
 		c.line = &lines[i]
@@ -80,6 +80,8 @@ type checker struct {
 	blind bool
 	first []string       // turns
 	held  map[int64]bool // messages
+
+	proposals, decided map[string]bool
 }
 
 // checked is a member, as the checker sees it.
@@ -155,7 +157,16 @@ func (c *checker) read() {
 		m.unread = without(m.unread, l.Message)
 	case KindOrder:
 		c.order()
-	case KindProposed, KindDecided:
+	case KindProposed:
+		c.proposals[l.ID] = true
+	case KindDecided:
+		switch {
+		case !c.proposals[l.ID]:
+			c.breaks(0, "nobody has proposed %q", l.ID)
+		case c.decided[l.ID]:
+			c.breaks(0, "%s was decided already", l.ID)
+		}
+		c.decided[l.ID] = true
 	default:
 		c.breaks(0, "nobody knows the kind %q", l.Kind)
 	}
@@ -182,7 +193,7 @@ func (c *checker) joined() {
 	size := 0
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(c.said))) {
 		s := c.said[n]
-		if l.Guest || s.By == l.Name || s.To != "" || s.Text == "" || c.held[n] {
+		if l.Guest || s.By == l.Name || s.To != "" || s.Text == "" || s.Ask != "" || c.held[n] {
 			continue
 		}
 		if size += len(s.Text); size > joiningText {
@@ -223,7 +234,7 @@ func (c *checker) message() {
 	if l.By == User || author != nil && author.guest {
 		c.roused = c.roused || len(l.Wakes) > 0
 	}
-	if l.By == Cmux && len(l.Wakes) > 0 {
+	if l.By == Cmux && len(l.Wakes) > 0 && (l.Ask == "" || !c.on) {
 		c.breaks(11, "a notice of cmux wakes %v", l.Wakes)
 	}
 	for _, name := range l.Wakes {
@@ -240,7 +251,10 @@ func (c *checker) message() {
 	if author != nil && !author.guest && l.Turn == "" {
 		c.breaks(3, "%s speaks outside of a turn", l.By)
 	}
-	if l.Text == "" && l.File == "" {
+	if l.isVote() && len(l.Wakes) > 0 {
+		c.breaks(8, "an answer to the question for a decision wakes %v", l.Wakes)
+	}
+	if l.Text == "" && l.File == "" || l.isVote() {
 		return
 	}
 	if c.blind && l.To == "" && slices.Contains(c.first, l.Turn) && l.Turn != "" {
@@ -252,7 +266,7 @@ func (c *checker) message() {
 
 func (c *checker) give(l *Line) {
 	for name, m := range c.members {
-		if !m.guest && !m.gone && name != l.By && (l.To == "" || l.To == name) {
+		if !m.guest && !m.gone && name != l.By && (l.To == "" || l.To == name) && (!l.asks() || slices.Contains(l.Wakes, name)) {
 			m.unread = append(m.unread, l.N)
 			slices.Sort(m.unread)
 		}
@@ -394,6 +408,8 @@ func (c *checker) handed(m *checked) {
 			c.breaks(10, "%d is for %s", n, s.To)
 		case c.held[n]:
 			c.breaks(8, "%d is a first answer", n)
+		case s.isVote():
+			c.breaks(8, "%d is an answer to the question for a decision", n)
 		case m.got[n]:
 			c.breaks(1, "%s had %d already", l.Member, n)
 		}
@@ -483,7 +499,7 @@ func (c *checker) order() {
 		}
 	case DoReopen:
 		c.closed, c.paused = false, false
-	case DoWake, DoWait:
+	case DoWake, DoWait, DoDecide:
 	default:
 		c.breaks(0, "nobody knows the order %q", l.Do)
 	}

@@ -45,6 +45,16 @@ func (s *State) Cost(to, text string) Cost {
 	return c
 }
 
+// CostOf is what a message uses that wakes members, each for one turn.
+func (s *State) CostOf(l Line) Cost {
+	c := Cost{Wakes: l.Wakes}
+	for _, name := range l.Wakes {
+		c.Least += s.Estimate(name) + int64(len(l.Text))/perToken
+	}
+	c.Most = c.Least
+	return c
+}
+
 // With is the room with what its members do, for who shows it. It decides nothing.
 func (s State) With(all Stood) State {
 	s = s.clone()

@@ -127,6 +127,9 @@ type Notify struct {
 	Needs bool
 }
 
+// Record keeps the record of a decision that no person has made.
+type Record struct{ Decision string }
+
 func (Append) effect()   {}
 func (Tell) effect()     {}
 func (BreakOff) effect() {}
@@ -135,6 +138,7 @@ func (Rest) effect()     {}
 func (Arm) effect()      {}
 func (Disarm) effect()   {}
 func (Notify) effect()   {}
+func (Record) effect()   {}
 
 // Clock is what rings: of a turn, or without one of the room.
 type Clock struct {

@@ -77,8 +77,10 @@ type Line struct {
 	ID      string   `json:"id,omitempty"`
 	Do      Do       `json:"do,omitempty"`
 	Names   []string `json:"names,omitempty"`
-	Count   int      `json:"count,omitempty"` // of turns
-	What    string   `json:"what,omitempty"`  // decision or card
+	Count   int      `json:"count,omitempty"`   // of turns
+	What    string   `json:"what,omitempty"`    // proposed: decision or card; decided: the verdict
+	Ask     string   `json:"ask,omitempty"`     // id of the proposal that a message asks for, or answers
+	Journal string   `json:"journal,omitempty"` // file with the record of a decision, in the project
 	From    int64    `json:"from,omitempty"`
 	For     []string `json:"for,omitempty"`
 	Dissent []string `json:"dissent,omitempty"`
@@ -128,8 +130,9 @@ const (
 	DoSkip     Do = "skip"
 	DoClose    Do = "close"
 	DoReopen   Do = "reopen"
-	DoWake     Do = "wake" // a member that is down
-	DoWait     Do = "wait" // for a member that works for long
+	DoWake     Do = "wake"   // a member that is down
+	DoWait     Do = "wait"   // for a member that works for long
+	DoDecide   Do = "decide" // members are asked about a proposal
 )
 
 // Policy is who speaks next.
@@ -155,6 +158,7 @@ type Settings struct {
 	Tagged    bool     `json:"tagged,omitempty"` // only what stands in <Share> is shared
 	Moderator string   `json:"moderator,omitempty"`
 	Judge     string   `json:"judge,omitempty"`
+	Decide    string   `json:"decide,omitempty"` // moderator: it asks and decides; empty: the person
 	Rebuttals int      `json:"rebuttals,omitempty"`
 	Timeouts  Timeouts `json:"timeouts"`
 	Dir       string   `json:"dir,omitempty"` // in the project; empty: its root

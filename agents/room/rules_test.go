@@ -26,6 +26,9 @@ func play(c chance) *world {
 	settings.Moderator, settings.Judge = "a", "c"
 	settings.Blind = c.below(3) != 0
 	settings.Turns = 1 + c.below(3)
+	if c.below(4) == 0 {
+		settings.Decide = ByModerator
+	}
 	if c.below(3) == 0 {
 		settings.Tokens.Round = int64(500 + 500*c.below(4))
 	}

@@ -17,17 +17,18 @@ const mostFails = 3
 
 // State is a room: the fold of its lines, and what is known of its members now.
 type State struct {
-	Name     string
-	N        int64 // number of its last line
-	Settings Settings
-	Members  []Member // and guests, in the order of joining; those who left, too
-	Messages []*Line
-	Open     []Turn // under way, in the order of their beginning
-	LastTurn int    // number
-	Round    Round
-	Blind    Collecting
-	Paused   bool
-	Closed   bool
+	Name      string
+	N         int64 // number of its last line
+	Settings  Settings
+	Members   []Member // and guests, in the order of joining; those who left, too
+	Messages  []*Line
+	Decisions []Decision // in the order of their proposals
+	Open      []Turn     // under way, in the order of their beginning
+	LastTurn  int        // number
+	Round     Round
+	Blind     Collecting
+	Paused    bool
+	Closed    bool
 
 	from     int64     // no message up to it wakes anybody
 	spoke    string    // the member of the last turn
@@ -130,6 +131,7 @@ func (s State) clone() State {
 	s.Messages = slices.Clip(s.Messages)
 	s.Blind.Held = slices.Clip(s.Blind.Held)
 	s.armed = slices.Clip(s.armed)
+	s.Decisions = slices.Clone(s.Decisions)
 	return s
 }
 
@@ -163,7 +165,9 @@ func (s *State) fold(l *Line) {
 			m.Unread = without(m.Unread, l.Message)
 		}
 	case KindProposed:
-		s.proposed = append(slices.Clip(s.proposed), l.ID)
+		s.proposal(l)
+	case KindDecided:
+		s.decided(l)
 	case KindOrder:
 		s.order(l)
 	}
@@ -191,7 +195,7 @@ func (s *State) lately(name string) []int64 {
 	var all []int64
 	size := 0
 	for _, l := range slices.Backward(s.Messages) {
-		if l.By == name || l.To != "" || l.Text == "" || slices.Contains(s.Blind.Held, l.N) {
+		if l.By == name || l.To != "" || l.Text == "" || l.Ask != "" || slices.Contains(s.Blind.Held, l.N) {
 			continue
 		}
 		if size += len(l.Text); size > joiningText {
@@ -221,11 +225,12 @@ func (s *State) leave(name string) {
 
 func (s *State) say(l *Line) {
 	s.Messages = append(s.Messages, l)
+	s.vote(l)
 	if l.By == User {
 		s.refill()
 		s.Blind.broken = s.Blind.On
 	}
-	if l.Text == "" && l.File == "" {
+	if l.Text == "" && l.File == "" || l.isVote() {
 		return // all of it is for the person
 	}
 	if s.Blind.On && l.To == "" && l.Turn != "" && slices.Contains(s.Blind.Turns, l.Turn) {
@@ -249,6 +254,9 @@ func (s *State) deliver(l *Line) {
 }
 
 func (m *Member) isFor(l *Line) bool {
+	if l.isVote() || l.asks() && !slices.Contains(l.Wakes, m.Name) {
+		return false
+	}
 	return !m.Guest && !m.Gone && m.Name != l.By && (l.To == "" || l.To == m.Name)
 }
 

@@ -61,8 +61,9 @@ func (m *move) hear(w What) {
 	case Lines:
 		for i := range w {
 			if w[i].N > m.N {
+				asking := m.Asking()
 				m.fold(&w[i])
-				m.tell(&w[i])
+				m.tell(&w[i], asking)
 			}
 		}
 	case Stands:
@@ -162,9 +163,24 @@ func (m *move) quietUntil(t *Turn) time.Time {
 	return from.Add(seconds(m.Settings.Timeouts.Idle))
 }
 
-// tell tells the person what a new line means for him.
-func (m *move) tell(l *Line) {
+// tell tells the person what a new line means for him. asked is the proposal about which
+// members were asked before it; nil: there was none.
+func (m *move) tell(l *Line, asked *Decision) {
+	if asked != nil {
+		if d := m.Decision(asked.ID); d.Decided == nil && len(m.Pending(d)) == 0 && !m.byModerator() {
+			m.do(Notify{fmt.Sprintf("all were asked about %s, and it waits for you: %s", d.Label, d.Counts()), true})
+		}
+	}
 	switch {
+	case l.Kind == KindDecided && l.By != User:
+		m.do(Record{l.ID})
+		m.do(Notify{fmt.Sprintf("%s has %s %s", l.By, l.What, m.Decision(l.ID).Label), false})
+	case l.Kind == KindRound && l.State == Settled && m.byModerator():
+		for i := range m.Decisions {
+			if d := &m.Decisions[i]; d.round == l.Round && d.Asked != 0 && d.Decided == nil {
+				m.do(Notify{fmt.Sprintf("%s has not decided on %s, and it waits for you: %s", m.Settings.Moderator, d.Label, d.Counts()), true})
+			}
+		}
 	case l.Kind == KindRound && l.State == Capped:
 		m.do(Notify{fmt.Sprintf("round %d has ended with messages left: %s", l.Round, l.Why), true})
 	case l.Kind == KindOver && (l.How == HowFailed || l.How == HowTimeout || l.How == HowLost):
@@ -225,7 +241,10 @@ func (m *move) ended(id string, how How, why, text string, used int64) {
 	}
 	said := Line{Kind: KindSaid, By: t.Member, Turn: id, Key: id, Text: a.Shared, Aside: a.Aside}
 	waking, direct := m.answers(t)
-	if !a.Pass {
+	switch ask := m.ask(t); {
+	case ask != nil: // it is for whoever decides
+		said.Re, said.Ask = ask.N, ask.Ask
+	case !a.Pass:
 		said.Re = waking
 		if direct != "" && !a.Tagged {
 			said.To = direct
@@ -234,7 +253,7 @@ func (m *move) ended(id string, how How, why, text string, used int64) {
 	}
 	if said.Text != "" || said.Aside != "" {
 		over.Said = m.once(said)
-		m.proposes(t.Member, a, over.Said)
+		m.proposes(t, a, over.Said)
 	}
 	m.write(over)
 }
@@ -249,7 +268,7 @@ func (m *move) answers(t *Turn) (message int64, direct string) {
 		if slices.Contains(l.Wakes, t.Member) {
 			message = n
 		}
-		if l.To == t.Member && direct == "" {
+		if l.To == t.Member && l.By != Cmux && direct == "" {
 			direct = l.By
 		}
 	}
@@ -257,7 +276,11 @@ func (m *move) answers(t *Turn) (message int64, direct string) {
 }
 
 // proposes writes what an answer proposes, and tells its author of a name that nobody has.
-func (m *move) proposes(by string, a marks.Answer, from int64) {
+func (m *move) proposes(t *Turn, a marks.Answer, from int64) {
+	by := t.Member
+	if m.moderates(t, a) {
+		return
+	}
 	for i, p := range a.Pieces {
 		switch {
 		case p.Kind == marks.Status && (p.Mark == marks.Decision || p.Mark == marks.Todo):
@@ -278,10 +301,8 @@ func (m *move) proposes(by string, a marks.Answer, from int64) {
 // once writes a line that may stand there already, by its key, and is its number.
 func (m *move) once(l Line) int64 {
 	if l.Kind == KindSaid {
-		for _, was := range slices.Backward(m.Messages) {
-			if was.By == l.By && was.Key == l.Key {
-				return was.N
-			}
+		if was := m.saidWith(l.By, l.Key); was != nil {
+			return was.N
 		}
 	} else if slices.Contains(m.proposed, l.ID) {
 		return 0
@@ -289,11 +310,22 @@ func (m *move) once(l Line) int64 {
 	return m.write(l)
 }
 
+// saidWith is the message of an author with a key; nil: there is none.
+func (s *State) saidWith(by, key string) *Line {
+	for _, was := range slices.Backward(s.Messages) {
+		if was.By == by && was.Key == key {
+			return was
+		}
+	}
+	return nil
+}
+
 // decide writes what follows from where the room stands.
 func (m *move) decide() {
 	m.overdue()
 	m.drop()
 	m.collected()
+	m.polls()
 	if m.Round.On && m.Round.cancelling != "" && len(m.Open) == 0 {
 		m.write(Line{Kind: KindRound, Round: m.Round.N, State: Cancelled, Why: m.Round.cancelling, Used: m.Round.Used})
 	}
@@ -466,7 +498,7 @@ func (m *move) eligible() []Member {
 func (m *move) begins(who *Member) time.Time {
 	waking := m.waking(who)
 	newest, oldest := waking[len(waking)-1], waking[0]
-	if newest.By == User && newest.To == "" {
+	if newest.Ask != "" || newest.By == User && newest.To == "" {
 		return m.at
 	}
 	author := m.member(newest.By)

@@ -108,6 +108,8 @@ func roomOf(t *testing.T, settings *Settings, words string) *world {
 			settings.Judge = value
 		case key == "moderator":
 			settings.Moderator = value
+		case key == "decide":
+			settings.Decide = value
 		default:
 			t.Fatalf("%s: what is that?", word)
 		}
@@ -134,7 +136,7 @@ func (c calm) below(n int) int {
 }
 
 // hear plays an event: "user: text", "user to a: text", "a says text", "a is limited",
-// "a took", "pause", "stop a", "rings gather", "killed".
+// "a took", "pause", "stop a", "rings gather", "killed", "asks D1", "decides D1 accepted".
 func (w *world) hear(t *testing.T, words string) {
 	if who, text, is := strings.Cut(words, ": "); is {
 		by, to, _ := strings.Cut(who, " to ")
@@ -181,6 +183,15 @@ func (w *world) hear(t *testing.T, words string) {
 		w.write(Line{Kind: KindLeft, Name: f[1], Why: "dismissed"})
 	case f[0] == "joins":
 		w.join(f[1], false)
+	case f[0] == "asks":
+		s := Fold("r", w.file)
+		w.write(s.Ask(s.Decision(f[1]), User))
+	case f[0] == "decides":
+		s := Fold("r", w.file)
+		d := s.Decision(f[1])
+		w.write(d.Decide(w.now, User, Verdict(f[2]), d.Text))
+		s = Fold("r", w.file)
+		w.write(s.Outcome(s.Decision(d.ID), s.Decision(d.ID).Decided))
 	default:
 		do, count, names := Do(f[0]), 0, f[1:]
 		if len(names) > 0 {

@@ -288,7 +288,8 @@ func (w *world) text() string {
 	return []string{
 		"[PASS]", "I think so.", "+1 " + b, "@" + b + " why?", "[HANDOFF:" + a + "] look at it.",
 		"<Share>for all</Share> for you", "[DECISION] we take it", "thinking\n[PASS]", "@all now", "[TODO] write it. [BLOCKED] no key",
-	}[w.below(10)]
+		"AGREE", "DISSENT: no.\nNot examined: load",
+	}[w.below(12)]
 }
 
 // random lets something happen.
@@ -317,6 +318,10 @@ func (w *world) random() {
 			w.order(do, w.below(3))
 		}
 	case k < 9:
+		if w.below(2) == 0 {
+			w.decision()
+			return
+		}
 		w.order(DoResume, 0)
 	case k < 10:
 		w.order(DoReopen, 0)
@@ -341,6 +346,25 @@ func (w *world) random() {
 		w.time()
 	default:
 		w.member(name)
+	}
+}
+
+// decision puts a proposal to the members, or decides on one.
+func (w *world) decision() {
+	s := Fold("r", w.file)
+	if len(s.Decisions) == 0 {
+		return
+	}
+	d := &s.Decisions[w.below(len(s.Decisions))]
+	switch {
+	case d.Decided != nil:
+	case d.Asked == 0 && s.Asking() == nil && w.below(3) != 0:
+		w.write(s.Ask(d, User))
+	default:
+		w.write(d.Decide(w.now, User, []Verdict{Accepted, Rejected, Changed}[w.below(3)], d.Text))
+		s = Fold("r", w.file)
+		d = s.Decision(d.ID)
+		w.write(s.Outcome(d, d.Decided))
 	}
 }
 
@@ -459,6 +483,8 @@ func show(effects []Effect) string {
 			fmt.Fprintf(&b, "    arm %s%s %s\n", e.Clock.Kind, space(e.Clock.Turn), e.At.Format("15:04:05.000"))
 		case Disarm:
 			fmt.Fprintf(&b, "    disarm %s%s\n", e.Clock.Kind, space(e.Clock.Turn))
+		case Record:
+			fmt.Fprintf(&b, "    record %s\n", e.Decision)
 		case Notify:
 			fmt.Fprintf(&b, "    notify %s\n", e.Text)
 		default:
@@ -492,12 +518,15 @@ func showLine(l Line) string {
 	add("by", l.By)
 	add("to", l.To)
 	add("re", l.Re)
+	add("ask", l.Ask)
 	add("wakes", l.Wakes)
-	add("text", fmt.Sprintf("%.60s", l.Text))
+	add("text", strings.ReplaceAll(fmt.Sprintf("%.60s", l.Text), "\n", `\n`))
 	add("aside", l.Aside)
 	add("how", l.How)
 	add("said", l.Said)
 	add("what", l.What)
+	add("for", l.For)
+	add("dissent", l.Dissent)
 	add("message", l.Message)
 	add("do", l.Do)
 	add("names", l.Names)

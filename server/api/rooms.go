@@ -183,6 +183,22 @@ func (r *routes) rooms() {
 	}) (commands.Answered, error) {
 		return p.Rooms().Answer(ctx, i.Room, i.Name, i.Body.Text)
 	})
+	get(r, group, one+"/decisions", "List what was proposed in a room, oldest first, with how it was decided", func(_ context.Context, i *struct {
+		RoomIn
+		Paging
+	}) (List[rooms.Decision], error) {
+		all, err := p.Rooms().Decisions(i.Room)
+		if err != nil {
+			return List[rooms.Decision]{}, err
+		}
+		return page(all, i.Paging, func(d *rooms.Decision) string { return d.ID })
+	})
+	post(r, group, one+"/decisions", "Ask the members of a room about a proposal, or decide on it", func(ctx context.Context, i *struct {
+		RoomIn
+		Body rooms.Decide
+	}) (*rooms.Decision, error) {
+		return p.Rooms().Decide(ctx, i.Room, i.Body)
+	})
 	get(r, group, one+"/check", "Check a room's file against the rules of rooms", func(_ context.Context, i *RoomIn) (c roomCheck, err error) {
 		c.Broken, c.Bad, c.Lines, err = p.Rooms().Check(i.Room)
 		return c, err

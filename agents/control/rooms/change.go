@@ -103,7 +103,7 @@ func (p *Rooms) Dismiss(ctx context.Context, name, who string) error {
 
 // Keys are what Set takes.
 func Keys() []string {
-	return []string{"topic", "policy", "blind", "turns", "tokens", "tokens-day", "share", "moderator", "judge", "rebuttals", "timeout", "parse-timeout", "send-timeout", "hard-timeout", "on-parse"}
+	return []string{"topic", "policy", "blind", "turns", "tokens", "tokens-day", "share", "moderator", "judge", "decide", "rebuttals", "timeout", "parse-timeout", "send-timeout", "hard-timeout", "on-parse"}
 }
 
 // Set changes the settings of a room: each is KEY=VALUE.
@@ -201,6 +201,13 @@ func setOne(s *room.Settings, change string) error {
 		s.Moderator = value
 	case "judge":
 		s.Judge = value
+	case "decide":
+		if value != "person" && value != room.ByModerator {
+			return fmt.Errorf("%s: %q is not person or moderator", key, value)
+		}
+		if s.Decide = value; value == "person" {
+			s.Decide = ""
+		}
 	case "rebuttals":
 		return number(&s.Rebuttals)
 	case "timeout":

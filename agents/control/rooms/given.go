@@ -12,6 +12,7 @@ type Change struct {
 	Tagged    *bool         `json:"tagged,omitempty" doc:"Share only what stands in <Share>"`
 	Moderator *string       `json:"moderator,omitempty" doc:"Member, for the policy moderator"`
 	Judge     *string       `json:"judge,omitempty" doc:"Member, for the policy debate"`
+	Decide    *string       `json:"decide,omitempty" enum:"moderator," doc:"Who decides on proposals; empty: you"`
 	Rebuttals *int          `json:"rebuttals,omitempty" minimum:"0" doc:"Answers to the positions of a debate"`
 	Timeouts  *TimeoutsOver `json:"timeouts,omitempty"`
 	Dir       *string       `json:"dir,omitempty" doc:"Folder in the project; empty: its root"`
@@ -36,6 +37,7 @@ func (c *Change) Over(s room.Settings) room.Settings {
 	give(&s.Tagged, c.Tagged)
 	give(&s.Moderator, c.Moderator)
 	give(&s.Judge, c.Judge)
+	give(&s.Decide, c.Decide)
 	give(&s.Rebuttals, c.Rebuttals)
 	give(&s.Dir, c.Dir)
 	if t := c.Timeouts; t != nil {

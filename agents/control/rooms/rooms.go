@@ -58,6 +58,8 @@ type About struct {
 	Settings room.Settings `json:"settings"`
 	Monitor  bool          `json:"monitor"` // it is up
 	Bad      int           `json:"bad"`     // lines that do not count
+
+	Proposals int `json:"proposals"` // that nobody has decided on
 }
 
 // Member is a member or a guest.
@@ -97,11 +99,12 @@ const (
 	WayOrder    Way = "order"
 	WayAnswer   Way = "answer"   // with words
 	WayTerminal Way = "terminal" // with keys, in the member's window
+	WayDecision Way = "decision" // on a proposal
 	WayCommand  Way = "command"  // that the person has to complete
 )
 
 // Ways are all ways.
-func Ways() []Way { return []Way{WayOrder, WayAnswer, WayTerminal, WayCommand} }
+func Ways() []Way { return []Way{WayOrder, WayAnswer, WayTerminal, WayDecision, WayCommand} }
 
 // open is a room as its file is now.
 func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
@@ -266,6 +269,11 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 		}
 		v.Members = append(v.Members, one)
 	}
+	for i := range s.Decisions {
+		if s.Decisions[i].Decided == nil {
+			v.Room.Proposals++
+		}
+	}
 	v.Waits = p.waits(org, &s, v)
 	return v, nil
 }
@@ -317,6 +325,11 @@ func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
 			add(m.Name, WayOrder, try("skip"), m.Name+" is limited"+until, room.DoSkip)
 		case m.Turn != "" && s.Settings.Timeouts.Parse > 0 && p.Now().Sub(m.Since) > time.Duration(s.Settings.Timeouts.Parse)*time.Second:
 			add(m.Name, WayOrder, try("stop")+", or "+try("go-on"), fmt.Sprintf("%s has worked for %v", m.Name, p.Now().Sub(m.Since).Round(time.Second)), room.DoStop, room.DoWait)
+		}
+	}
+	for i := range s.Decisions {
+		if d := &s.Decisions[i]; d.Decided == nil && d.Asked != 0 && len(s.Pending(d)) == 0 && !s.Moderates(d) {
+			add("", WayDecision, fmt.Sprintf("cmux rooms decide %s %s --accept, or --reject, or --text TEXT", s.Name, d.Label), d.Label+" waits for your decision: "+d.Counts())
 		}
 	}
 	ended := fmt.Sprintf("round %d has ended with messages left: %s", s.Round.N, s.Round.Why)

@@ -222,6 +222,13 @@ var ErrCapped = errors.New("the round has not settled")
 // whom it wakes; 0: whichever was said last. It returns the lines from n on. A monitor that
 // dies meanwhile is started again.
 func (p *Rooms) Await(ctx context.Context, name string, n int64) ([]room.Line, error) {
+	lines, err := p.until(ctx, name, func(lines []room.Line) (bool, error) { return rests(name, lines, n) })
+	return from(lines, n), err
+}
+
+// until waits until over says so of the room's lines, and returns them as they are then. A
+// monitor that dies meanwhile is started again.
+func (p *Rooms) until(ctx context.Context, name string, over func([]room.Line) (bool, error)) ([]room.Line, error) {
 	path, err := p.Path(name)
 	if err != nil {
 		return nil, err
@@ -235,8 +242,8 @@ func (p *Rooms) Await(ctx context.Context, name string, n int64) ([]room.Line, e
 		if err != nil {
 			return nil, err
 		}
-		if over, err := rests(name, lines, n); over {
-			return from(lines, n), err
+		if done, err := over(lines); done {
+			return lines, err
 		}
 		select {
 		case <-w.C:
@@ -251,7 +258,7 @@ func (p *Rooms) Await(ctx context.Context, name string, n int64) ([]room.Line, e
 				}
 			}
 		case <-ctx.Done():
-			return from(lines, n), ctx.Err()
+			return lines, ctx.Err()
 		}
 	}
 }

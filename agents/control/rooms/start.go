@@ -127,6 +127,8 @@ func (s *Starting) roles(state *room.State) error {
 		}
 	}
 	switch {
+	case set.Decide == room.ByModerator && set.Moderator == "":
+		return project.Usage("", "where the moderator decides, --moderator NAME says who that is, one of %s", strings.Join(state.Names(), ", "))
 	case set.Policy == room.Moderator && set.Moderator == "":
 		return project.Usage("", "the policy moderator needs --moderator NAME, one of %s", strings.Join(state.Names(), ", "))
 	case set.Policy == room.Debate && len(state.Names()) < 3:
@@ -160,6 +162,8 @@ func (p *Rooms) checkSettings(s *room.Settings) error {
 		return project.Usage("", "a member has at least 1 turn in a round, and not %d", s.Turns)
 	case s.Tokens.Round < 0 || s.Tokens.Day < 0:
 		return project.Usage("", "a budget is not below 0")
+	case s.Decide != "" && s.Decide != room.ByModerator:
+		return project.Usage("", "%q is not moderator", s.Decide)
 	case s.Rebuttals < 0:
 		return project.Usage("", "%d rebuttals are none", s.Rebuttals)
 	case s.Timeouts.Idle < 0 || s.Timeouts.Parse < 0 || s.Timeouts.Send < 0 || s.Timeouts.Hard < 0:

@@ -72,6 +72,8 @@ func persons() []string {
 		"rooms close",
 		"rooms continue",
 		"rooms cost",
+		"rooms decide",
+		"rooms decisions",
 		"rooms dismiss",
 		"rooms export",
 		"rooms go-on",

@@ -13,9 +13,11 @@ import (
 	"cmux/agents/org/seat"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/notice"
+	"cmux/agents/records/journal"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
 	"cmux/agents/room/carrier"
+	"cmux/agents/room/minutes"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -98,6 +100,7 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 					k.notify(ctx, notice.News{Event: "needs_input", Node: name, Text: "room " + name + ": " + harmless.Line(text)})
 				}
 			},
+			Record: func(d *room.Decision) { k.keepMinutes(ctx, r, d) },
 		})
 		if errors.Is(err, book.ErrNone) {
 			return nil // it is being made
@@ -106,6 +109,7 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 			return err
 		}
 		r.carrier = c
+		k.keepLateMinutes(ctx, r)
 	}
 	free := mostActive
 	for _, other := range k.open {
@@ -131,6 +135,26 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 		k.at(next)
 	}
 	return k.keepWarm(ctx, r)
+}
+
+// keepMinutes writes what a member has decided into the journal.
+func (k *rooms) keepMinutes(ctx context.Context, r *openRoom, d *room.Decision) {
+	s := r.carrier.State()
+	if err := minutes.Keep(ctx, &journal.Journal{Root: k.org.Root(), Now: k.Now}, &s, d); err != nil {
+		k.Log.Error("a decision is not in the journal", "room", s.Name, "err", err)
+		k.notify(ctx, notice.News{Event: "needs_input", Node: s.Name, Text: "room " + s.Name + ": " + harmless.Line(err.Error())})
+	}
+}
+
+// keepLateMinutes writes what was decided shortly before a keeper was killed. An older record
+// that is missing was taken out by a person.
+func (k *rooms) keepLateMinutes(ctx context.Context, r *openRoom) {
+	s := r.carrier.State()
+	for i := range s.Decisions {
+		if d := &s.Decisions[i]; d.Decided != nil && d.Decided.By != room.User && k.Now().Sub(d.Decided.At) < time.Hour {
+			k.keepMinutes(ctx, r, d)
+		}
+	}
 }
 
 // endLeft ends lives whose program ended too often: their room decides what follows.

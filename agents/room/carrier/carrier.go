@@ -44,6 +44,7 @@ type Config struct {
 	Place   func(member string) room.Place
 	Notes   func(topic string) []string
 	Notify  func(text string, needs bool)
+	Record  func(d *room.Decision) // keeps what a member has decided, once
 	Now     func() time.Time
 }
 
@@ -210,6 +211,8 @@ func (c *Carrier) do(ctx context.Context, what room.What, e room.Effect) error {
 		delete(c.clocks, e.Clock)
 	case room.Notify:
 		c.Notify(e.Text, e.Needs)
+	case room.Record:
+		c.Record(c.s.Decision(e.Decision))
 	}
 	return nil
 }

@@ -47,13 +47,13 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 		Long: `Show how a room stands: its members and what they do, the round, tokens, and what waits
 for you. With --json the shape is
   {"room": {"name", "label", "phase", "topic", "policy", "round", "turns", "used", "total",
-   "estimate", "messages", "last", "last_by", "at", "settings", "monitor", "bad"},
+   "estimate", "messages", "last", "last_by", "at", "settings", "monitor", "bad", "proposals"},
    "members": [{"name", "agent", "kind", "model", "role", "mode", "guest", "state", "why",
    "until", "turn", "since", "turns", "unread", "used", "tokens"}],
    "waits": [{"what", "try", "who", "way", "do"}]}
 where turns of the room are those of the newest round, turns of a member those that it may
 still take in it, used and estimate are tokens, tokens says whether the program counts them,
-and way is order, answer, terminal or command.`,
+and way is order, answer, terminal, decision or command.`,
 		Example: "  cmux rooms show design",
 		Args:    cobra.ExactArgs(1),
 	}, true, func(_ context.Context, c *call) error {

@@ -75,6 +75,9 @@ func printRoom(o *cli.IO, v *rooms.View) error {
 	if r.Bad > 0 {
 		fmt.Fprintf(o.Out, "\n%s of the room's file were not written by cmux and do not count: cmux rooms check %s\n", say.Count(r.Bad, "line"), r.Name)
 	}
+	if r.Proposals > 0 {
+		fmt.Fprintf(o.Out, "\n%s not decided: cmux rooms decisions %s\n", areProposals(r.Proposals), r.Name)
+	}
 	if len(v.Waits) > 0 {
 		fmt.Fprintln(o.Out, "\nWaits for you:")
 		for _, w := range v.Waits {
@@ -82,6 +85,13 @@ func printRoom(o *cli.IO, v *rooms.View) error {
 		}
 	}
 	return nil
+}
+
+func areProposals(n int) string {
+	if n == 1 {
+		return "1 proposal is"
+	}
+	return fmt.Sprintf("%d proposals are", n)
 }
 
 func costText(c room.Cost) string {
@@ -162,7 +172,7 @@ func (p printer) line(l *room.Line) {
 	case room.KindProposed:
 		note("%s proposes a %s: %s", l.By, l.What, l.Text)
 	case room.KindDecided:
-		fmt.Fprintf(p.Out, "  -- decided: %s\n", l.Text)
+		fmt.Fprintf(p.Out, "  -- %s by %s: %s\n", l.What, calledBy(l.By), say.Line(l.Text))
 	}
 }
 

@@ -61,6 +61,7 @@ With --json the shape is that of cmux rooms show.`,
 	f.StringVar(&o.Day, "tokens-day", "", "tokens that the room may use in a day, `N` such as 2M (default: no bound)")
 	f.StringVar(&s.Judge, "judge", "", "`NAME` of the member that judges a debate")
 	f.StringVar(&s.Moderator, "moderator", "", "`NAME` of the member that leads the room")
+	f.StringVar(&s.Decide, "decide", "", "who decides on proposals: moderator (default: you)")
 	f.StringVar(&s.Dir, "dir", "", "`FOLDER` in the project where members work (default: its root)")
 	f.BoolVar(&o.Pane, "pane", false, "give each member a window of tmux")
 	f.IntVar(&s.Timeouts.Idle, "timeout", s.Timeouts.Idle, "seconds without a sign after which a turn is interrupted, `S`")

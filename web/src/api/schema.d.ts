@@ -1516,6 +1516,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rooms/{room}/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was proposed in a room, oldest first, with how it was decided */
+        get: operations["getRoomsRoomDecisions"];
+        put?: never;
+        /** Ask the members of a room about a proposal, or decide on it */
+        post: operations["postRoomsRoomDecisions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rooms/{room}/export": {
         parameters: {
             query?: never;
@@ -3599,6 +3617,11 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        ListDecision: {
+            items: components["schemas"]["RoomDecision"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
         ListDelivery: {
             items: components["schemas"]["Delivery"][];
             /** @description Cursor of the next page; absent: this is the last page */
@@ -3762,6 +3785,8 @@ export interface components {
             text: string;
             words?: string;
         };
+        /** @enum {string} */
+        MarksSide: "for" | "against" | "unclear";
         MemoryText: {
             /** Format: int64 */
             lines: number;
@@ -4397,6 +4422,8 @@ export interface components {
             phase: components["schemas"]["RoomPhase"];
             policy: components["schemas"]["RoomPolicy"];
             /** Format: int64 */
+            proposals: number;
+            /** Format: int64 */
             round: number;
             settings: components["schemas"]["RoomSettings"];
             topic: string;
@@ -4417,6 +4444,11 @@ export interface components {
         RoomChange: {
             /** @description Members answer first without reading the answers of others */
             blind?: boolean;
+            /**
+             * @description Who decides on proposals; empty: you
+             * @enum {string}
+             */
+            decide?: "moderator" | "";
             /** @description Folder in the project; empty: its root */
             dir?: string;
             /** @description Member, for the policy debate */
@@ -4461,8 +4493,40 @@ export interface components {
             most: number;
             wakes: string[];
         };
+        RoomDecide: {
+            id?: string;
+            own?: boolean;
+            text?: string;
+            verdict?: components["schemas"]["RoomVerdict"];
+        };
+        RoomDecision: {
+            against: string[];
+            asked: string[];
+            by: string;
+            cost: components["schemas"]["RoomCost"];
+            decided?: components["schemas"]["RoomDecisionMade"];
+            for: string[];
+            id: string;
+            /** Format: int64 */
+            message: number;
+            pending: string[];
+            state: components["schemas"]["RoomDecisionState"];
+            text: string;
+            votes: components["schemas"]["RoomVote"][];
+        };
+        RoomDecisionMade: {
+            by: string;
+            journal: string;
+            /** Format: int64 */
+            message: number;
+            record: string;
+            text: string;
+            verdict: components["schemas"]["RoomVerdict"];
+        };
         /** @enum {string} */
-        RoomDo: "pause" | "resume" | "stop" | "cancel" | "continue" | "skip" | "close" | "reopen" | "wake" | "wait";
+        RoomDecisionState: "proposed" | "asked" | "answered" | "decided";
+        /** @enum {string} */
+        RoomDo: "pause" | "resume" | "stop" | "cancel" | "continue" | "skip" | "close" | "reopen" | "wake" | "wait" | "decide";
         /** @enum {string} */
         RoomHow: "replied" | "passed" | "stopped" | "failed" | "timeout" | "lost";
         /** @enum {string} */
@@ -4470,6 +4534,7 @@ export interface components {
         RoomLine: {
             agent?: string;
             aside?: string;
+            ask?: string;
             /** Format: date-time */
             at: string;
             by?: string;
@@ -4487,6 +4552,7 @@ export interface components {
             guest?: boolean;
             how?: components["schemas"]["RoomHow"];
             id?: string;
+            journal?: string;
             key?: string;
             kind: components["schemas"]["RoomKind"];
             member?: string;
@@ -4605,6 +4671,7 @@ export interface components {
         };
         RoomSettings: {
             blind: boolean;
+            decide?: string;
             dir?: string;
             judge?: string;
             moderator?: string;
@@ -4659,10 +4726,21 @@ export interface components {
             /** Format: int64 */
             round?: number;
         };
+        /** @enum {string} */
+        RoomVerdict: "accepted" | "rejected" | "changed";
         RoomView: {
             members: components["schemas"]["RoomMember"][];
             room: components["schemas"]["RoomAbout"];
             waits: components["schemas"]["RoomWait"][];
+        };
+        RoomVote: {
+            asked: boolean;
+            by: string;
+            /** Format: int64 */
+            message: number;
+            side: components["schemas"]["MarksSide"];
+            unseen: string;
+            why: string;
         };
         RoomWait: {
             do: components["schemas"]["RoomDo"][];
@@ -4672,7 +4750,7 @@ export interface components {
             who: string;
         };
         /** @enum {string} */
-        RoomWay: "order" | "answer" | "terminal" | "command";
+        RoomWay: "order" | "answer" | "terminal" | "decision" | "command";
         RunBrief: {
             /** Format: int64 */
             done: number;
@@ -8699,6 +8777,79 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoomCost"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomDecisions: {
+        parameters: {
+            query?: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDecision"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomDecisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomDecide"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomDecision"];
                 };
             };
             /** @description Error */

@@ -1,6 +1,8 @@
-import { Ellipsis, Pause, Play, Square } from "lucide-react";
+import { Ellipsis, Gavel, Pause, Play, Square } from "lucide-react";
 import { useState } from "react";
+import { useSearchParams } from "react-router";
 
+import { DecisionsDialog } from "@/rooms/DecisionsDialog";
 import { MarksDialog } from "@/rooms/MarksDialog";
 import { give, type Order, type Room } from "@/rooms/rooms";
 import { Button } from "@/ui/button";
@@ -11,6 +13,29 @@ import { useOrder } from "@/ui/toasts";
 
 type Asked = "cancel" | "close" | "continue" | "marks";
 
+/** What was proposed in a room; the address says whether it is shown. */
+function Decisions({ room }: { room: Room["room"] }) {
+  const [params, setParams] = useSearchParams();
+  const show = (open: boolean) =>
+    setParams((was) => {
+      const next = new URLSearchParams(was);
+      if (open) {
+        next.set("decisions", "");
+      } else {
+        next.delete("decisions");
+      }
+      return next;
+    });
+  return (
+    <>
+      <Button icon={<Gavel aria-hidden size={15} />} onClick={() => show(true)}>
+        {room.proposals > 0 ? `Decisions (${room.proposals})` : "Decisions"}
+      </Button>
+      {params.has("decisions") && <DecisionsDialog room={room} onClose={() => show(false)} />}
+    </>
+  );
+}
+
 /** What can be ordered of a whole room. */
 export function RoomOrders({ view: { room, members } }: { view: Room }) {
   const order = useOrder(give.order);
@@ -18,15 +43,19 @@ export function RoomOrders({ view: { room, members } }: { view: Room }) {
   const ordered = (o: Order) => order.mutate({ room: room.name, ...o });
   if (room.phase === "closed") {
     return (
-      <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "reopen" })}>
-        Reopen
-      </Button>
+      <>
+        <Decisions room={room} />
+        <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "reopen" })}>
+          Reopen
+        </Button>
+      </>
     );
   }
   const turns = members.filter((m) => m.turn !== "").length;
   const under = turns > 0 || room.phase === "gathering" || room.phase === "waits" || room.phase === "paused";
   return (
     <>
+      <Decisions room={room} />
       {room.phase === "paused" ? (
         <Button icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "resume" })}>
           Resume

@@ -27,7 +27,7 @@ export function Waits({ view }: { view: Room }) {
 }
 
 function WaitRow({ wait, view }: { wait: Wait; view: Room }) {
-  const ways = waysOf(wait, view.members);
+  const ways = waysOf(wait, view.members, view.room.name);
   const [asks] = ways;
   if (asks?.type === "answer") {
     return (
@@ -69,7 +69,7 @@ function WayButton({ way, room }: { way: Exclude<Way, { type: "answer" }>; room:
           {way.label}
         </Button>
       );
-    case "agent":
+    case "page":
       return <LinkButton to={way.to}>{way.label}</LinkButton>;
     case "command":
       return <code className="wrap-anywhere">{way.command}</code>;

@@ -15,22 +15,26 @@ it.each([
 describe("what a room waits for", () => {
   const ann: Member = { name: "ann", agent: "auth.ann", kind: "claude", model: "", role: "", mode: "headless", guest: false, state: "down", why: "", turn: "", turns: 3, unread: 0, used: 0, tokens: true };
   const wait = (way: Wait["way"], act: Wait["do"], command = "", who = "ann"): Wait => ({ what: "", try: command, who, way, do: act });
-  const labels = (w: Wait) => waysOf(w, [ann]).map((way) => (way.type === "order" ? way.label : way.type));
+  const labels = (w: Wait) => waysOf(w, [ann], "auth").map((way) => (way.type === "order" ? way.label : way.type));
 
   it("has a button for each order that helps", () => {
-    expect(waysOf(wait("order", ["continue"], "cmux rooms continue auth", ""), [ann])).toEqual([{ type: "order", label: "Continue the round", order: { do: "continue" } }]);
-    expect(waysOf(wait("order", ["wake"]), [ann])).toEqual([{ type: "order", label: "Wake ann", order: { do: "wake", names: ["ann"] } }]);
+    expect(waysOf(wait("order", ["continue"], "cmux rooms continue auth", ""), [ann], "auth")).toEqual([{ type: "order", label: "Continue the round", order: { do: "continue" } }]);
+    expect(waysOf(wait("order", ["wake"]), [ann], "auth")).toEqual([{ type: "order", label: "Wake ann", order: { do: "wake", names: ["ann"] } }]);
     expect(labels(wait("order", ["stop", "wait"]))).toEqual(["Stop ann", "Give it more time"]);
     expect(labels(wait("order", ["resume"], "cmux rooms resume auth", ""))).toEqual(["Resume"]);
     expect(labels(wait("order", ["resume"], "cmux rooms open auth", ""))).toEqual(["Start the monitor"]);
   });
 
   it("leads to where a person answers", () => {
-    expect(waysOf(wait("answer", []), [ann])).toEqual([{ type: "answer", name: "ann", agent: "auth.ann" }]);
-    expect(waysOf(wait("terminal", []), [ann])).toEqual([{ type: "agent", label: "Open the terminal of ann", to: "/agents/auth.ann?tab=terminal" }]);
+    expect(waysOf(wait("answer", []), [ann], "auth")).toEqual([{ type: "answer", name: "ann", agent: "auth.ann" }]);
+    expect(waysOf(wait("terminal", []), [ann], "auth")).toEqual([{ type: "page", label: "Open the terminal of ann", to: "/agents/auth.ann?tab=terminal" }]);
+  });
+
+  it("leads to the decisions of the room", () => {
+    expect(waysOf(wait("decision", [], "", ""), [ann], "auth")).toEqual([{ type: "page", label: "Decide", to: "/rooms/auth?decisions" }]);
   });
 
   it("names a command that the page has nothing for", () => {
-    expect(waysOf(wait("command", [], "cmux rooms set auth tokens=N"), [ann])).toEqual([{ type: "command", command: "cmux rooms set auth tokens=N" }]);
+    expect(waysOf(wait("command", [], "cmux rooms set auth tokens=N"), [ann], "auth")).toEqual([{ type: "command", command: "cmux rooms set auth tokens=N" }]);
   });
 });

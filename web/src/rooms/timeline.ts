@@ -1,4 +1,4 @@
-import type { Line, Message } from "@/rooms/rooms";
+import { calledBy, type Line, type Message } from "@/rooms/rooms";
 
 /** What is seen as one piece of the talk. */
 export type Entry =
@@ -78,6 +78,9 @@ export function timeline(messages: readonly Message[], lines: readonly Line[]): 
       case "order":
         note(l, ordered(l));
         break;
+      case "decided":
+        note(l, `${calledBy(l.by ?? "")} ${l.what ?? "decided"}: ${l.text ?? ""}`);
+        break;
     }
   };
   const said = messages.toSorted((a, b) => a.n - b.n);
@@ -144,6 +147,8 @@ function ordered(l: Line): string {
       return `${who} woke ${names}`;
     case "wait":
       return `${who} gave ${names} more time`;
+    case "decide":
+      return `${who} asked the members about a proposal`;
     default:
       return `${who} ordered something`;
   }

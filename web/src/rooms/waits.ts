@@ -1,14 +1,15 @@
+import { decisionsOf } from "@/rooms/decisions";
 import type { Member, Order, Wait } from "@/rooms/rooms";
 
 /** What the page offers for what a room waits for. */
 export type Way =
   | { type: "order"; label: string; order: Order }
   | { type: "answer"; name: string; agent: string }
-  | { type: "agent"; label: string; to: string } // a page that does it
+  | { type: "page"; label: string; to: string } // that does it
   | { type: "command"; command: string }; // the page has nothing for it
 
 /** The buttons for what a room waits for. */
-export function waysOf(wait: Wait, members: readonly Member[]): readonly Way[] {
+export function waysOf(wait: Wait, members: readonly Member[], room: string): readonly Way[] {
   const agent = members.find((m) => m.name === wait.who)?.agent ?? "";
   switch (wait.way) {
     case "order":
@@ -16,7 +17,9 @@ export function waysOf(wait: Wait, members: readonly Member[]): readonly Way[] {
     case "answer":
       return [{ type: "answer", name: wait.who, agent }];
     case "terminal":
-      return [{ type: "agent", label: `Open the terminal of ${wait.who}`, to: `/agents/${encodeURIComponent(agent)}?tab=terminal` }];
+      return [{ type: "page", label: `Open the terminal of ${wait.who}`, to: `/agents/${encodeURIComponent(agent)}?tab=terminal` }];
+    case "decision":
+      return [{ type: "page", label: "Decide", to: decisionsOf(room) }];
     case "command":
       return [{ type: "command", command: wait.try }];
   }
