@@ -50,8 +50,8 @@ type Listener interface {
 	Busy() bool
 }
 
-// Meter is an Agent that knows what it has used. It is asked once its program
-// has ended: what came in last may not have been told.
+// Meter is an Agent that knows what it has used. It is asked when a turn is over and once
+// its program has ended: what came in last may not have been told.
 type Meter interface {
 	Used() dag.Usage
 }

@@ -334,7 +334,12 @@ func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.P
 }
 
 // Used implements agent.Meter.
-func (a *instance) Used() dag.Usage { return a.follow.used }
+func (a *instance) Used() dag.Usage {
+	a.follow.reading.Lock()
+	defer a.follow.reading.Unlock()
+	a.follow.late = append(a.follow.late, a.follow.take()...)
+	return a.follow.used
+}
 
 func (a *instance) Ended() <-chan struct{} { return a.program.Exited() }
 func (a *instance) Exit() proc.Exit        { return a.program.Exit() }

@@ -72,6 +72,7 @@ func (b *bench) sections() []section {
 		{"idle", "Waiting", b.idling, false},
 		{"agents", "Agents", b.agents, false},
 		{"organization", "A standing organization", b.organization, false},
+		{"rooms", "Rooms", b.rooms, false},
 	}
 }
 
