@@ -67,7 +67,7 @@ func (p *Project) OrgConfig() (*OrgConfig, error) {
 	if _, err := os.Lstat(path); err == nil {
 		o.There = true
 	}
-	kind := ""
+	kind := supervisorKind(c)
 	if a := org.Agents[standing.Supervisor]; a != nil {
 		kind = a.Member.Kind
 	}

@@ -154,10 +154,7 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 			return nil, err
 		}
 	}
-	s.Kind = s.config.Supervisor.Agent
-	if s.Kind == "" {
-		s.Kind = "claude"
-	}
+	s.Kind = supervisorKind(s.config)
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
 	}
@@ -168,6 +165,14 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 		s.Check = checks.Test(p.Root)
 	}
 	return s, s.name(ctx)
+}
+
+// supervisorKind is the kind of a new supervisor.
+func supervisorKind(c *standing.Config) string {
+	if c.Supervisor.Agent == "" {
+		return "claude"
+	}
+	return c.Supervisor.Agent
 }
 
 // differing tells what the file says that is not in force. An agent can write

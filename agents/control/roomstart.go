@@ -70,9 +70,7 @@ func organizationForRooms(ctx context.Context, p *Project, org *standing.Org, bi
 	if err := s.integration(ctx); err != nil {
 		return nil, err
 	}
-	if s.Kind = s.config.Supervisor.Agent; s.Kind == "" {
-		s.Kind = "claude"
-	}
+	s.Kind = supervisorKind(s.config)
 	switch {
 	case windows:
 		if err := s.name(ctx); err != nil {

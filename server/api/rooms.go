@@ -26,7 +26,7 @@ type newRoom struct {
 	Name     string       `json:"name,omitempty" maxLength:"100" doc:"Letters, digits, - and _; empty: the first free one of room, room-2, …"`
 	Members  []string     `json:"members,omitempty" maxItems:"16" doc:"Each KIND[=NAME][:ROLE]; none: every program that is installed and ready"`
 	Pane     bool         `json:"pane,omitempty" doc:"Members work in windows of tmux"`
-	Settings rooms.Change `json:"settings,omitzero" doc:"What differs from the defaults"`
+	Settings rooms.Change `json:"settings,omitzero" doc:"What differs from the defaults, which are those of rooms: in .cmux/config.yml"`
 }
 
 // invited is somebody who is to join.
@@ -73,7 +73,7 @@ func (r *routes) rooms() {
 	})
 	post(r, group, path, "Start a room", func(ctx context.Context, i *struct{ Body newRoom }) (madeRoom, error) {
 		b := &i.Body
-		s, err := p.Rooms().Plan(ctx, rooms.Start{Name: b.Name, Members: b.Members, Pane: b.Pane, Settings: b.Settings.Over(room.Defaults())})
+		s, err := p.Rooms().Plan(ctx, rooms.Start{Name: b.Name, Members: b.Members, Pane: b.Pane, Settings: b.Settings})
 		if err != nil {
 			return madeRoom{}, err
 		}

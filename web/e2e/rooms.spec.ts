@@ -252,3 +252,29 @@ test("a long room shows its newest first, and the rest on the way up", async ({ 
   await page.getByRole("button", { name: "Jump to latest" }).click();
   await expect(talk.getByText("This is message 130", { exact: true })).toBeInViewport();
 });
+
+test("a message above the tokens of the configuration is sent once the person says so", async ({ org, page }) => {
+  await begin(org, page);
+  org.write({ ".cmux/config.yml": "supervisor: {agent: scripted}\nrooms: {confirm: 100, policy: once}\n" });
+  org.cmux("config", "apply", "--yes");
+  await page.getByRole("button", { name: "Begin a room" }).click();
+  await expect(page.getByLabel("Who answers")).toHaveValue("once"); // as the configuration says
+  await page.keyboard.press("Escape");
+  await beginRoom(page, "dear");
+  const talk = page.getByRole("list", { name: "Talk in dear" });
+  const input = page.getByLabel("Message to dear");
+  const dialog = page.getByRole("dialog", { name: "Send this message?" });
+  await input.fill("Which database?");
+  await input.press("Enter");
+  await expect(dialog.getByText("you are asked above 100")).toBeVisible();
+  await look(page, "room-confirm");
+  await expect(dialog).toHaveCount(0); // the page was made narrow, which sets it up again
+  await input.press("Enter");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect(input).toHaveValue("Which database?");
+  await input.press("Enter");
+  await dialog.getByRole("button", { name: "Send message" }).click();
+  await expect(input).toHaveValue("");
+  await expect(talk.getByRole("separator", { name: "Round 1 settled" })).toContainText("2 turns");
+  await expect(talk.getByText("Which database?")).toHaveCount(1);
+});

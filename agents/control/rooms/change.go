@@ -145,7 +145,7 @@ func (p *Rooms) set(ctx context.Context, name string, change func(*room.Settings
 		if err := p.checkSettings(&set); err != nil {
 			return nil, err
 		}
-		if err := (&Starting{start: Start{Settings: set}}).roles(&s); err != nil {
+		if err := roles(&set, &s); err != nil {
 			return nil, err
 		}
 		return &room.Line{Kind: room.KindSet, Settings: &set}, nil

@@ -8,7 +8,7 @@ type Change struct {
 	Policy    *room.Policy  `json:"policy,omitempty" doc:"Who answers whom"`
 	Blind     *bool         `json:"blind,omitempty" doc:"Members answer first without reading the answers of others"`
 	Turns     *int          `json:"turns,omitempty" minimum:"1" doc:"Turns of a member in a round, since your last message"`
-	Tokens    *room.Tokens  `json:"tokens,omitempty" doc:"Budgets; missing ones are none"`
+	Tokens    *TokensOver   `json:"tokens,omitempty" doc:"Budgets"`
 	Tagged    *bool         `json:"tagged,omitempty" doc:"Share only what stands in <Share>"`
 	Moderator *string       `json:"moderator,omitempty" doc:"Member, for the policy moderator"`
 	Judge     *string       `json:"judge,omitempty" doc:"Member, for the policy debate"`
@@ -16,6 +16,12 @@ type Change struct {
 	Rebuttals *int          `json:"rebuttals,omitempty" minimum:"0" doc:"Answers to the positions of a debate"`
 	Timeouts  *TimeoutsOver `json:"timeouts,omitempty"`
 	Dir       *string       `json:"dir,omitempty" doc:"Folder in the project; empty: its root"`
+}
+
+// TokensOver are budgets of which some are given; 0 is none.
+type TokensOver struct {
+	Round *int64 `json:"round,omitempty" minimum:"0" doc:"Tokens that a round may use"`
+	Day   *int64 `json:"day,omitempty" minimum:"0" doc:"Tokens that the room may use in a day"`
 }
 
 // TimeoutsOver are timeouts of which some are given, in seconds; 0 is none.
@@ -33,13 +39,16 @@ func (c *Change) Over(s room.Settings) room.Settings {
 	give(&s.Policy, c.Policy)
 	give(&s.Blind, c.Blind)
 	give(&s.Turns, c.Turns)
-	give(&s.Tokens, c.Tokens)
 	give(&s.Tagged, c.Tagged)
 	give(&s.Moderator, c.Moderator)
 	give(&s.Judge, c.Judge)
 	give(&s.Decide, c.Decide)
 	give(&s.Rebuttals, c.Rebuttals)
 	give(&s.Dir, c.Dir)
+	if t := c.Tokens; t != nil {
+		give(&s.Tokens.Round, t.Round)
+		give(&s.Tokens.Day, t.Day)
+	}
 	if t := c.Timeouts; t != nil {
 		give(&s.Timeouts.Idle, t.Idle)
 		give(&s.Timeouts.Parse, t.Parse)

@@ -16,6 +16,7 @@ import (
 	"cmux/agents/control/crew"
 	"cmux/agents/control/project"
 	"cmux/agents/control/records"
+	"cmux/agents/org/roomconfig"
 	"cmux/agents/org/standing"
 	"cmux/agents/records/ledger"
 	"cmux/agents/room"
@@ -51,6 +52,7 @@ type About struct {
 	Used     int64         `json:"used"`     // tokens in it
 	Total    int64         `json:"total"`    // tokens in all rounds
 	Estimate int64         `json:"estimate"` // tokens that a question to all uses at least
+	Confirm  int64         `json:"confirm"`  // a person is asked before a message that uses more tokens at least; 0: never
 	Messages int64         `json:"messages"`
 	Last     string        `json:"last"` // what was said last, in a line
 	LastBy   string        `json:"last_by"`
@@ -171,6 +173,23 @@ func (p *Rooms) org() (*standing.Org, error) {
 	return org, err
 }
 
+// Config is what the project's configuration says of rooms, as it was applied. Without an
+// organization it is what the file says: the first start takes it as it is.
+func (p *Rooms) Config() (roomconfig.Config, error) {
+	org, err := p.org()
+	if err != nil {
+		return roomconfig.Config{}, err
+	}
+	if org != nil {
+		return roomconfig.New(org.Settings.Rooms), nil
+	}
+	c, err := p.Configured()
+	if err != nil {
+		return roomconfig.Config{}, err
+	}
+	return roomconfig.New(c.Rooms), nil
+}
+
 // state is the room with what its members do.
 func (p *Rooms) state(org *standing.Org, name string, lines []room.Line) room.State {
 	s := room.Fold(name, lines)
@@ -231,6 +250,9 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 		Name: name, Label: s.Label(), Phase: s.Phase(), Topic: s.Settings.Topic, Policy: s.Settings.Policy, Round: s.Round.N, Turns: s.Round.Turns, Used: s.Round.Used,
 		Estimate: s.Cost("", "").Least, Messages: int64(len(s.Messages)), At: lines[len(lines)-1].At, Settings: s.Settings,
 		Monitor: org != nil && org.Run.RunnerLives(), Bad: len(bad),
+	}
+	if org != nil {
+		v.Room.Confirm = roomconfig.New(org.Settings.Rooms).Confirm
 	}
 	if n := len(s.Messages); n > 0 {
 		v.Room.Last, v.Room.LastBy = oneLine(s.Messages[n-1]), s.Messages[n-1].By

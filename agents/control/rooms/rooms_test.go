@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestMostRooms(t *testing.T) {
 	for n := range mostRooms {
 		p.made(t, fmt.Sprintf("r%d", n))
 	}
-	start := Start{Name: "one-more", Members: []string{"scripted=ann"}, Settings: room.Defaults()}
+	start := Start{Name: "one-more", Members: []string{"scripted=ann"}}
 	if _, err := p.Plan(t.Context(), start); err == nil || !strings.Contains(err.Error(), "50 rooms are open") {
 		t.Fatalf("another one: %v", err)
 	}
@@ -159,5 +160,30 @@ func TestCappedNamesItsWay(t *testing.T) {
 		if v, err = p.Order(t.Context(), "r", Order{Do: room.DoContinue}); err != nil || v.Room.Phase == room.IsCapped {
 			t.Errorf("%s: it is %s after that, %v", why, v.Room.Phase, err)
 		}
+	}
+}
+
+// Before there is an organization, the file says what a room begins with, and its faults are
+// told. What the start says goes before it.
+func TestConfigBeforeTheFirstStart(t *testing.T) {
+	p := newRooms(t)
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(p.ConfigPath(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("rooms:\n  policy: once\n  turns: 5\n  tokens: {round: 200k, day: 2M}\n  timeouts: {idle: 1m}\n")
+	turns, day := 2, int64(0)
+	start := Start{Members: []string{"scripted=ann"}, Settings: Change{Turns: &turns, Tokens: &TokensOver{Day: &day}}}
+	s, err := p.Plan(t.Context(), start)
+	want := room.Defaults()
+	want.Policy, want.Turns, want.Tokens.Round, want.Timeouts.Idle = room.Once, 2, 200_000, 60
+	if err != nil || s.settings != want {
+		t.Errorf("%+v, %v; want %+v", s, err, want)
+	}
+	write("rooms:\n  turns: none\n")
+	if _, err := p.Plan(t.Context(), start); err == nil || !strings.Contains(err.Error(), "config.yml:2:10: rooms.turns must be a whole number") {
+		t.Errorf("a fault in the file: %v", err)
 	}
 }

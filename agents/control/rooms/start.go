@@ -30,10 +30,10 @@ const (
 
 // Start is a room to be made.
 type Start struct {
-	Name     string        `json:"name"`    // empty: the first of room, room-2, … that is free
-	Members  []string      `json:"members"` // each KIND[=NAME][:ROLE]; none: every program that is installed and ready
-	Pane     bool          `json:"pane,omitempty"`
-	Settings room.Settings `json:"settings"`
+	Name     string   // empty: the first of room, room-2, … that is free
+	Members  []string // each KIND[=NAME][:ROLE]; none: every program that is installed and ready
+	Pane     bool
+	Settings Change // what differs from the project's defaults
 }
 
 // Starting is a start that was looked into. Nothing is made yet.
@@ -43,7 +43,7 @@ type Starting struct {
 	Remarks []string
 	Cost    room.Cost // of a first question to all
 
-	start Start
+	settings room.Settings
 }
 
 // ParseMember reads KIND[=NAME][:ROLE].
@@ -55,7 +55,11 @@ func ParseMember(s string) (kind, name, role string) {
 
 // Plan looks into a start: names, kinds, and each member's program.
 func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
-	s := &Starting{Name: start.Name, start: start}
+	config, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	s := &Starting{Name: start.Name, settings: start.Settings.Over(config.Settings)}
 	all, err := p.names()
 	if err != nil {
 		return nil, err
@@ -75,7 +79,7 @@ func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
 	if err := p.room(all); err != nil {
 		return nil, err
 	}
-	if err := p.checkSettings(&s.start.Settings); err != nil {
+	if err := p.checkSettings(&s.settings); err != nil {
 		return nil, err
 	}
 	if start.Pane {
@@ -104,14 +108,14 @@ func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, project.Tag(err, project.ErrUsage)
 	}
-	lines := []room.Line{{N: 1, Kind: room.KindOpened, Settings: &s.start.Settings}}
+	lines := []room.Line{{N: 1, Kind: room.KindOpened, Settings: &s.settings}}
 	for i := range s.Lines {
 		l := s.Lines[i]
 		l.N, l.Kind = int64(i+2), room.KindJoined
 		lines = append(lines, l)
 	}
 	state := room.Fold(s.Name, lines)
-	if err := s.roles(&state); err != nil {
+	if err := roles(&s.settings, &state); err != nil {
 		return nil, err
 	}
 	s.Cost = state.Cost("", "")
@@ -119,8 +123,7 @@ func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
 }
 
 // roles checks those whom the settings name.
-func (s *Starting) roles(state *room.State) error {
-	set := &s.start.Settings
+func roles(set *room.Settings, state *room.State) error {
 	for _, who := range []struct{ flag, name string }{{"moderator", set.Moderator}, {"judge", set.Judge}} {
 		if who.name != "" && !slices.Contains(state.Names(), who.name) {
 			return project.Usage("", "--%s %s: nobody in the room is called so: %s", who.flag, who.name, strings.Join(state.Names(), ", "))
@@ -276,7 +279,7 @@ func (p *Rooms) Create(ctx context.Context, s *Starting) (*View, error) {
 	if err := p.Up(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.Create(ctx, s.start.Settings, s.Lines...); err != nil {
+	if err := b.Create(ctx, s.settings, s.Lines...); err != nil {
 		return nil, err
 	}
 	p.audit(ctx, "start", s.Name)

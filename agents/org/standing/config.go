@@ -3,6 +3,7 @@ package standing
 import (
 	"gopkg.in/yaml.v3"
 
+	"cmux/agents/org/roomconfig"
 	"cmux/agents/org/team"
 	"cmux/agents/org/upkeep"
 	"cmux/agents/org/watchconfig"
@@ -48,6 +49,7 @@ type Config struct {
 	Health       Health
 	Port         int               // of the server; 0: the first that is free
 	Watch        map[string]string // what a person set of package watchconfig, by key
+	Rooms        map[string]string // likewise of package roomconfig
 }
 
 // ConfigAgent says which program an agent is.
@@ -66,7 +68,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Fence: c.Fence, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Teams: c.Teams, Health: c.Health, Port: c.Port, Watch: c.Watch,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Fence: c.Fence, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Teams: c.Teams, Health: c.Health, Port: c.Port, Watch: c.Watch, Rooms: c.Rooms,
 		Budgets: Budgets{c.Supervisor.Budget, worker.Budget, c.Budget},
 	}
 }
@@ -124,6 +126,9 @@ func configFields() []keys.Field[Config] {
 		keys.Count(keys.Key{Name: "port", Least: 1024, Most: 65535, Def: "the first free one from 8420", Example: "port: 8500", Doc: "The port of the server, on the loopback address."},
 			func(c *Config) *int { return &c.Port }),
 		keys.Section(keys.Key{Name: "watch", Example: "watch: {idle_after: 15m, sentry: false}", Doc: "What the watch may do, and after how long: see [the watch](watch.md)."}, watchFields()),
+		keys.Section(keys.Key{Name: "rooms", Example: "rooms:\n  policy: once\n  tokens: {round: 200k, day: 2M}\n  timeouts: {idle: 20m, on_parse: stop}",
+			Doc: "What a new [room](rooms.md) begins with, and bounds for all of them. Options of `cmux rooms start` and `cmux rooms set` override it for their room. A room keeps the settings that it began with."},
+			roomconfig.Keys(func(c *Config) *map[string]string { return &c.Rooms })),
 		keys.Text(keys.Key{Name: "worktree_base", Def: "..", Example: "worktree_base: ../work",
 			Doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`. If another project has such a worktree there, the name is `SESSION-FOLDER-NAME`, with the folder of the project."},
 			func(c *Config) *string { return &c.WorktreeBase }, keys.OneLine),

@@ -19,9 +19,9 @@ var update = flag.Bool("update", false, "rewrite generated pages")
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big, budget: {tokens: 500}}\nworker: {agent: claude}\nbudget: {tokens: 9000}\n"+
-		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nhealth: {command: make ok, every: 5s, restart: r, rollback: true}\nwatch: {nudges: 2}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nhealth: {command: make ok, every: 5s, restart: r, rollback: true}\nwatch: {nudges: 2}\nrooms: {policy: once, tokens: {round: 200k}}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
 	want := Config{Session: "shop", Budget: 9000, Supervisor: ConfigAgent{Agent: "codex", Model: "big", Budget: 500}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
-		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Health: Health{Command: "make ok", Every: dag.Duration(5 * time.Second), Restart: "r", Rollback: true}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}, Watch: map[string]string{"nudges": "2"}}
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Health: Health{Command: "make ok", Every: dag.Duration(5 * time.Second), Restart: "r", Rollback: true}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}, Watch: map[string]string{"nudges": "2"}, Rooms: map[string]string{"policy": "once", "tokens.round": "200k"}}
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
@@ -67,6 +67,7 @@ func TestParseConfig(t *testing.T) {
 		"watch: {quiet_hours: 8-9}\n":                `config.yml:1:22: watch.quiet_hours "8-9" is not allowed (write hours such as 00:00-08:00)`,
 		"watch: {idle_aftr: 1m}\n":                   `config.yml:1:9: unknown key "idle_aftr" in watch (did you mean "idle_after"?)`,
 		"watch: {sentry: [x]}\n":                     `config.yml:1:17: watch.sentry must be true or false, not a list`,
+		"rooms: {tokens: {round: many}}\n":           `config.yml:1:25: rooms.tokens.round "many" is no number of tokens (write 5000, 200k or 2M)`,
 		"worker: {agent: c, agent: d}\n":             `config.yml:1:20: key "agent" appears twice (first on line 1)`,
 		"teams: x\n":                                 `config.yml:1:8: teams must be a list, not "x" (write it as - key: value)`,
 		"teams: [{name: a}]\n":                       `config.yml:1:9: teams: the team a has 0 members`,

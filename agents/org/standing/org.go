@@ -69,6 +69,7 @@ type Settings struct {
 	Health      Health          `json:"health,omitzero"`
 
 	Watch map[string]string `json:"watch,omitempty"` // what a person set of package watchconfig, by key
+	Rooms map[string]string `json:"rooms,omitempty"` // likewise of package roomconfig
 }
 
 // Answer is what a request came to.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/org/roomconfig"
 	"cmux/agents/org/seat"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/notice"
@@ -28,14 +29,8 @@ import (
 // The keeper carries the project's rooms. A room's members are standing agents whose lives
 // the room orders: a record of the order is made first, and each order can be given again.
 
-const (
-	// mostActive is how many turns of all rooms are under way at once.
-	mostActive = 4
-	// mostForGuest bounds a message of a room that a guest gets, in bytes.
-	mostForGuest = 16 << 10
-	// staysWarm is how long the program of a member that has nothing to do stays up.
-	staysWarm = 5 * time.Minute
-)
+// mostForGuest bounds a message of a room that a guest gets, in bytes.
+const mostForGuest = 16 << 10
 
 // rooms are those that the keeper carries, by name.
 type rooms struct {
@@ -111,7 +106,8 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 		r.carrier = c
 		k.keepLateMinutes(ctx, r)
 	}
-	free := mostActive
+	config := roomconfig.New(k.org.Settings.Rooms)
+	free := config.MaxActive
 	for _, other := range k.open {
 		if other.carrier != nil {
 			s := other.carrier.State()
@@ -134,7 +130,7 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 	if !next.IsZero() {
 		k.at(next)
 	}
-	return k.keepWarm(ctx, r)
+	return k.keepWarm(ctx, r, time.Duration(config.Warm)*time.Second)
 }
 
 // keepMinutes writes what a member has decided into the journal.
@@ -172,8 +168,8 @@ func (k *rooms) endLeft(ctx context.Context, r *openRoom) error {
 }
 
 // keepWarm starts the members of a room that was just opened, so that the first answer does
-// not wait for a program, and ends programs that have had nothing to do for a while.
-func (k *rooms) keepWarm(ctx context.Context, r *openRoom) error {
+// not wait for a program, and ends programs that have had nothing to do for so long.
+func (k *rooms) keepWarm(ctx context.Context, r *openRoom, warm time.Duration) error {
 	s := r.carrier.State()
 	if s.Closed {
 		return nil
@@ -199,7 +195,7 @@ func (k *rooms) keepWarm(ctx context.Context, r *openRoom) error {
 		if m.Guest || m.Gone || m.Turn != "" {
 			continue
 		}
-		a, cold := members.agent(m.Name), opened[m.Name].Add(staysWarm)
+		a, cold := members.agent(m.Name), opened[m.Name].Add(warm)
 		switch {
 		case a == nil || !a.Life.On():
 			if (a == nil || !a.Crashed && opened[m.Name].After(a.Life.Ended)) && k.Now().Before(cold) && k.org.fits(a) {
@@ -208,7 +204,7 @@ func (k *rooms) keepWarm(ctx context.Context, r *openRoom) error {
 				}
 			}
 		case a.stand(k.Now()).Is == room.Idle:
-			if rested := a.Since.Add(staysWarm); rested.After(cold) {
+			if rested := a.Since.Add(warm); rested.After(cold) {
 				cold = rested
 			}
 			if k.Now().Before(cold) {

@@ -17,9 +17,6 @@ import (
 	"cmux/cmd/cmux/cli"
 )
 
-// confirms is how many tokens a message may use at least before a person is asked.
-const confirms = 100_000
-
 func newSayCmd(d *cli.Deps) *cobra.Command {
 	var text rooms.Say
 	wait, yes, timeout := false, false, time.Duration(0)
@@ -45,7 +42,11 @@ With --json the shape is {"room", "message", "wakes", "note"}.`,
 		if err != nil {
 			return err
 		}
-		if cost.Least > confirms && c.Interactive() {
+		config, err := c.rooms.Config()
+		if err != nil {
+			return err
+		}
+		if config.Confirm > 0 && cost.Least > config.Confirm && cli.IsTerminal(c.In) {
 			if err := c.Confirm(ctx, yes, costText(cost)+" Send it?"); err != nil {
 				return err
 			}

@@ -3900,7 +3900,7 @@ export interface components {
             name?: string;
             /** @description Members work in windows of tmux */
             pane?: boolean;
-            /** @description What differs from the defaults */
+            /** @description What differs from the defaults, which are those of rooms: in .cmux/config.yml */
             settings?: components["schemas"]["RoomChange"];
         };
         Node: {
@@ -4411,6 +4411,8 @@ export interface components {
             /** Format: int64 */
             bad: number;
             /** Format: int64 */
+            confirm: number;
+            /** Format: int64 */
             estimate: number;
             label: string;
             last: string;
@@ -4465,8 +4467,8 @@ export interface components {
             /** @description Share only what stands in <Share> */
             tagged?: boolean;
             timeouts?: components["schemas"]["RoomTimeoutsOver"];
-            /** @description Budgets; missing ones are none */
-            tokens?: components["schemas"]["RoomTokens"];
+            /** @description Budgets */
+            tokens?: components["schemas"]["RoomTokensOver"];
             /** @description What the room is about */
             topic?: string;
             /**
@@ -4724,6 +4726,18 @@ export interface components {
             /** Format: int64 */
             day?: number;
             /** Format: int64 */
+            round?: number;
+        };
+        RoomTokensOver: {
+            /**
+             * Format: int64
+             * @description Tokens that the room may use in a day
+             */
+            day?: number;
+            /**
+             * Format: int64
+             * @description Tokens that a round may use
+             */
             round?: number;
         };
         /** @enum {string} */

@@ -36,7 +36,9 @@ export function BeginDialog({ onClose }: { onClose: () => void }) {
   const [typed, setRows] = useState<readonly Row[]>();
   const rows = typed ?? (kinds !== undefined && kinds.length > 0 ? kinds.slice(0, 3) : [""]).map((kind, id) => ({ id, kind, name: "", role: "" }));
   const [topic, setTopic] = useState("");
-  const [policy, setPolicy] = useState<Policy>("everybody");
+  const [chosen, setPolicy] = useState<Policy>();
+  const usual = hooks.useQuery("get", "/api/config").data?.in_force.find((s) => s.key === "rooms.policy")?.value; // no organization: none
+  const policy = chosen ?? policies.find(([p]) => p === usual)?.[0] ?? "everybody";
   const [lead, setLead] = useState(""); // the moderator or the judge
   const [budget, setBudget] = useState("");
   const navigate = useNavigate();
@@ -48,7 +50,7 @@ export function BeginDialog({ onClose }: { onClose: () => void }) {
   const wrong = budget.trim() !== "" && limit === undefined;
   const submit = () => {
     const settings: Api<"RoomChange"> = {
-      policy,
+      ...(chosen === undefined ? {} : { policy }),
       ...(topic.trim() === "" ? {} : { topic: topic.trim() }),
       ...(limit === undefined ? {} : { tokens: { round: limit } }),
       ...(leads === undefined ? {} : leads === "Judge" ? { judge: lead || (names.at(-1) ?? "") } : { moderator: lead || (names[0] ?? "") }),

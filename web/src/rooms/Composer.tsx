@@ -9,6 +9,7 @@ import { forgetKey, keyOf } from "@/rooms/draft";
 import { NamedArea } from "@/rooms/NamedArea";
 import { calledBy, give, type Message, type Room } from "@/rooms/rooms";
 import { Button, IconButton } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
 import { tokens } from "@/ui/figures";
 import { useOrder } from "@/ui/toasts";
@@ -30,8 +31,16 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
   const names = members.map((m) => m.name);
   const direct = names.includes(to) ? to : ""; // it may have left
   const paused = room.phase === "paused";
-  const send = useOrder(async (resume: boolean) => {
+  const [asks, setAsks] = useState<{ least: number; resume: boolean }>(); // the message is to be confirmed
+  const send = useOrder(async ({ resume, sure }: { resume: boolean; sure: boolean }) => {
     const draft = { text, to: direct, re: re?.n ?? 0 };
+    if (!sure && room.confirm > 0) {
+      const { data: cost } = await give.cost({ room: room.name, text, ...(draft.to === "" ? {} : { to: draft.to }) });
+      if (cost !== undefined && cost.least > room.confirm) {
+        setAsks({ least: cost.least, resume });
+        return "asks";
+      }
+    }
     const { data } = await give.say({
       room: room.name,
       text,
@@ -42,10 +51,14 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
     });
     return data;
   });
-  const submit = (resume = false) => {
+  const submit = (resume = false, sure = false) => {
+    setAsks(undefined);
     if (text.trim() !== "" && !send.isPending) {
-      send.mutate(resume, {
+      send.mutate({ resume, sure }, {
         onSuccess: (said) => {
+          if (said === "asks") {
+            return;
+          }
           forgetKey(room.name);
           setText("");
           setNote(paused && !resume ? "It waits until the room is resumed." : said !== undefined && said.wakes.length === 0 ? `#${said.message} wakes nobody.` : "");
@@ -63,6 +76,17 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
         submit();
       }}
     >
+      {asks !== undefined && (
+        <Dialog title="Send this message?" open onOpenChange={() => setAsks(undefined)}>
+          <p className="mb-4">{`It uses at least ${tokens(asks.least)} tokens (estimated), and you are asked above ${tokens(room.confirm)}.`}</p>
+          <div className="flex justify-end gap-2">
+            <Button onClick={() => setAsks(undefined)}>Cancel</Button>
+            <Button data-first="" tone="accent" onClick={() => submit(asks.resume, true)}>
+              Send message
+            </Button>
+          </div>
+        </Dialog>
+      )}
       {re !== undefined && (
         <p className="flex items-center gap-1 text-muted">
           <span className="min-w-0 truncate">{`Answers #${re.n} of ${calledBy(re.by)}: ${re.text === "" ? re.aside : re.text}`}</span>

@@ -22,6 +22,7 @@ export function useRoom(room: string) {
 export const give = {
   begin: (body: Api<"NewRoom">) => api.POST("/api/rooms", { body }),
   say: ({ room, ...body }: { room: string } & Api<"RoomSay">) => api.POST("/api/rooms/{room}/messages", { params: { path: { room } }, body }),
+  cost: ({ room, ...body }: { room: string; text: string; to?: string }) => api.POST("/api/rooms/{room}/cost", { params: { path: { room } }, body }),
   order: ({ room, ...body }: { room: string } & Order) => api.POST("/api/rooms/{room}/orders", { params: { path: { room } }, body }),
   decide: ({ room, ...body }: { room: string } & Api<"RoomDecide">) => api.POST("/api/rooms/{room}/decisions", { params: { path: { room } }, body }),
   answer: ({ room, name, text }: { room: string; name: string; text: string }) => api.POST("/api/rooms/{room}/members/{name}/answer", { params: { path: { room, name } }, body: { text } }),
