@@ -124,6 +124,10 @@ func Fold(name string, lines []Line) State {
 	return s
 }
 
+// Places is how many turns may still begin, and whether it was told: Places said so, and turns
+// have begun and ended since.
+func (s *State) Places() (free int, told bool) { return s.places, s.bound }
+
 // clone copies what folding changes.
 func (s State) clone() State {
 	s.Members = slices.Clone(s.Members)
@@ -154,11 +158,15 @@ func (s *State) fold(l *Line) {
 		s.blind(l)
 	case KindTurn:
 		s.begin(l)
+		s.places--
 	case KindTook:
 		if t := s.Turn(l.Turn); t != nil && t.Took.IsZero() {
 			t.Took = l.At
 		}
 	case KindOver:
+		if s.Turn(l.Turn) != nil {
+			s.places++
+		}
 		s.over(l)
 	case KindDropped:
 		if m := s.member(l.Member); m != nil {

@@ -456,7 +456,6 @@ func (m *move) beginTurns() (begun int, blocked bool) {
 			Kind: KindTurn, Turn: turnID(m.LastTurn + 1), Member: name, Round: m.Round.N,
 			Messages: slices.Clone(who.Unread), Estimate: m.Estimate(name),
 		})
-		m.places--
 	}
 	return places, blocked
 }

@@ -175,6 +175,46 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// No more turns are under way at once than the configuration allows.
+func TestRoomsMaxActive(t *testing.T) {
+	for _, most := range []int{1, 2} {
+		w, keep := roomWorld(t)
+		set := w.org().Settings
+		set.Rooms = map[string]string{"max_active": strconv.Itoa(most)}
+		if err := w.org().Set(t.Context(), set); err != nil {
+			t.Fatal(err)
+		}
+		stop := keep()
+		once := room.Defaults()
+		once.Policy = room.Once
+		b := w.room("r", once, map[string][]string{"a": {"Which|Postgres."}, "b": {"Which|SQLite."}}, "a", "b")
+		if _, _, err := b.Say(t.Context(), book.Message{By: room.User, Text: "Which database?"}); err != nil {
+			t.Fatal(err)
+		}
+		lines, open, peak := w.settles(b), 0, 0
+		for _, l := range lines {
+			switch l.Kind {
+			case room.KindTurn:
+				open++
+			case room.KindOver:
+				open--
+			}
+			peak = max(peak, open)
+		}
+		if got := said(lines); peak != most || !strings.Contains(got, "a: Postgres.") || !strings.Contains(got, "b: SQLite.") {
+			t.Errorf("max_active %d: %d turns at once, and said:\n%s", most, peak, got)
+		}
+		if err := b.Order(t.Context(), "o1", room.DoClose, 0); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the programs end", func(o *Org) bool { return !o.Agents["r.a"].Life.On() && !o.Agents["r.b"].Life.On() })
+		w.answered(w.ask(run.OpStop, "", Ask{}))
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // heardOnce checks that no turn was told to its member twice.
 func (w *world) heardOnce(lines []room.Line) {
 	w.t.Helper()

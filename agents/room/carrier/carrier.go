@@ -59,7 +59,6 @@ type Carrier struct {
 	lines  []room.Line
 	queue  []room.What
 	clocks map[room.Clock]time.Time
-	free   int         // places that the room knows of; below 0: it knows no bound
 	failed error       // of the last append
 	warned bool        // the person knows; until something could be written
 	again  time.Time   // when it is tried again
@@ -72,7 +71,7 @@ func New(c Config) (*Carrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Carrier{Config: c, s: room.Fold(c.Name, lines), lines: lines, free: -1, clocks: map[room.Clock]time.Time{}}, nil
+	return &Carrier{Config: c, s: room.Fold(c.Name, lines), lines: lines, clocks: map[room.Clock]time.Time{}}, nil
 }
 
 // State is the room as the carrier knows it.
@@ -147,10 +146,9 @@ func (c *Carrier) Ring(ctx context.Context) (next time.Time, err error) {
 
 // Free says how many turns may begin in this room now.
 func (c *Carrier) Free(ctx context.Context, turns int) error {
-	if c.free == turns {
+	if free, told := c.s.Places(); told && free == turns {
 		return nil
 	}
-	c.free = turns
 	c.queue = append(c.queue, room.Places{Free: turns})
 	return c.carry(ctx)
 }
