@@ -120,6 +120,13 @@ func (p *Rooms) Set(ctx context.Context, name string, changes []string) (*View, 
 
 // Change changes the settings of a room that are given. Its folder stays: members work there.
 func (p *Rooms) Change(ctx context.Context, name string, c Change) (*View, error) {
+	if c.About != nil {
+		about, err := p.resolve(*c.About)
+		if err != nil {
+			return nil, err
+		}
+		c.About = &about
+	}
 	return p.set(ctx, name, func(s *room.Settings) error {
 		if c.Dir != nil && *c.Dir != s.Dir {
 			return fmt.Errorf("the room %s works in %q: another folder needs another room", name, s.Dir)

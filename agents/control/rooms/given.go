@@ -16,6 +16,7 @@ type Change struct {
 	Rebuttals *int          `json:"rebuttals,omitempty" minimum:"0" doc:"Answers to the positions of a debate"`
 	Timeouts  *TimeoutsOver `json:"timeouts,omitempty"`
 	Dir       *string       `json:"dir,omitempty" doc:"Folder in the project; empty: its root"`
+	About     *string       `json:"about,omitempty" maxLength:"200" doc:"node:NAME, task:ID or merge:ID, whose facts a member gets when it begins; empty: nothing that exists"`
 }
 
 // TokensOver are budgets of which some are given; 0 is none.
@@ -45,6 +46,7 @@ func (c *Change) Over(s room.Settings) room.Settings {
 	give(&s.Decide, c.Decide)
 	give(&s.Rebuttals, c.Rebuttals)
 	give(&s.Dir, c.Dir)
+	give(&s.About, c.About)
 	if t := c.Tokens; t != nil {
 		give(&s.Tokens.Round, t.Round)
 		give(&s.Tokens.Day, t.Day)

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
+	"cmux/agents/org/subject"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
@@ -80,6 +81,9 @@ func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
 		return nil, err
 	}
 	if err := p.checkSettings(&s.settings); err != nil {
+		return nil, err
+	}
+	if s.settings.About, err = p.resolve(s.settings.About); err != nil {
 		return nil, err
 	}
 	if start.Pane {
@@ -193,6 +197,19 @@ func (p *Rooms) checkSettings(s *room.Settings) error {
 		s.Dir = ""
 	}
 	return nil
+}
+
+// resolve is a subject by the name that it keeps, or a refusal where it is not there.
+func (p *Rooms) resolve(about string) (string, error) {
+	if about == "" {
+		return "", nil
+	}
+	r := subject.Reader{Root: p.Root, Now: p.Now}
+	named, err := r.Resolve(about)
+	if _, _, wrong := subject.Parse(about); wrong != nil || errors.Is(err, subject.ErrNone) {
+		return "", project.Tag(fmt.Errorf("--about %s: %w", about, err), project.ErrUsage)
+	}
+	return named, err
 }
 
 // ready are the kinds whose programs are installed and ready, in the order of the kinds.

@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/org/roomconfig"
 	"cmux/agents/org/seat"
+	"cmux/agents/org/subject"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/notice"
 	"cmux/agents/records/journal"
@@ -24,6 +25,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/signals/mailbox"
+	"cmux/worktree/git"
 )
 
 // The keeper carries the project's rooms. A room's members are standing agents whose lives
@@ -88,7 +90,7 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 		b := r.book
 		members := roomMembers{k, name, b}
 		c, err := carrier.New(carrier.Config{
-			Name: name, File: b, Members: members, Now: k.Now, Place: members.place,
+			Name: name, File: b, Members: members, Now: k.Now, Place: func(name string) room.Place { return members.place(ctx, name) },
 			Notify: func(text string, needs bool) {
 				k.Log.Info("room", "room", name, "said", text)
 				if needs {
@@ -481,13 +483,36 @@ func (m roomMembers) roleFile(role string) string {
 	return path
 }
 
-// place is where a member works.
-func (m roomMembers) place(name string) room.Place {
+// factsPatience bounds how long the facts about a room's subject are read.
+const factsPatience = 10 * time.Second
+
+// place is where a member works, with the facts about the room's subject as they are now.
+func (m roomMembers) place(ctx context.Context, name string) room.Place {
 	p := room.Place{Dir: m.org.Root()}
+	if r := m.open[m.room]; r != nil && r.carrier != nil {
+		s := r.carrier.State()
+		p.Subject = m.subject(ctx, s.Settings.About)
+	}
 	if a := m.agent(name); a != nil {
 		p.Dir, p.Role = a.Member.Dir, a.Member.RoleFile
 	}
 	return p
+}
+
+// subject is what is known of a room's subject; empty: it has none.
+func (k *rooms) subject(ctx context.Context, about string) string {
+	if about == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(git.Looking(ctx), factsPatience)
+	defer cancel()
+	r := subject.Reader{Root: k.org.Root(), Target: k.org.Settings.Integration, Now: k.Now}
+	text, err := r.Facts(ctx, about)
+	if err != nil {
+		k.Log.Warn("the facts about a room's subject cannot be read", "about", about, "err", err)
+		return fmt.Sprintf("%s (the facts about it cannot be read: %v)", about, err)
+	}
+	return text
 }
 
 // InRoom reports whether the agent is a member of a room.

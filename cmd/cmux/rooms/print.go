@@ -43,6 +43,9 @@ func printRoom(o *cli.IO, v *rooms.View) error {
 	if r.Topic != "" {
 		fmt.Fprintf(o.Out, "Topic: %s\n", say.Line(r.Topic))
 	}
+	if about := r.Settings.About; about != "" {
+		fmt.Fprintf(o.Out, "About: %s\n", say.Line(about))
+	}
 	round := "no round yet"
 	if r.Round > 0 {
 		round = fmt.Sprintf("round %d, %s, %s tokens", r.Round, say.Count(r.Turns, "turn"), say.Short(r.Used))

@@ -37,6 +37,10 @@ that is installed and ready. A role whose file is .cmux/roles/ROLE.md is told to
 member. Its program starts at once, without a call of the model. What no option says is as
 rooms: in .cmux/config.yml says (cmux config), or as below.
 
+--about gives each member the facts about a node of the newest run, a task, or work that does
+not fit where it is merged: task, changes, checks, and both sides of a conflict, as they are
+when it begins.
+
 The policies, which say who answers whom:
   everybody  you wake all or whom you @mention; an answer wakes the others (default)
   once       each answers once, and you see the answers side by side
@@ -65,6 +69,7 @@ With --json the shape is that of cmux rooms show.`,
 	f.StringVar(&s.Moderator, "moderator", "", "`NAME` of the member that leads the room")
 	f.StringVar(&s.Decide, "decide", "", "who decides on proposals: moderator (default: you)")
 	f.StringVar(&s.Dir, "dir", "", "`FOLDER` in the project where members work (default: its root)")
+	f.StringVar(&s.About, "about", "", "`WHAT` the room is about: node:NAME, task:ID or merge:ID; members get the facts")
 	f.BoolVar(&o.Pane, "pane", false, "give each member a window of tmux")
 	f.IntVar(&s.Timeouts.Idle, "timeout", def.Timeouts.Idle, "seconds without a sign after which a turn is interrupted, `S`")
 	f.IntVar(&s.Timeouts.Parse, "parse-timeout", def.Timeouts.Parse, "seconds of work after which you are asked, `S`")
@@ -121,7 +126,7 @@ func (o *startOptions) change() (rooms.Change, error) {
 	t := &set.Timeouts
 	c := rooms.Change{
 		Topic: given(o, "topic", &set.Topic), Policy: given(o, "policy", &policy), Blind: given(o, "no-blind", &blind), Turns: given(o, "turns", &set.Turns),
-		Judge: given(o, "judge", &set.Judge), Moderator: given(o, "moderator", &set.Moderator), Dir: given(o, "dir", &set.Dir),
+		Judge: given(o, "judge", &set.Judge), Moderator: given(o, "moderator", &set.Moderator), Dir: given(o, "dir", &set.Dir), About: given(o, "about", &set.About),
 		Tokens: &rooms.TokensOver{Round: given(o, "tokens", &set.Tokens.Round), Day: given(o, "tokens-day", &set.Tokens.Day)},
 		Timeouts: &rooms.TimeoutsOver{
 			Idle: given(o, "timeout", &t.Idle), Parse: given(o, "parse-timeout", &t.Parse), Send: given(o, "send-timeout", &t.Send), Hard: given(o, "hard-timeout", &t.Hard),

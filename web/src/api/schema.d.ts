@@ -4444,6 +4444,8 @@ export interface components {
             what: string;
         };
         RoomChange: {
+            /** @description node:NAME, task:ID or merge:ID, whose facts a member gets when it begins; empty: nothing that exists */
+            about?: string;
             /** @description Members answer first without reading the answers of others */
             blind?: boolean;
             /**
@@ -4672,6 +4674,7 @@ export interface components {
             to?: string;
         };
         RoomSettings: {
+            about?: string;
             blind: boolean;
             decide?: string;
             dir?: string;

@@ -4,7 +4,7 @@ import { Link, useParams } from "react-router";
 import { Panes } from "@/layout/Panes";
 import { PromptDialog } from "@/rooms/PromptDialog";
 import { RoomOrders } from "@/rooms/RoomOrders";
-import { policies, toneOfRoom, useRoom, type Room } from "@/rooms/rooms";
+import { policies, toneOfRoom, useRoom, wayTo, type Room } from "@/rooms/rooms";
 import { Streams } from "@/rooms/Streams";
 import { Talk } from "@/rooms/Talk";
 import { count, tokens } from "@/ui/figures";
@@ -37,12 +37,18 @@ export default function RoomPage() {
 }
 
 function About({ room: r }: { room: Room["room"] }) {
+  const { about } = r.settings;
   return (
     <>
       <Label tone={toneOfRoom(r)}>{r.label}</Label>
       <span title={policies.find(([p]) => p === r.policy)?.[2]}>{r.policy}</span>
       {r.round > 0 && <span>{`round ${r.round}, ${count(r.turns, "turn")}`}</span>}
       <span>{`${tokens(r.total)} tokens`}</span>
+      {about !== undefined && (
+        <Link to={wayTo(about)} className="text-accent underline">
+          {`About ${about}`}
+        </Link>
+      )}
       {r.bad > 0 && <Label tone="bad">{count(r.bad, "unverified line")}</Label>}
     </>
   );

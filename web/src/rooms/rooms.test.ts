@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { tokensOf, type Member, type Wait } from "@/rooms/rooms";
+import { tokensOf, wayTo, type Member, type Wait } from "@/rooms/rooms";
 import { waysOf } from "@/rooms/waits";
 
 it.each([
@@ -11,6 +11,13 @@ it.each([
   ["many", undefined],
   ["", undefined],
 ])("%j is %j tokens", (text, n) => expect(tokensOf(text)).toBe(n));
+
+it.each([
+  ["task:t7", "/tasks/t7"],
+  ["merge:t7", "/tasks/t7"],
+  ["node:r1/api", "/runs/r1/nodes/api"],
+  ["merge:r1/a b", "/runs/r1/nodes/a%20b"],
+])("%s is at %s", (about, path) => expect(wayTo(about)).toBe(path));
 
 describe("what a room waits for", () => {
   const ann: Member = { name: "ann", agent: "auth.ann", kind: "claude", model: "", role: "", mode: "headless", guest: false, state: "down", why: "", turn: "", turns: 3, unread: 0, used: 0, tokens: true };

@@ -76,6 +76,12 @@ export function toneOfMember(m: Member): Tone {
   return tones[m.state];
 }
 
+/** The page of what a room is about: task:ID, node:RUN/NAME, or merge: and either of them. */
+export function wayTo(about: string): string {
+  const [run, node] = about.replace(/^[a-z]+:/, "").split("/", 2);
+  return node === undefined ? `/tasks/${encodeURIComponent(run ?? "")}` : `/runs/${encodeURIComponent(run ?? "")}/nodes/${encodeURIComponent(node)}`;
+}
+
 /** Whether every word of what was typed is in the room's line. */
 export function matches({ room, members }: Room, typed: string): boolean {
   const line = [room.name, room.topic, room.label, room.policy, room.last, ...members.flatMap((m) => [m.name, m.kind, m.role])].join(" ").toLowerCase();
