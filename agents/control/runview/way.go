@@ -39,7 +39,9 @@ func WayOut(v *run.View, i int) string {
 		if way += ", resolve, commit; cmux agents retry " + name; fresh {
 			way += ", or with --fresh to begin at the base"
 		}
-		return way
+		return way + "; or cmux rooms start --about node:" + name
+	case failed && n.Status.Label.Reason == dag.ReasonChecks:
+		return "cmux agents logs " + name + "; cmux agents retry " + name + "; cmux rooms start --about node:" + name
 	case failed:
 		return "cmux agents logs " + name + "; cmux agents retry " + name
 	case Left(n):

@@ -1,5 +1,4 @@
-// Package subject reads the facts about what a room is about: a node of the newest run, a
-// task, or work that does not fit where it is to be merged. Facts are as they are when they
+// Package subject reads the facts about what a room is about: a node of a run, a task, or work that does not fit where it is to be merged. Facts are as they are when they
 // are read, and bounded. They hold what agents and programs have written.
 package subject
 
@@ -22,7 +21,7 @@ import (
 
 // The kinds of subjects.
 const (
-	Node  = "node"  // of the newest run, by its name
+	Node  = "node"  // of a run, by its name: of the newest that has it
 	Task  = "task"  // by its id
 	Merge = "merge" // of a task's or of a node's work, by the task's id or the node's name
 )
@@ -79,31 +78,36 @@ func (r *Reader) Resolve(about string) (string, error) {
 	}
 	n := &run.Plan.Graph.Nodes[i]
 	if kind == Merge && !n.HasBranch() {
-		return "", hint.New(fmt.Errorf("%w: node %s has no branch, so nothing of it is merged", ErrNone, n.Name), "cmux agents status")
+		return "", fmt.Errorf("%w: node %s has no branch, so nothing of it is merged", ErrNone, n.Name)
 	}
 	return kind + ":" + run.Plan.ID + "/" + n.Name, nil
 }
 
-// find finds a node of a run, or of the newest one.
-func (r *Reader) find(name string) (found *run.Run, i int, err error) {
-	id, node, of := strings.Cut(name, "/")
-	if of {
-		found, err = run.Open(r.Root, id)
-	} else {
-		node = name
-		found, err = run.Latest(r.Root)
-	}
-	switch {
-	case errors.Is(err, run.ErrNone):
-		return nil, 0, hint.New(fmt.Errorf("%w: no run has a node %s", ErrNone, node), "cmux agents list")
-	case err != nil:
+// find finds a node, NAME or RUN/NAME: without a run, in the newest one that has it.
+func (r *Reader) find(name string) (*run.Run, int, error) {
+	ids, err := run.List(r.Root)
+	if err != nil {
 		return nil, 0, err
 	}
-	i = slices.IndexFunc(found.Plan.Graph.Nodes, func(n dag.Node) bool { return n.Name == node })
-	if i < 0 {
-		return nil, 0, hint.New(fmt.Errorf("%w: the run %s has no node %s", ErrNone, found.Plan.ID, node), "cmux agents status")
+	id, node, of := strings.Cut(name, "/")
+	if !of {
+		node = name
 	}
-	return found, i, nil
+	for _, one := range slices.Backward(ids) {
+		if of && one != id {
+			continue
+		}
+		found, err := run.Open(r.Root, one)
+		if err != nil && of {
+			return nil, 0, err
+		} else if err != nil {
+			continue // others may have it
+		}
+		if i := slices.IndexFunc(found.Plan.Graph.Nodes, func(n dag.Node) bool { return n.Name == node }); i >= 0 {
+			return found, i, nil
+		}
+	}
+	return nil, 0, hint.New(fmt.Errorf("%w: no run has a node %s", ErrNone, name), "cmux agents list")
 }
 
 // Facts are the facts about a subject, as text. The error is ErrNone where there is none of

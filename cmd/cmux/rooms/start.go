@@ -37,8 +37,8 @@ that is installed and ready. A role whose file is .cmux/roles/ROLE.md is told to
 member. Its program starts at once, without a call of the model. What no option says is as
 rooms: in .cmux/config.yml says (cmux config), or as below.
 
---about gives each member the facts about a node of the newest run, a task, or work that does
-not fit where it is merged: task, changes, checks, and both sides of a conflict, as they are
+--about gives each member the facts about a node (of the newest run that has it), a task, or
+work that does not fit where it is merged: task, changes, checks, and both sides of a conflict, as they are
 when it begins.
 
 The policies, which say who answers whom:

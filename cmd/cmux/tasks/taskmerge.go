@@ -122,6 +122,9 @@ func tellMerged(s *cli.IO, res *tasks.MergedTasks) error {
 			text += ", assigned to " + t.Agent
 		}
 		fmt.Fprintf(s.Out, "%s: %s  (%s)\n", t.ID, say.Line(text), say.Line(t.Title))
+		if t.Outcome == tasks.TaskConflict && !res.DryRun {
+			fmt.Fprintf(s.Out, "  to have agents talk about it: cmux rooms start --about merge:%s\n", t.ID)
+		}
 		for _, n := range t.Notes {
 			fmt.Fprintf(s.Out, "note: %s\n", say.Line(n))
 		}
