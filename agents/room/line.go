@@ -161,8 +161,9 @@ type Settings struct {
 	Decide    string   `json:"decide,omitempty"` // moderator: it asks and decides; empty: the person
 	Rebuttals int      `json:"rebuttals,omitempty"`
 	Timeouts  Timeouts `json:"timeouts"`
-	Dir       string   `json:"dir,omitempty"`   // in the project; empty: its root
-	About     string   `json:"about,omitempty"` // node:NAME, task:ID or merge:ID, whose facts members get; empty: nothing that exists
+	Dir       string   `json:"dir,omitempty"`    // in the project; empty: its root
+	Opener    string   `json:"opener,omitempty"` // the agent that opened it; empty: the person
+	About     string   `json:"about,omitempty"`  // node:NAME, task:ID or merge:ID, whose facts members get; empty: nothing that exists
 }
 
 // Tokens bound what a room uses; 0 is no bound.

@@ -287,8 +287,20 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 	return l, remarks, nil
 }
 
-// Create makes the room, and has the monitor start its members.
+// Create makes the room, and has the monitor start its members. For a supervisor the monitor
+// makes it.
 func (p *Rooms) Create(ctx context.Context, s *Starting) (*View, error) {
+	by, err := p.Orderer()
+	if err != nil {
+		return nil, err
+	}
+	if by != "" {
+		order := standing.RoomOrder{Name: s.Name, Settings: s.settings, Members: s.Lines}
+		if err := p.AskKeeper(ctx, standing.OpRoom, "", standing.Ask{By: by, Room: &order}, nil); err != nil {
+			return nil, err
+		}
+		return p.Show(s.Name)
+	}
 	b, err := book.Open(p.Root, s.Name, p.Now, true)
 	if err != nil {
 		return nil, err

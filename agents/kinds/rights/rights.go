@@ -28,7 +28,7 @@ func anybodys() []string {
 // forced.
 func leaders() []string {
 	return []string{
-		"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks priority", "tasks merge", "backlog take", "teams setup", "teams setup-permanent", "teams down", "schedule add", "schedule remove", "schedule run",
+		"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks priority", "tasks merge", "backlog take", "teams setup", "teams setup-permanent", "teams down", "rooms start", "schedule add", "schedule remove", "schedule run",
 	}
 }
 
@@ -86,7 +86,6 @@ func persons() []string {
 		"rooms resume",
 		"rooms set",
 		"rooms skip",
-		"rooms start",
 		"rooms stop",
 		"rooms tail",
 		"rooms wait",

@@ -21,6 +21,7 @@ type Config struct {
 	Confirm   int64         // a person is asked before a message that uses more tokens; 0: never
 	Warm      int           // seconds that the program of a member with nothing to do stays up
 	MaxActive int           // turns of all rooms that are under way at once
+	MaxRooms  int           // open rooms that a supervisor has opened
 }
 
 // Default is Config where a person says nothing.
@@ -80,6 +81,8 @@ func leaves() []leaf {
 			func(c *Config) *int { return &c.Warm })},
 		{"", false, keys.Count(keys.Key{Name: "max_active", Least: 1, Most: 64, Def: "4", Doc: "At most so many members work at once in all rooms of the project."},
 			func(c *Config) *int { return &c.MaxActive })},
+		{"", false, keys.Count(keys.Key{Name: "max_rooms", Most: 50, Def: "2", Doc: "A supervisor may have so many open rooms that it has opened itself; `0`: it opens none."},
+			func(c *Config) *int { return &c.MaxRooms })},
 		{"timeouts", true, seconds(keys.Key{Name: "idle", Def: "1800", Doc: "A turn is interrupted after so long without any event, output or file change; `0`: never."},
 			func(c *Config) *int { return &c.Settings.Timeouts.Idle })},
 		{"timeouts", true, seconds(keys.Key{Name: "parse", Def: "1200", Doc: "You are asked about a turn that has worked for so long, without limits and questions; `0`: never."},

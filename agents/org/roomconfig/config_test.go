@@ -19,7 +19,7 @@ func parse(src string) (Config, map[string]string, error) {
 }
 
 func TestDefault(t *testing.T) {
-	if got, want := Default(), (Config{Settings: room.Defaults(), Confirm: 100_000, Warm: 300, MaxActive: 4}); got != want {
+	if got, want := Default(), (Config{Settings: room.Defaults(), Confirm: 100_000, Warm: 300, MaxActive: 4, MaxRooms: 2}); got != want {
 		t.Errorf("%+v; want %+v", got, want)
 	}
 	// What the page says of a default is what counts without the key.
@@ -40,12 +40,13 @@ func TestParse(t *testing.T) {
   confirm: 5000
   warm: 10m
   max_active: 2
+  max_rooms: 5
   timeouts: {idle: 60, parse: 20m, send: 30s, hard: 1h, on_parse: stop}
 `
 	c, set, err := parse(all)
 	want := Config{
 		Settings: room.Settings{Policy: room.Once, Turns: 5, Tagged: true, Rebuttals: 1, Tokens: room.Tokens{Round: 200_000, Day: 2_000_000}, Timeouts: room.Timeouts{Idle: 60, Parse: 1200, Send: 30, Hard: 3600, Stops: true}},
-		Confirm:  5000, Warm: 600, MaxActive: 2,
+		Confirm:  5000, Warm: 600, MaxActive: 2, MaxRooms: 5,
 	}
 	if err != nil || c != want {
 		t.Errorf("%+v, %v; want %+v", c, err, want)

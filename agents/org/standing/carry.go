@@ -89,6 +89,9 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 	if q.Op == OpRun {
 		return k.orderRun(ctx, q, ask)
 	}
+	if q.Op == OpRoom {
+		return (&rooms{Keeper: k}).order(ctx, ask)
+	}
 	if q.Op == OpAlert {
 		return k.alert(ctx, q, ask)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cmux/agents/records/alert"
+	"cmux/agents/room"
 	"cmux/agents/runs/run"
 )
 
@@ -17,6 +18,7 @@ const (
 	OpDemote run.Op = "demote" // a permanent worker becomes an ordinary one
 	OpRun    run.Op = "run"    // start a run
 	OpAlert  run.Op = "alert"  // call for the person
+	OpRoom   run.Op = "room"   // open a room
 	OpWake   run.Op = "wake"   // start an agent again that died too often, or that was stopped
 	// OpRelaunch ends an agent's program and starts it again, in its conversation.
 	OpRelaunch run.Op = "relaunch"
@@ -33,6 +35,14 @@ type Ask struct {
 
 	Run   *RunOrder    `json:"run,omitempty"`
 	Alert *alert.Alert `json:"alert,omitempty"`
+	Room  *RoomOrder   `json:"room,omitempty"`
+}
+
+// RoomOrder is a room that a supervisor wants to open.
+type RoomOrder struct {
+	Name     string        `json:"name"`
+	Settings room.Settings `json:"settings"`
+	Members  []room.Line   `json:"members"`
 }
 
 // RunOrder says which run is to be started.

@@ -219,6 +219,61 @@ func (k *rooms) keepWarm(ctx context.Context, r *openRoom, warm time.Duration) e
 	return nil
 }
 
+// order opens a room for a supervisor, which becomes a guest of it. The order may be given
+// again: a room that it has opened is there.
+func (k *rooms) order(ctx context.Context, ask Ask) (done, error) {
+	a, o := k.org.Agents[ask.By], ask.Room
+	switch {
+	case o == nil:
+		return refuse("a room without an order"), nil
+	case a == nil || !a.Leads():
+		return refuse("%q is no supervisor: only a person or a supervisor opens a room", ask.By), nil
+	case o.Settings.Tokens.Round <= 0:
+		return refuse("a room that a supervisor opens needs a budget: cmux rooms start --tokens N"), nil
+	case o.Settings.Dir != "" && !filepath.IsLocal(filepath.FromSlash(o.Settings.Dir)):
+		return refuse("%q is no folder in the project", o.Settings.Dir), nil
+	}
+	o.Settings.Opener = a.Name
+	names, err := book.Rooms(k.org.Root())
+	if err != nil {
+		return done{}, err
+	}
+	open := 0
+	for _, name := range names {
+		b, err := book.Open(k.org.Root(), name, k.Now, false)
+		if err != nil {
+			continue // it counts for nobody
+		}
+		lines, _, err := b.Lines()
+		s := room.Fold(name, lines)
+		switch {
+		case err != nil || s.Settings.Opener != a.Name:
+		case name == o.Name && *lines[0].Settings == o.Settings:
+			return done{over: true}, nil // the keeper before this one has opened it
+		case !s.Closed:
+			open++
+		}
+	}
+	if most := roomconfig.New(k.org.Settings.Rooms).MaxRooms; open >= most {
+		return refuse("%s has %d open rooms, and may have %d (max_rooms). A person closes one: cmux rooms close ROOM", a.Name, open, most), nil
+	}
+	b, err := book.Open(k.org.Root(), o.Name, k.Now, true)
+	if err != nil {
+		return refuse("%w", err), nil
+	}
+	var members []room.Line
+	for _, m := range o.Members {
+		members = append(members, room.Line{Name: m.Name, Agent: m.Agent, Role: m.Role, Mode: m.Mode})
+	}
+	members = append(members, room.Line{Name: a.Name, Agent: a.Name, Guest: true})
+	if err := b.Create(ctx, o.Settings, members...); errors.Is(err, book.ErrExists) {
+		return refuse("%w", err), nil
+	} else if err != nil {
+		return done{}, err
+	}
+	return done{over: true}, nil
+}
+
 // mailGuests writes what was said in the rooms to their guests. It is written under an id
 // of its own, so that nobody gets it twice.
 func (k *rooms) mailGuests(ctx context.Context) {

@@ -46,6 +46,9 @@ func printRoom(o *cli.IO, v *rooms.View) error {
 	if about := r.Settings.About; about != "" {
 		fmt.Fprintf(o.Out, "About: %s\n", say.Line(about))
 	}
+	if opener := r.Settings.Opener; opener != "" {
+		fmt.Fprintf(o.Out, "Opened by: %s\n", say.Line(opener))
+	}
 	round := "no round yet"
 	if r.Round > 0 {
 		round = fmt.Sprintf("round %d, %s, %s tokens", r.Round, say.Count(r.Turns, "turn"), say.Short(r.Used))

@@ -41,6 +41,9 @@ rooms: in .cmux/config.yml says (cmux config), or as below.
 work that does not fit where it is merged: task, changes, checks, and both sides of a conflict, as they are
 when it begins.
 
+A supervisor may open rooms too, with --tokens, at most max_rooms of .cmux/config.yml at once.
+It is a guest of them.
+
 The policies, which say who answers whom:
   everybody  you wake all or whom you @mention; an answer wakes the others (default)
   once       each answers once, and you see the answers side by side

@@ -4680,6 +4680,7 @@ export interface components {
             dir?: string;
             judge?: string;
             moderator?: string;
+            opener?: string;
             policy: components["schemas"]["RoomPolicy"];
             /** Format: int64 */
             rebuttals?: number;
