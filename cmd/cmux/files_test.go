@@ -57,6 +57,7 @@ var elsewhere = map[string]string{
 	"agents/control/rooms/start.go":             "the folder of a room, in the project",
 	"agents/room/book/book.go":                  "a room's folder, moved by its name",
 	"agents/org/standing/life.go":               "the worktree",
+	"agents/org/treewatch/change.go":            "how long a member's events are",
 	"agents/org/standing/rooms.go":              "when a member's events were written last",
 	"agents/kinds/kimi/preflight.go":            "the program's own configuration",
 	"agents/platform/proc/proc.go":              "/dev/null",

@@ -296,8 +296,9 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 			v.Room.Proposals++
 		}
 	}
-	v.Waits = p.waits(org, &s, v)
-	return v, nil
+	looks, err := p.looks(name)
+	v.Waits = append(p.waits(org, &s, v), looks...)
+	return v, err
 }
 
 func oneLine(l *room.Line) string {

@@ -88,6 +88,7 @@ func persons() []string {
 		"rooms skip",
 		"rooms stop",
 		"rooms tail",
+		"rooms undo",
 		"rooms wait",
 		"rooms wake",
 		"snapshots restore",

@@ -114,6 +114,7 @@ type Keeper struct {
 	office    *mail.Office // nil: not open yet
 	nodes     goneNodes
 	rooms     rooms
+	trees     roomTrees
 	tellRest  time.Time            // no message about spent budgets until then
 	endedTurn map[string]time.Time // by agent: when a turn was broken off for a spent budget
 	mailRest  time.Time            // until when the mail is left alone
@@ -181,6 +182,7 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 		Left: func(ref host.Ref) { k.lives.Left(ref) }}); err != nil {
 		return nil, errors.Join(err, k.lock.Unlock())
 	}
+	k.trees = newRoomTrees(&k.rooms)
 	k.lives = lives.New(k.host, k.Log, lives.Policy{Again: k.again, Lost: k.died})
 	k.openShare()
 	return k, nil
@@ -228,6 +230,10 @@ func (k *Keeper) keep(ctx context.Context) error {
 			if !k.lives.Of(ref.Node).Stands() {
 				k.lives.Drop(ref.Node, ref.N)
 			}
+		case f := <-k.trees.Found:
+			if err := k.trees.changed(tasks, f); err != nil {
+				k.Log.Error("a change of a checkout could not be reported", "root", f.Root, "err", err)
+			}
 		case seen := <-k.nodes.seen:
 			k.nodes.take(seen)
 		case s := <-k.started:
@@ -270,6 +276,7 @@ func (k *Keeper) advance(ctx context.Context) error {
 	}
 	k.shares(ctx)
 	k.rooms.carry(ctx)
+	k.trees.tend(ctx)
 	k.mails(ctx)
 	k.rooms.mailGuests(ctx)
 	if err := k.tellCompacted(ctx); err != nil { // tried again at the next look

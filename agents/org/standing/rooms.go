@@ -13,8 +13,10 @@ import (
 	"cmux/agents/org/roomconfig"
 	"cmux/agents/org/seat"
 	"cmux/agents/org/subject"
+	"cmux/agents/org/treewatch"
 	"cmux/agents/platform/harmless"
 	"cmux/agents/platform/notice"
+	"cmux/agents/records/incident"
 	"cmux/agents/records/journal"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
@@ -419,22 +421,37 @@ func (o *Org) RoomStand(roomName, name string, now time.Time) room.Stand {
 // Tell does not wait: that the program has the turn stands in its records, and if it does not
 // take it in time, a clock of the room rings.
 func (m roomMembers) Tell(ctx context.Context, t *room.Turn, text string) error {
-	m.say(ctx, t.Member, attempt.Message{Op: attempt.OpTell, Key: m.id(t), Text: seat.Envelope(m.id(t), text), Alone: true})
+	m.trees.tend(ctx) // the turn before is over: what it did is not this one's
+	m.trees.handed[m.id(t)] = m.say(ctx, t.Member, attempt.Message{Op: attempt.OpTell, Key: m.id(t), Text: seat.Envelope(m.id(t), text), Alone: true}, m.watches(ctx, t))
 	return nil
 }
 
 // BreakOff does not wait either: the end of the turn is heard, or a clock rings.
 func (m roomMembers) BreakOff(ctx context.Context, t *room.Turn) error {
-	m.say(ctx, t.Member, attempt.Message{Op: attempt.OpEndTurn, Key: m.id(t) + "-break"})
+	m.say(ctx, t.Member, attempt.Message{Op: attempt.OpEndTurn, Key: m.id(t) + "-break"}, m.trees.handed[m.id(t)])
 	return nil
 }
 
-func (m roomMembers) say(ctx context.Context, name string, what attempt.Message) {
+// say tells a member's program something when after is closed, or soon; nil: at once. done is
+// closed when it was told.
+func (m roomMembers) say(ctx context.Context, name string, what attempt.Message, after <-chan struct{}) (done <-chan struct{}) {
+	told := make(chan struct{})
 	l := m.lives.Of(MemberName(m.room, name))
 	if l == nil {
-		return
+		close(told)
+		return told
 	}
 	m.tasks.Go(func() {
+		defer close(told)
+		if after != nil {
+			select {
+			case <-after:
+			case <-time.After(treewatch.MostBefore):
+				m.Log.Info("a member is told something before its checkout was looked at", "room", m.room, "member", name, "op", what.Op)
+			case <-ctx.Done():
+				return
+			}
+		}
 		r, err := l.Tell(ctx, what)
 		if err == nil && r.Error != "" {
 			err = errors.New(r.Error)
@@ -443,6 +460,7 @@ func (m roomMembers) say(ctx context.Context, name string, what attempt.Message)
 			m.Log.Warn("a member was not reached", "room", m.room, "member", name, "op", what.Op, "err", err)
 		}
 	})
+	return told
 }
 
 // Start makes the agent that the member is, where there is none yet.
@@ -608,4 +626,107 @@ func (s *State) stand(now time.Time) room.Stand {
 		st.Is, st.Crashed = room.Off, s.Crashed
 	}
 	return st
+}
+
+// roomTrees are the checkouts that members of rooms work at.
+type roomTrees struct {
+	*rooms
+	*treewatch.Watch
+	handed map[string]<-chan struct{} // turns under way, by id: closed when the member was told
+}
+
+func newRoomTrees(r *rooms) roomTrees {
+	return roomTrees{r, treewatch.New(treewatch.Config{Root: r.org.Root(), Go: r.tasks.Go, Now: r.Now, Log: r.Log}), make(map[string]<-chan struct{})}
+}
+
+// watches looks at the checkout of a turn before it begins.
+func (m roomMembers) watches(ctx context.Context, t *room.Turn) <-chan struct{} {
+	dir := m.org.Root()
+	if a := m.agent(t.Member); a != nil && a.Member.Dir != "" {
+		dir = a.Member.Dir
+	}
+	return m.trees.Begins(ctx, dir, treewatch.Turn{ID: m.id(t), Room: m.room, Turn: t.ID, Member: t.Member, Agent: MemberName(m.room, t.Member), Began: t.Began})
+}
+
+// tend looks at the checkouts of turns that have ended since, and at those of turns that began
+// before this keeper did.
+func (k *roomTrees) tend(ctx context.Context) {
+	open := map[string]bool{}
+	for name, r := range k.open {
+		if r.carrier == nil {
+			continue
+		}
+		m, s := roomMembers{k.rooms, name, r.book}, r.carrier.State()
+		for i := range s.Open {
+			t := &s.Open[i]
+			open[m.id(t)] = true
+			if !t.Took.IsZero() {
+				m.watches(ctx, t)
+			}
+		}
+	}
+	for id := range k.handed {
+		if !open[id] {
+			delete(k.handed, id)
+		}
+	}
+	k.Ends(ctx, open)
+}
+
+// changed reports a change, unless another agent may have made it, or it was the person: a
+// fence kept all members from it.
+func (k *roomTrees) changed(ctx context.Context, f treewatch.Change) error {
+	if who := k.others(&f); who != "" {
+		k.Watch.Log.Info("a checkout was changed while another agent was at work there", "root", f.Root, "agent", who)
+		return nil
+	}
+	byRoom := map[string][]treewatch.Turn{}
+	for _, t := range f.Turns {
+		if a := k.org.Agents[t.Agent]; a == nil || !k.org.fenced(a) || !f.KeptOut(k.org.Run.Fence(t.Agent), a.Life.N) {
+			byRoom[t.Room] = append(byRoom[t.Room], t)
+		}
+	}
+	for name, turns := range byRoom {
+		f.Turns = turns
+		if err := k.report(ctx, name, &f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// others is an agent that is in no room, and that was at work at the checkout meanwhile.
+func (k *roomTrees) others(f *treewatch.Change) string {
+	i := slices.IndexFunc(k.org.Names(), func(name string) bool {
+		a := k.org.Agents[name]
+		if a.InRoom() || a.Member.Tree != "" || treewatch.Checkout(a.Member.Dir) != f.Root || !a.Life.On() && a.Life.Ended.Before(f.Since) {
+			return false
+		}
+		w, _ := a.Stands(f.Until, k.org.Stopped)
+		return w == Working || w == Checking || a.Since.After(f.Since)
+	})
+	if i < 0 {
+		return ""
+	}
+	return k.org.Names()[i]
+}
+
+// report writes the incident down, and tells the person.
+func (k *roomTrees) report(ctx context.Context, roomName string, f *treewatch.Change) error {
+	r, err := f.Report(k.org.Root(), roomName, k.org.Run.Events)
+	if err != nil {
+		return err
+	}
+	b, err := incident.OpenBook(k.org.Root(), k.Watch.Now, true)
+	if err != nil {
+		return err
+	}
+	i, _, err := b.Open(ctx, "cmux", *r)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimSuffix(harmless.Line(r.Title), ".") + ": cmux incidents show " + i.ID
+	k.Watch.Log.Warn(text)
+	k.notify(ctx, notice.News{Event: "needs_input", Node: roomName, Text: text})
+	return nil
 }

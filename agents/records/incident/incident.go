@@ -74,8 +74,8 @@ type Note struct {
 
 // Report is a failure to record.
 type Report struct {
-	Kind  string // agent, server, health or rollback
-	About string // the name of an agent, server, or a project's health
+	Kind  string // agent, server, health, rollback or room
+	About string // the name of an agent, server or room, or a project's health
 	Key   string // cause; empty: kind and about
 	Title string // one line
 	Note
