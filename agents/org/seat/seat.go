@@ -21,6 +21,13 @@ type Seat struct {
 	Spoken  bool // its turn is over, and it comes to rest
 	Dropped bool // its room ended its program: its last turn is not continued
 
+	// In is where its last turn was: the life, and the conversation, empty where its program
+	// names none.
+	In struct {
+		Life         int
+		Conversation string
+	}
+
 	turns []turn
 	told  int64 // tokens that its replies have counted
 }
@@ -69,6 +76,11 @@ func (s *Seat) Took(rec *run.Record) {
 			s.turns = append(slices.Clone(s.turns[max(0, len(s.turns)-kept+1):]), turn{id: id})
 		}
 	}
+}
+
+// Sits takes in where the member is in a turn.
+func (s *Seat) Sits(life int, conversation string) {
+	s.In.Life, s.In.Conversation = life, conversation
 }
 
 // Replied takes in what a turn said. used is the tokens of all lives: what was used since

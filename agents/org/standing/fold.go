@@ -155,11 +155,13 @@ func (s *State) Apply(rec *run.Record) {
 		s.reads(rec.Key)
 		if s.InRoom() {
 			s.Took(rec)
+			s.Sits(s.Life.N, s.Conversation)
 		}
 	case run.Replied:
 		s.answers = nil
 		if s.InRoom() {
 			s.Replied(rec, s.past.Plus(rec.Used).Counted())
+			s.Sits(s.Life.N, s.Conversation)
 		}
 	case run.Posed:
 		if rec.Attempt > s.foreign {

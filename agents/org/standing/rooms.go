@@ -92,7 +92,8 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 		b := r.book
 		members := roomMembers{k, name, b}
 		c, err := carrier.New(carrier.Config{
-			Name: name, File: b, Members: members, Now: k.Now, Place: func(name string) room.Place { return members.place(ctx, name) },
+			Name: name, File: b, Members: members, Now: k.Now, Forgot: members.forgot,
+			Place: func(name string) room.Place { return members.place(ctx, name) },
 			Notify: func(text string, needs bool) {
 				k.Log.Info("room", "room", name, "said", text)
 				if needs {
@@ -586,6 +587,30 @@ func (k *rooms) subject(ctx context.Context, about string) string {
 		return fmt.Sprintf("%s (the facts about it cannot be read: %v)", about, err)
 	}
 	return text
+}
+
+// forgot reports whether the conversation is gone in which a member had its last turn.
+func (m roomMembers) forgot(name string) bool {
+	a := m.agent(name)
+	switch {
+	case a == nil || a.In.Life == 0:
+		return false
+	case a.In.Conversation != "" && a.Conversation != "" && a.In.Conversation != a.Conversation:
+		return true
+	case a.In.Life == a.Life.N:
+		return false
+	}
+	kind := m.Kinds[a.Member.Kind]
+	if kind.LastTurn == nil {
+		return kind.Can.Resume == ""
+	}
+	env, err := m.org.Run.Env()
+	if err != nil {
+		m.Keeper.Log.Warn("whether a member has its conversation still cannot be told", "room", m.room, "member", name, "err", err)
+		return false
+	}
+	given, said, _ := kind.LastTurn(append(env, "CMUX_NODE="+a.Name), a.Conversation)
+	return len(given) == 0 && said == ""
 }
 
 // InRoom reports whether the agent is a member of a room.

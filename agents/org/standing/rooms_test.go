@@ -350,3 +350,57 @@ func TestRoomWithBadMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A member whose conversation is gone is told again where it is and what was said last; one
+// that comes back in its conversation is not.
+func TestRoomForgot(t *testing.T) {
+	w, keep := roomWorld(t)
+	stop := keep()
+	b := w.room("r", room.Defaults(), map[string][]string{"a": {"Which|Postgres.", "still|Yes."}}, "a")
+	env, err := w.r.Env()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(env, func(kv string) bool { return strings.HasPrefix(kv, scripted.ConversationVar+"=") })
+	talk := strings.ReplaceAll(strings.TrimPrefix(env[i], scripted.ConversationVar+"="), "$CMUX_NODE", "r.a")
+	heard := func() string {
+		text, err := os.ReadFile(RolePath(w.root, "role-a") + ".heard")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for n, want := range []struct {
+		say               string
+		openings, forgets int
+	}{{"Which?", 1, 0}, {"Are you still sure?", 1, 0}, {"And now?", 2, 1}, {"And then?", 2, 1}} {
+		if _, _, err := b.Say(t.Context(), book.Message{By: room.User, Text: want.say, Key: strconv.Itoa(n)}); err != nil {
+			t.Fatal(err)
+		}
+		w.settles(b)
+		got := heard()
+		if opened := strings.Count(got, "You are a (role-a) in the room r"); opened != want.openings || strings.Count(got, "Your conversation is gone. This was said last:") != want.forgets {
+			t.Errorf("after %q it has heard\n%s", want.say, got)
+		}
+		if want.forgets > 0 && !strings.Contains(got, "> Which?  [a] (r#7, answers r#3) > Postgres.") {
+			t.Errorf("what was said last is not in\n%s", got)
+		}
+		for k, do := range []room.Do{room.DoClose, room.DoReopen} {
+			if err := b.Order(t.Context(), fmt.Sprint(n, "-", k), do, 0); err != nil {
+				t.Fatal(err)
+			}
+			if do == room.DoClose {
+				w.until("its program ends", func(o *Org) bool { return !o.Agents["r.a"].Life.On() })
+			}
+			if n == 1 && do == room.DoClose {
+				if err := os.Remove(talk); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	w.answered(w.ask(run.OpStop, "", Ask{}))
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}

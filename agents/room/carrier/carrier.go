@@ -42,6 +42,7 @@ type Config struct {
 	File    File
 	Members Members
 	Place   func(member string) room.Place
+	Forgot  func(member string) bool // the conversation is gone that its last turn was in; nil: it never is
 	Notes   func(topic string) []string
 	Notify  func(text string, needs bool)
 	Record  func(d *room.Decision) // keeps what a member has decided, once
@@ -247,13 +248,16 @@ func (c *Carrier) append(ctx context.Context, what room.What, lines []room.Line)
 	return nil
 }
 
-// prompt is what a turn gives its member; before its first one, it is told where it is.
+// prompt is what a turn gives its member. Before its first one it is told where it is; where
+// its conversation is gone it is told again, with what was said last.
 func (c *Carrier) prompt(t *room.Turn) string {
-	text := c.s.Prompt(t.ID, false)
-	if !first(c.lines, t.Member, t.ID) {
-		return text
+	opens := first(c.lines, t.Member, t.ID)
+	again := !opens && c.Forgot != nil && c.Forgot(t.Member)
+	text := c.s.Prompt(t.ID, again)
+	if opens || again {
+		text = c.Opening(t.Member) + "\n" + text
 	}
-	return c.Opening(t.Member) + "\n" + text
+	return text
 }
 
 // Opening is what a member is told once, before its first turn.
