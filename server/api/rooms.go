@@ -173,7 +173,10 @@ func (r *routes) rooms() {
 		Turn string `path:"turn" maxLength:"20" doc:"Id of a turn, such as t1"`
 	}) (text, error) {
 		s, err := p.Rooms().Prompt(i.Room, i.Turn)
-		return text{s}, err
+		if err != nil {
+			return text{}, err
+		}
+		return text{s.Text}, nil
 	})
 	post(r, group, one+"/members/{name}/answer", "Answer what a member, or its program, asks you", func(ctx context.Context, i *struct {
 		MemberIn

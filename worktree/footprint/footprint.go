@@ -1,4 +1,4 @@
-// Package footprint tells what became of a checkout between two moments, and takes it back.
+// Package footprint finds what changed in a checkout between two moments, and undoes it.
 //
 // A Print is the checkout at one moment: what is checked out, what is staged, and the content
 // of each file that is not as it is committed. The contents are in the repository's objects,

@@ -22,7 +22,6 @@ import (
 	"cmux/agents/room"
 	"cmux/agents/room/book"
 	"cmux/agents/runs/run"
-	"cmux/worktree/hint"
 )
 
 // Rooms are the rooms of a project.
@@ -424,19 +423,4 @@ func (p *Rooms) Check(name string) (broken []room.Broken, bad []ledger.Bad, line
 		return nil, nil, 0, err
 	}
 	return room.Check(all), bad, len(all), nil
-}
-
-// Prompt is what a turn gave its member, as it was put together from the file.
-func (p *Rooms) Prompt(name, turn string) (string, error) {
-	_, lines, _, err := p.open(name)
-	if err != nil {
-		return "", err
-	}
-	for i := range lines {
-		if l := &lines[i]; l.Kind == room.KindTurn && l.Turn == turn {
-			s := room.Fold(name, lines[:i+1])
-			return s.Prompt(turn, false), nil
-		}
-	}
-	return "", hint.New(project.Tag(fmt.Errorf("the room %s has no turn %q", name, turn), project.ErrMissing), "cmux rooms log "+name)
 }

@@ -157,6 +157,52 @@ type Order struct {
 	ID    string   `json:"id,omitempty"`
 }
 
+// idle says why an order changes nothing; empty: it does.
+func (o *Order) idle(s *room.State) string {
+	var m room.Member
+	if len(o.Names) > 0 {
+		if i := slices.IndexFunc(s.Members, func(m room.Member) bool { return !m.Gone && m.Name == o.Names[0] }); i >= 0 {
+			m = s.Members[i]
+		}
+	}
+	wakes := slices.ContainsFunc(s.Members, func(m room.Member) bool { return len(s.Waking(m.Name)) > 0 })
+	switch {
+	case o.Do == room.DoPause && s.Paused:
+		return "it is paused already"
+	case o.Do == room.DoResume && !s.Paused:
+		return "it is not paused"
+	case o.Do == room.DoCancel && !s.Round.On && len(s.Open) == 0 && !wakes:
+		return "no round is under way"
+	case o.Do == room.DoContinue && s.Round.State != room.Capped:
+		return "no round has used up its turns or tokens"
+	case o.Do == room.DoReopen && !s.Closed:
+		return "it is open"
+	case m.Name == "":
+		return ""
+	case (o.Do == room.DoStop || o.Do == room.DoWait) && m.Turn == "":
+		return m.Name + " is in no turn"
+	case o.Do == room.DoSkip && m.Turn == "" && len(s.Waking(m.Name)) == 0:
+		return "nothing waits for " + m.Name
+	case o.Do == room.DoWake && !m.Fallen() && m.Stand.Is != room.Down:
+		return m.Name + " is not down"
+	}
+	return ""
+}
+
+// Idle says why an order changes nothing in the room as it is; empty: it does.
+func (p *Rooms) Idle(name string, o Order) (string, error) {
+	_, lines, _, err := p.open(name)
+	if err != nil {
+		return "", err
+	}
+	org, err := p.org()
+	if err != nil {
+		return "", err
+	}
+	s := p.state(org, name, lines)
+	return o.idle(&s), nil
+}
+
 // Order gives an order, once for an id. It stands in the file when Order returns.
 func (p *Rooms) Order(ctx context.Context, name string, o Order) (*View, error) {
 	if err := o.check(); err != nil {
@@ -263,11 +309,17 @@ func (p *Rooms) until(ctx context.Context, name string, over func([]room.Line) (
 	}
 }
 
+// ErrPaused means that the room begins no turn before a person resumes it.
+var ErrPaused = errors.New("the room is paused")
+
 // rests reports whether the room is at rest after message n, and how its round ended.
 func rests(name string, lines []room.Line, n int64) (bool, error) {
 	s := room.Fold(name, lines)
 	if s.Closed {
 		return true, fmt.Errorf("%w: the room is closed", ErrCapped)
+	}
+	if s.Paused && len(s.Open) == 0 && (s.Round.On || slices.ContainsFunc(s.Members, func(m room.Member) bool { return len(s.Waking(m.Name)) > 0 })) {
+		return true, fmt.Errorf("%w: cmux rooms resume %s", ErrPaused, name)
 	}
 	given := map[string]bool{}
 	for i := range lines {

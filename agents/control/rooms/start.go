@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -183,11 +184,11 @@ func (p *Rooms) checkSettings(s *room.Settings) error {
 		dir = filepath.Join(p.Dir, dir)
 	}
 	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return project.Usage("", "--dir: %w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return project.Usage("", "--dir: there is no folder %s in the project", s.Dir)
 	}
-	rel, err := filepath.Rel(p.Root, dir)
-	if _, rerr := os.ReadDir(dir); err != nil || rerr != nil || !filepath.IsLocal(rel) {
+	rel, rerr := filepath.Rel(p.Root, dir)
+	if _, derr := os.ReadDir(dir); errors.Join(err, rerr, derr) != nil || !filepath.IsLocal(rel) {
 		return project.Usage("", "--dir: %s is no folder in the project", s.Dir)
 	}
 	if first, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); first == ".git" || first == signals.Folder {

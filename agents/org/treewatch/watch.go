@@ -1,5 +1,5 @@
 // Package treewatch looks at the checkouts that members of rooms work at, before and after each
-// turn, and says what became of them: members read there, and write nothing.
+// turn, and reports what changed: members read there, and write nothing.
 //
 // It looks beside the keeper's own work: a slow disk must not hold the rooms up.
 package treewatch

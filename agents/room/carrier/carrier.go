@@ -251,7 +251,7 @@ func (c *Carrier) append(ctx context.Context, what room.What, lines []room.Line)
 // prompt is what a turn gives its member. Before its first one it is told where it is; where
 // its conversation is gone it is told again, with what was said last.
 func (c *Carrier) prompt(t *room.Turn) string {
-	opens := first(c.lines, t.Member, t.ID)
+	opens := First(c.lines, t.Member, t.ID)
 	again := !opens && c.Forgot != nil && c.Forgot(t.Member)
 	text := c.s.Prompt(t.ID, again)
 	if opens || again {
@@ -269,8 +269,8 @@ func (c *Carrier) Opening(name string) string {
 	return c.s.Opening(name, c.Place(name), notes)
 }
 
-// first reports whether the member has had no turn before, since it joined.
-func first(lines []room.Line, name, turn string) bool {
+// First reports whether the member has had no turn before, since it joined.
+func First(lines []room.Line, name, turn string) bool {
 	yes := true
 	of := map[string]string{}
 	for _, l := range lines {

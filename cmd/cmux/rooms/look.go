@@ -101,16 +101,19 @@ from a cache: at least for the turns that begin by it, at most until its round e
 
 func newPromptCmd(d *cli.Deps) *cobra.Command {
 	return aboutRoom(d, &cobra.Command{
-		Use:     "prompt ROOM TURN",
-		Short:   "Show what a turn gave its member",
+		Use:   "prompt ROOM TURN",
+		Short: "Show what a turn gave its member",
+		Long: `Show what a turn gave its member, as its program got it. With --json the shape is
+{"room", "turn", "member", "text", "sent"} where sent is false for a prompt that was put
+together again from the room's file, because the member's events do not hold it.`,
 		Example: "  cmux rooms prompt design t3",
 		Args:    cobra.ExactArgs(2),
-	}, false, func(_ context.Context, c *call) error {
-		text, err := c.rooms.Prompt(c.room, c.args[0])
-		if err == nil {
-			_, err = io.WriteString(c.Out, text)
-		}
-		return err
+	}, true, func(_ context.Context, c *call) error {
+		prompt, err := c.rooms.Prompt(c.room, c.args[0])
+		return answer(c, prompt, err, func(p *rooms.Prompt) error {
+			_, err := io.WriteString(c.Out, p.Text)
+			return err
+		})
 	})
 }
 
@@ -256,8 +259,8 @@ func newWaitCmd(d *cli.Deps) *cobra.Command {
 		Use:   "wait ROOM",
 		Short: "Wait until a room has come to rest, and print what was said",
 		Long: `Wait until a room has come to rest, and print what was said in its round. The exit code is
-0 if it has settled, 3 if its turns or tokens were used up, it was cancelled or a turn
-failed, and 124 after --timeout.`,
+0 if it has settled, 3 if its turns or tokens were used up, it was cancelled, a turn failed
+or the room is paused with messages left, and 124 after --timeout.`,
 		Example: "  cmux rooms wait design --timeout 10m",
 		Args:    cobra.ExactArgs(1),
 	}, false, func(ctx context.Context, c *call) error {
@@ -297,7 +300,7 @@ func (c *call) await(ctx context.Context, message, from int64, timeout time.Dura
 	case errors.Is(err, context.DeadlineExceeded):
 		fmt.Fprintf(c.Err, "cmux: the room has not come to rest within %v\n", timeout)
 		return cli.ExitStatus(124)
-	case errors.Is(err, rooms.ErrCapped):
+	case errors.Is(err, rooms.ErrCapped), errors.Is(err, rooms.ErrPaused):
 		fmt.Fprintf(c.Err, "cmux: %v\n", err)
 		return cli.ExitStatus(3)
 	}

@@ -40,6 +40,8 @@ type call struct {
 	room  string
 	args  []string // behind the room
 	json  bool
+
+	tailed string // begins the keys of what is typed in cmux rooms tail
 }
 
 // aboutRoom makes cmd a command about the room that its first argument names.
@@ -143,9 +145,16 @@ func newOrderCmd(d *cli.Deps, o order) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		idle, err := c.rooms.Idle(c.room, do)
+		if err != nil {
+			return err
+		}
 		v, err := c.rooms.Order(ctx, c.room, do)
 		return answer(c, v, err, func(*rooms.View) error {
 			who := c.room
+			if idle != "" {
+				return c.say("%s: %s.", who, idle)
+			}
 			if len(do.Names) > 0 {
 				who = strings.Join(do.Names, ", ") + " in " + c.room
 			}

@@ -3,6 +3,7 @@ package rooms
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"io"
 	"slices"
 	"strings"
@@ -113,6 +114,7 @@ func (c *call) tail(ctx context.Context, most int) error {
 	if err := c.rooms.Up(ctx); err != nil {
 		return err
 	}
+	c.tailed = "tail-" + rand.Text() + "-"
 	show := printer{c.IO, c.room, false}
 	before := lines
 	if said := slices.DeleteFunc(slices.Clone(lines), func(l room.Line) bool { return l.Kind != room.KindSaid }); len(said) > most {
@@ -126,7 +128,7 @@ func (c *call) tail(ctx context.Context, most int) error {
 	go func() {
 		over <- c.rooms.Follow(ctx, c.room, lines[len(lines)-1].N, func(more []room.Line) error {
 			for i := range more {
-				if l := &more[i]; l.By == room.User && (l.Kind == room.KindSaid || l.Kind == room.KindOrder) && c.Interactive() {
+				if c.here(&more[i]) && c.Interactive() {
 					continue // it stands there, as it was typed
 				}
 				show.line(&more[i])
@@ -167,9 +169,14 @@ func (c *call) tail(ctx context.Context, most int) error {
 	}
 }
 
+// here reports whether a line was typed in this terminal: it stands there.
+func (c *call) here(l *room.Line) bool {
+	return l.By == room.User && (strings.HasPrefix(l.Key, c.tailed) || strings.HasPrefix(l.ID, c.tailed))
+}
+
 // typed carries out a line that was typed.
 func (c *call) typed(ctx context.Context, line string) error {
-	text := rooms.Say{Text: strings.TrimSpace(line)}
+	text := rooms.Say{Text: strings.TrimSpace(line), Key: c.tailed + rand.Text()}
 	if text.Text == "" {
 		return nil
 	}
@@ -213,6 +220,14 @@ func (c *call) ordered(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
+	idle, err := c.rooms.Idle(c.room, do)
+	if err != nil {
+		return err
+	}
+	if idle != "" {
+		c.remark(idle)
+	}
+	do.ID = c.tailed + rand.Text()
 	_, err = c.rooms.Order(ctx, c.room, do)
 	return err
 }
