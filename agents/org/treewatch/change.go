@@ -197,10 +197,20 @@ const (
 	mostCall = 500
 )
 
-// writes matches a call of a tool that may write.
+// writes matches a call of a tool that writes: what may as well read is none, since it would
+// clear the person.
 var writes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)>|\b(write|edit|multiedit|create|patch|tee|touch|rm|mv|cp|ln|mkdir|chmod|truncate|dd|install|sed|perl|python3?|node|git)\b`)
+	return regexp.MustCompile(`(?i)(^|[^-=<>])>+\s*[^\s&>=]|\b(write|edit|multiedit|create|patch|tee|touch|rm|mv|cp|ln|chmod|truncate|dd)\b|\bsed\s+(-\S+\s+)*-[a-z]*i|` + gitWrites)
 })
+
+// gitWrites matches a command of git that changes a checkout.
+const gitWrites = `\bgit\s+(-[cC]\s+\S+\s+)*(add|am|apply|branch|checkout|cherry-pick|commit|merge|mv|pull|rebase|reset|restore|revert|rm|stash|switch|symbolic-ref|update-index|update-ref)\b`
+
+// gits matches such a command.
+var gits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(gitWrites) })
+
+// quiet matches where a command sends what it prints to nobody.
+var quiet = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9&]?>+\s*(/dev/null|&[0-9])`) })
 
 // calls are those of the members' tools that name what was changed, and may have done it.
 func (f *Change) calls(events func(agent string) string) (all []call) {
@@ -211,8 +221,8 @@ func (f *Change) calls(events func(agent string) string) (all []call) {
 		}
 		// What cannot be read names nothing.
 		_, _ = event.Replay(file, from, func(e event.Event, _ int64) error {
-			text := strings.TrimSpace(e.Tool + " " + string(e.Input))
-			if e.Kind != event.ToolUse || e.At.Before(t.Began) || e.At.After(f.Until) || len(all) >= mostCalls || !writes().MatchString(text) || !f.names(text) {
+			text := strings.TrimSpace(e.Tool + " " + event.Whole(e.Input))
+			if e.Kind != event.ToolUse || e.At.Before(t.Began) || e.At.After(f.Until) || len(all) >= mostCalls || !writes().MatchString(quiet().ReplaceAllString(text, "")) || !f.names(text) {
 				return nil
 			}
 			all = append(all, call{member: t.Member, text: harmless.Line(incident.Cut(text, mostCall)), at: e.At})
@@ -224,7 +234,7 @@ func (f *Change) calls(events func(agent string) string) (all []call) {
 
 // names reports whether a call names what was changed.
 func (f *Change) names(text string) bool {
-	if (f.what.Head || len(f.what.Index) > 0) && strings.Contains(text, "git ") {
+	if (f.what.Head || len(f.what.Index) > 0) && gits().MatchString(text) {
 		return true
 	}
 	return slices.ContainsFunc(slices.Concat(f.named(), f.what.Index), func(name string) bool { return strings.Contains(text, path.Base(name)) })
