@@ -149,7 +149,7 @@ func (p *Project) Terminals() *terminals.Terminals {
 
 // Overview opens how all of the project stands.
 func (p *Project) Overview() *overview.Overview {
-	return &overview.Overview{Project: &p.Project, Runs: p.Runs(), Records: p.Records(), Letters: p.Letters(), Locks: p.Locks(), Serving: p.Serving()}
+	return &overview.Overview{Project: &p.Project, Runs: p.Runs(), Records: p.Records(), Letters: p.Letters(), Locks: p.Locks(), Serving: p.Serving(), Rooms: p.Rooms()}
 }
 
 // Orders opens the decision about who may order.

@@ -2,6 +2,7 @@ package room
 
 import (
 	"slices"
+	"time"
 
 	"cmux/agents/room/marks"
 )
@@ -79,6 +80,9 @@ func (s *State) Awaits(w What) bool {
 	}
 	return true
 }
+
+// Allowed is how long the turn may work before a person is asked.
+func (t *Turn) Allowed() time.Duration { return t.allowed }
 
 // Left is how many turns a member may take until it is spent, in a new round or in this one.
 func (s *State) Left(name string) int {

@@ -100,7 +100,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.StartingOrg]():      {"permissions": orNone(permits)},
 		reflect.TypeFor[control.PermissionChoice](): {"name": permits},
 		reflect.TypeFor[overview.RunBrief]():        {"state": enums()[reflect.TypeFor[dag.RunState]()]},
-		reflect.TypeFor[overview.Need]():            {"kind": words(overview.NeedNode, overview.NeedFailure, overview.NeedConflict, overview.NeedLimit, overview.NeedReview, overview.NeedRun, overview.NeedAgent, overview.NeedTask, overview.NeedMerge, overview.NeedIncident, overview.NeedMessage, overview.NeedFault)},
+		reflect.TypeFor[overview.Need]():            {"kind": words(overview.NeedNode, overview.NeedFailure, overview.NeedConflict, overview.NeedLimit, overview.NeedReview, overview.NeedRun, overview.NeedAgent, overview.NeedTask, overview.NeedMerge, overview.NeedRoom, overview.NeedIncident, overview.NeedMessage, overview.NeedFault)},
 		reflect.TypeFor[tasks.MergedTask]():         {"outcome": words(tasks.TaskMerged, tasks.TaskContained, tasks.TaskConflict, tasks.TaskCheck, tasks.TaskWaits, tasks.TaskGone, tasks.TaskNothing)},
 		reflect.TypeFor[files.FileEntry]():          {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[files.FileText]():           {"kind": words("file", "folder", "link", "other")},

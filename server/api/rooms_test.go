@@ -2,10 +2,13 @@ package api_test
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"cmux/agents/control/overview"
 	"cmux/agents/control/rooms"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/room"
@@ -248,6 +251,60 @@ func TestTalk(t *testing.T) {
 			t.Errorf("another page asks %s: %d %s", path, code, text)
 		}
 	}
+}
+
+// What holds a room up waits for the person until they have decided; a room at rest, a closed
+// one and one that is paused without messages need nothing.
+func TestNeedsOfRooms(t *testing.T) {
+	w := withRooms(t)
+	const one = "/api/rooms/design"
+	w.must("POST", "/api/rooms", `{"name":"design","members":["scripted=ann","scripted=ben"],"settings":{"timeouts":{"parse":60}}}`, nil)
+	waits := func() (all []string) {
+		var l items[overview.Need]
+		w.must("GET", "/api/needs", "", &l)
+		for _, n := range l.Items {
+			if n.Kind != overview.NeedRoom {
+				continue
+			}
+			all = append(all, n.Title+": "+n.Text+" "+strings.Join(n.Orders, ","))
+			if n.Since.IsZero() || n.Room != "design" || n.Called != "Room" {
+				t.Errorf("%+v", n)
+			}
+			w.must("GET", "/api/needs/case?id="+url.QueryEscape(n.ID), "", nil)
+		}
+		return all
+	}
+	order := func(body string) { w.must("POST", one+"/orders", body, nil) }
+	expect := func(when string, want ...string) {
+		t.Helper()
+		if got := waits(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	expect("new")
+	order(`{"do":"pause"}`)
+	expect("paused")
+	w.must("POST", one+"/messages", `{"text":"hello"}`, nil)
+	expect("paused with a message", "design: the room is paused resume")
+	order(`{"do":"close"}`)
+	expect("closed")
+	order(`{"do":"reopen"}`)
+	expect("reopened")
+
+	w.must("POST", one+"/messages", `{"text":"@ann hello"}`, nil)
+	w.wrote("design", room.Line{Kind: room.KindRound, Round: 1, State: room.Began}, room.Line{Kind: room.KindTurn, Turn: "t1", Member: "ann", Round: 1, Messages: []int64{8}})
+	expect("a turn")
+	w.now = w.now.Add(90 * time.Second)
+	expect("a long turn", "ann in design: ann has worked for 1m30s stop,wait")
+	order(`{"do":"wait","names":["ann"]}`)
+	expect("given more time")
+	w.now = w.now.Add(90 * time.Second)
+	expect("a longer turn", "ann in design: ann has worked for 3m0s stop,wait")
+	w.wrote("design", room.Line{Kind: room.KindOver, Turn: "t1", Member: "ann", How: room.HowFailed, Why: "it ended"},
+		room.Line{Kind: room.KindRound, Round: 1, State: room.Capped, Why: "turns are used up"})
+	expect("capped", "design: round 1 has ended with messages left: turns are used up continue")
+	order(`{"do":"continue"}`)
+	expect("continued")
 }
 
 func TestOrdersOfRooms(t *testing.T) {

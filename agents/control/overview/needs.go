@@ -6,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"cmux/agents/control/letters"
+	"cmux/agents/control/rooms"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/platform/say"
+	"cmux/agents/room"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -33,6 +36,7 @@ const (
 	NeedAgent    = "agent"    // a standing agent
 	NeedTask     = "task"     // that is blocked
 	NeedMerge    = "merge"    // of a finished task
+	NeedRoom     = "room"     // that waits for a person, or whose member does
 	NeedIncident = "incident" // that nobody has acknowledged
 	NeedMessage  = "message"  // that was not read
 	NeedFault    = "fault"    // records that cannot be read: what waits in them is not known
@@ -41,25 +45,27 @@ const (
 // Need is something that goes on only when a person does something.
 type Need struct {
 	ID       string             `json:"id"`   // the same as long as it is the same need
-	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, run, agent, task, merge, incident, message, fault
-	Name     string             `json:"name"` // of the node, agent, task, incident, message, account or session; what cannot be read
+	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, run, agent, task, merge, room, incident, message, fault
+	Name     string             `json:"name"` // of the node, agent, task, room, incident, message, account or session; what cannot be read
 	Run      string             `json:"run,omitempty"`
 	Session  string             `json:"session,omitempty"` // the name of the run
 	Since    time.Time          `json:"since,omitzero"`    // zero: it is not known
 	Label    string             `json:"label"`             // how it stands
 	Text     string             `json:"text"`
 	Question *question.Question `json:"question,omitempty"`
-	Orders   []string           `json:"orders,omitempty"`   // of a node or agent, that fit it
+	Orders   []string           `json:"orders,omitempty"`   // of a node, an agent or a room, that fit it
 	Commit   string             `json:"commit,omitempty"`   // of a review: the decision is about it
 	Try      string             `json:"try,omitempty"`      // the command that a person would call
 	Called   string             `json:"called"`             // the kind as a person calls it: Gate, Question, Failure, ...
 	Title    string             `json:"title"`              // its text where Name is only an id, else Name
 	Messages []string           `json:"messages,omitempty"` // unread ones that tell of the same: they are not listed
-	Agent    string             `json:"agent,omitempty"`    // of a task: who had it, and can have it again
+	Agent    string             `json:"agent,omitempty"`    // of a task: who had it, and can have it again; of a room: the member that waits
 	Task     string             `json:"task,omitempty"`     // of an agent: the task that it works on
 	Nodes    []string           `json:"nodes,omitempty"`    // of a limit: that wait for its end; of a conflict: whose work can be dropped
 	Until    time.Time          `json:"until,omitzero"`     // of a limit; zero: it is not known
 	Files    []string           `json:"files,omitempty"`    // of a conflict: that both branches change in the same places
+	Room     string             `json:"room,omitempty"`     // the room itself, or that of the agent
+	Member   string             `json:"member,omitempty"`   // of a room: the member that waits, as the room calls it
 
 	about string // of a message: the task that cmux tells of; empty: none
 }
@@ -90,6 +96,11 @@ func (ov *Overview) needs(ctx context.Context, reviews bool) (NeedList, error) {
 			some = append(some, fault(from.what, err))
 		}
 		l.Items = append(l.Items, some...)
+	}
+	if all, err := ov.Rooms.List(); err != nil {
+		l.Items = append(l.Items, fault("rooms", err))
+	} else {
+		l.Items = append(l.Items, roomNeeds(all, l.Items)...)
 	}
 	mails, unlisted, err := ov.mailNeeds(ctx)
 	if err != nil {
@@ -131,7 +142,7 @@ func fault(what string, err error) Need {
 // kinds are what a person calls each kind of need.
 var kinds = map[string]string{
 	NeedNode: "Question", NeedFailure: "Failure", NeedConflict: "Conflict", NeedLimit: "Limit", NeedReview: "Review", NeedRun: "Run", NeedAgent: "Agent",
-	NeedTask: "Task", NeedMerge: "Merge", NeedIncident: "Incident", NeedMessage: "Message", NeedFault: "Fault",
+	NeedRoom: "Room", NeedTask: "Task", NeedMerge: "Merge", NeedIncident: "Incident", NeedMessage: "Message", NeedFault: "Fault",
 }
 
 // called is what a person calls the kind of the need. A gate is approved, not answered.
@@ -158,6 +169,10 @@ func (n *Need) title() string {
 	switch n.Kind {
 	case NeedMessage, NeedIncident, NeedMerge, NeedTask:
 		return cmp.Or(n.Text, n.Name)
+	case NeedRoom:
+		if n.Member != "" {
+			return n.Member + " in " + n.Name
+		}
 	}
 	return n.Name
 }
@@ -183,6 +198,8 @@ func (n *Need) line() string {
 		return fmt.Sprintf("incident %s: %s", n.Name, n.Text)
 	case NeedFault:
 		return fmt.Sprintf("%s: %s", n.Name, n.Text)
+	case NeedRoom:
+		return fmt.Sprintf("the room %s: %s", n.Name, n.Text)
 	case NeedRun:
 		return fmt.Sprintf("the run %s: %s", n.Session, n.Label)
 	}
@@ -406,6 +423,44 @@ func (ov *Overview) incidentNeeds(context.Context) (all []Need, err error) {
 		}
 	}
 	return all, nil
+}
+
+// roomNeeds is what waits in rooms. What a member asks waits with its agent, among those
+// that are known already: these get the name of the room.
+func roomNeeds(all []rooms.View, known []Need) (more []Need) {
+	for i := range all {
+		v := &all[i]
+		if v.Err != nil {
+			text, try := hint.Explain(v.Err)
+			more = append(more, Need{ID: "room " + v.Room.Name, Kind: NeedRoom, Name: v.Room.Name, Room: v.Room.Name, Label: "cannot be read", Text: text, Try: try})
+			continue
+		}
+		for _, w := range v.Waits {
+			n := Need{Kind: NeedRoom, Name: v.Room.Name, Room: v.Room.Name, Since: w.Since, Label: v.Room.Label, Text: w.What, Try: w.Try}
+			for _, do := range w.Do {
+				n.Orders = append(n.Orders, string(do))
+			}
+			if i := slices.IndexFunc(v.Members, func(m rooms.Member) bool { return m.Name == w.Who }); i >= 0 {
+				m := &v.Members[i]
+				n.Member, n.Agent, n.Label = m.Name, m.Agent, m.State
+			}
+			taken := n.Label == room.TakenOver.String()
+			switch at := slices.IndexFunc(known, func(a Need) bool { return a.Kind == NeedAgent && a.Name == n.Agent }); {
+			case w.Way == rooms.WayTerminal && taken:
+				n.Orders = []string{"release", "terminal"}
+			case w.Way == rooms.WayTerminal, w.Way == rooms.WayAnswer:
+				if at >= 0 {
+					known[at].Room = v.Room.Name
+				}
+				continue
+			case !w.Holds:
+				continue
+			}
+			n.ID = strings.Join(append([]string{"room", n.Name, n.Member, strconv.FormatInt(w.Since.Unix(), 10)}, n.Orders...), " ")
+			more = append(more, n)
+		}
+	}
+	return more
 }
 
 // maxUnread bounds how many of the unread messages wait one by one, the newest: who

@@ -1,18 +1,58 @@
 package overview
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cmux/agents/control/rooms"
 	"cmux/agents/kinds/question"
+	"cmux/agents/room"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/run/runtest"
 	"cmux/dag"
 	"cmux/signals"
 )
+
+// What a member asks stands with its agent, and once; what keeps nothing from going on is no
+// need.
+func TestRoomNeeds(t *testing.T) {
+	at := time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
+	member := func(name string, state string) rooms.Member {
+		return rooms.Member{Name: name, Agent: "design." + name, State: state}
+	}
+	wait := func(who string, way rooms.Way, do ...room.Do) rooms.Wait {
+		return rooms.Wait{What: "w", Try: "cmux rooms x", Who: who, Way: way, Do: do, Holds: true, Since: at}
+	}
+	idle := wait("", rooms.WayOrder, room.DoResume)
+	idle.Holds = false
+	all := []rooms.View{
+		{Room: rooms.About{Name: "design", Label: "talking (ann)"}, Members: []rooms.Member{member("ann", "needs input"), member("ben", "taken over"), member("carl", "down"), member("dora", "needs input")},
+			Waits: []rooms.Wait{wait("ann", rooms.WayAnswer), wait("ben", rooms.WayTerminal), wait("carl", rooms.WayOrder, room.DoWake), wait("dora", rooms.WayTerminal)}},
+		{Room: rooms.About{Name: "idle", Label: "paused"}, Waits: []rooms.Wait{idle}},
+		{Room: rooms.About{Name: "full", Label: "capped: turns are used up"}, Waits: []rooms.Wait{wait("", rooms.WayOrder, room.DoContinue)}},
+		{Room: rooms.About{Name: "spent", Label: "capped: " + room.OutOfTokens}, Waits: []rooms.Wait{wait("", rooms.WayCommand)}},
+		{Room: rooms.About{Name: "foreign"}, Err: errors.New("no line counts")},
+	}
+	known := []Need{{Kind: NeedAgent, Name: "worker"}, {Kind: NeedAgent, Name: "design.ann"}}
+	var got []string
+	ids := make(map[string]bool)
+	for _, n := range roomNeeds(all, known) {
+		got = append(got, fmt.Sprint(n.Room, " ", n.title(), " ", n.Agent, " ", n.Label, " ", n.Orders))
+		ids[n.ID] = true
+	}
+	want := []string{"design ben in design design.ben taken over [release terminal]", "design carl in design design.carl down [wake]", "full full  capped: turns are used up [continue]",
+		"spent spent  capped: " + room.OutOfTokens + " []", "foreign foreign  cannot be read []"}
+	if !slices.Equal(got, want) || len(ids) != len(want) {
+		t.Errorf("%q\nwant\n%q\n%v", got, want, ids)
+	}
+	if known[0].Room != "" || known[1].Room != "design" {
+		t.Errorf("%+v", known)
+	}
+}
 
 // Each need is called what a person calls it, here and in the inbox.
 func TestNeedLines(t *testing.T) {
@@ -29,12 +69,15 @@ func TestNeedLines(t *testing.T) {
 		{Kind: NeedAgent, Name: "worker", Label: "down"},
 		{Kind: NeedMessage, Name: "m1", Label: "unread", Text: "Which\nroad?"},
 		{Kind: NeedTask, Name: "t1", Label: "blocked"},
+		{Kind: NeedRoom, Name: "design", Label: "paused"},
+		{Kind: NeedRoom, Name: "design", Member: "ann", Label: "down"},
 	} {
 		n.Called, n.Title = n.called(), n.title()
 		said = append(said, n.Line())
 	}
 	want := []string{"Gate ship in shop: needs input", "Question ask in shop: needs input", "Agent api in shop: taken over", "Dialog trust in shop: needs input",
-		"Permission worker: needs input", "Question worker: needs input", "No report worker: needs input", "Agent worker: down", "Message Which road?: unread", "Task t1: blocked"}
+		"Permission worker: needs input", "Question worker: needs input", "No report worker: needs input", "Agent worker: down", "Message Which road?: unread", "Task t1: blocked",
+		"Room design: paused", "Room ann in design: down"}
 	if !slices.Equal(said, want) {
 		t.Errorf("%s", strings.Join(said, "\n"))
 	}

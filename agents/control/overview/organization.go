@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control/locking"
 	"cmux/agents/control/project"
 	"cmux/agents/control/records"
+	"cmux/agents/control/rooms"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/runview"
 	"cmux/agents/control/serving"
@@ -39,6 +40,7 @@ type Overview struct {
 	Letters *letters.Letters
 	Locks   *locking.Locks
 	Serving *serving.Serving
+	Rooms   *rooms.Rooms
 }
 
 // States of an organization.

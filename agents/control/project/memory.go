@@ -5,12 +5,15 @@ import (
 	"sync"
 
 	"cmux/agents/org/task"
+	"cmux/agents/records/ledger"
 	"cmux/agents/records/mail"
+	"cmux/agents/room"
+	"cmux/agents/room/book"
 	"cmux/signals/mailbox"
 )
 
-// Memory is what a process that asks often keeps of what it has read: the mailbox and
-// the tasks, of which it then reads what is new. It may be used by several
+// Memory is what a process that asks often keeps of what it has read: the mailbox, the
+// tasks and the rooms, of which it then reads what is new. It may be used by several
 // goroutines.
 type Memory struct {
 	mu     sync.Mutex
@@ -20,11 +23,15 @@ type Memory struct {
 
 	book *task.Book
 
+	rooms map[string]*book.Book // that could be read
+
 	facts map[string]bool // about commits, which do not change
 }
 
-// maxFacts bounds how many facts are kept.
-const maxFacts = 20_000
+const (
+	maxFacts = 20_000 // that are kept
+	maxRooms = 100    // whose lines are kept
+)
 
 // Recall returns what find found for key: it is asked once for a fact that never changes.
 // An error of find is no fact, and false.
@@ -96,6 +103,35 @@ func (p *Project) TaskList() (*task.List, error) {
 		k.book = b
 	}
 	return k.book.List()
+}
+
+// Room is the file of a room, with its lines as they are now, and those that do not count.
+func (p *Project) Room(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
+	k := p.Memory
+	if k == nil {
+		k = new(Memory)
+	}
+	k.mu.Lock()
+	b := k.rooms[name]
+	k.mu.Unlock()
+	if b == nil {
+		var err error
+		if b, err = book.Open(p.Root, name, p.Now, false); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	lines, bad, err := b.Lines()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case err != nil:
+		delete(k.rooms, name) // it is gone, or was opened before the person had a key
+	case k.rooms == nil || len(k.rooms) >= maxRooms && k.rooms[name] == nil:
+		k.rooms = map[string]*book.Book{name: b}
+	default:
+		k.rooms[name] = b
+	}
+	return b, lines, bad, err
 }
 
 // Settle marks a message to the person as read whose question was answered in another

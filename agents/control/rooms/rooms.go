@@ -37,6 +37,8 @@ type View struct {
 	Room    About    `json:"room"`
 	Members []Member `json:"members"`
 	Waits   []Wait   `json:"waits"` // what the room waits for
+
+	Err error `json:"-"` // the room cannot be read
 }
 
 // About is the room itself.
@@ -90,6 +92,9 @@ type Wait struct {
 	Who  string    `json:"who"` // the member; empty: the room
 	Way  Way       `json:"way"`
 	Do   []room.Do `json:"do"` // of WayOrder: the orders that help, that of Try first
+
+	Holds bool      `json:"holds"`          // something goes on only when a person does it
+	Since time.Time `json:"since,omitzero"` // zero: it is not known
 }
 
 // Way is how a person answers what a room waits for.
@@ -109,11 +114,10 @@ func Ways() []Way { return []Way{WayOrder, WayAnswer, WayTerminal, WayDecision, 
 
 // open is a room as its file is now.
 func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
-	b, err := book.Open(p.Root, name, p.Now, false)
-	if err != nil {
+	if err := book.CheckName(name); err != nil {
 		return nil, nil, nil, project.Usage("cmux rooms list", "%w", err)
 	}
-	lines, bad, err := b.Lines()
+	b, lines, bad, err := p.Room(name)
 	if errors.Is(err, book.ErrNone) {
 		return nil, nil, nil, p.none(name)
 	}
@@ -137,10 +141,7 @@ func (p *Rooms) none(name string) error {
 func (p *Rooms) names() ([]string, error) {
 	all, err := book.Rooms(p.Root)
 	return slices.DeleteFunc(all, func(name string) bool {
-		b, err := book.Open(p.Root, name, p.Now, false)
-		if err == nil {
-			_, _, err = b.Lines()
-		}
+		_, _, _, err := p.Room(name)
 		return errors.Is(err, book.ErrNone)
 	}), err
 }
@@ -221,7 +222,7 @@ func (p *Rooms) List() ([]View, error) {
 			continue // it is being made
 		}
 		if err != nil { // the others are no worse for it
-			v = &View{Room: About{Name: name, Label: "cannot be read: " + err.Error(), Phase: room.IsClosed}, Members: []Member{}, Waits: []Wait{}}
+			v = &View{Room: About{Name: name, Label: "cannot be read: " + err.Error(), Phase: room.IsClosed}, Members: []Member{}, Waits: []Wait{}, Err: err}
 		}
 		all = append(all, *v)
 	}
@@ -297,7 +298,26 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 	}
 	looks, err := p.looks(name)
 	v.Waits = append(p.waits(org, &s, v), looks...)
+	for i := range v.Waits {
+		v.Waits[i].Since = since(v, lines, v.Waits[i].Who)
+	}
 	return v, err
+}
+
+// since is when the member, or the room, began to stand as it does.
+func since(v *View, lines []room.Line, who string) time.Time {
+	for i := range v.Members {
+		if m := &v.Members[i]; m.Name == who && m.Turn != "" {
+			return m.Since
+		}
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		switch l := &lines[i]; {
+		case who != "" && l.Kind == room.KindOver && l.Member == who, who == "" && (l.Kind == room.KindRound || l.Kind == room.KindOrder):
+			return l.At
+		}
+	}
+	return time.Time{}
 }
 
 func oneLine(l *room.Line) string {
@@ -317,7 +337,7 @@ func oneLine(l *room.Line) string {
 func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
 	all := []Wait{}
 	add := func(who string, way Way, try, what string, do ...room.Do) {
-		all = append(all, Wait{What: what, Try: try, Who: who, Way: way, Do: append([]room.Do{}, do...)})
+		all = append(all, Wait{What: what, Try: try, Who: who, Way: way, Do: append([]room.Do{}, do...), Holds: true})
 	}
 	if s.Closed {
 		return all
@@ -345,7 +365,7 @@ func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
 				until = " until " + m.Until.Local().Format("15:04")
 			}
 			add(m.Name, WayOrder, try("skip"), m.Name+" is limited"+until, room.DoSkip)
-		case m.Turn != "" && s.Settings.Timeouts.Parse > 0 && p.Now().Sub(m.Since) > time.Duration(s.Settings.Timeouts.Parse)*time.Second:
+		case m.Turn != "" && s.Settings.Timeouts.Parse > 0 && p.Now().Sub(m.Since) > s.Turn(m.Turn).Allowed():
 			add(m.Name, WayOrder, try("stop")+", or "+try("go-on"), fmt.Sprintf("%s has worked for %v", m.Name, p.Now().Sub(m.Since).Round(time.Second)), room.DoStop, room.DoWait)
 		}
 	}
@@ -362,6 +382,7 @@ func (p *Rooms) waits(org *standing.Org, s *room.State, v *View) []Wait {
 		add("", WayOrder, "cmux rooms continue "+s.Name, ended, room.DoContinue)
 	case s.Paused: // the order starts the monitor, too
 		add("", WayOrder, "cmux rooms resume "+s.Name, "the room is paused", room.DoResume)
+		all[len(all)-1].Holds = s.Round.On || slices.ContainsFunc(s.Names(), func(name string) bool { return len(s.Waking(name)) > 0 })
 	case !v.Room.Monitor && v.Room.Phase != room.AtRest:
 		add("", WayOrder, "cmux rooms open "+s.Name, "no monitor", room.DoResume)
 	}

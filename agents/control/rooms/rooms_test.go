@@ -17,7 +17,7 @@ import (
 	"cmux/signals"
 )
 
-func newRooms(t *testing.T) *Rooms {
+func newRooms(t testing.TB) *Rooms {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	root := t.TempDir()
@@ -28,7 +28,7 @@ func newRooms(t *testing.T) *Rooms {
 	return &Rooms{Project: p, Records: &records.Records{Project: p}, Up: func(context.Context) error { return nil }}
 }
 
-func (p *Rooms) made(t *testing.T, name string) *book.Book {
+func (p *Rooms) made(t testing.TB, name string) *book.Book {
 	t.Helper()
 	b, err := book.Open(p.Root, name, time.Now, true)
 	if err == nil {
@@ -91,12 +91,12 @@ func TestSayWithoutMonitor(t *testing.T) {
 	if lines, _, err := p.Lines("r"); err != nil || len(lines) != 4 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
-	want := []Wait{{"the room is paused", "cmux rooms resume r", "", WayOrder, []room.Do{room.DoResume}}}
+	want := []Wait{{"the room is paused", "cmux rooms resume r", "", WayOrder, []room.Do{room.DoResume}, true, v.Room.At}}
 	if fmt.Sprint(v.Waits) != fmt.Sprint(want) {
 		t.Errorf("it waits for %+v", v.Waits)
 	}
 	v, err = p.Order(t.Context(), "r", Order{Do: room.DoResume})
-	want = []Wait{{"no monitor", "cmux rooms open r", "", WayOrder, []room.Do{room.DoResume}}}
+	want = []Wait{{"no monitor", "cmux rooms open r", "", WayOrder, []room.Do{room.DoResume}, true, v.Room.At}}
 	if err != nil || fmt.Sprint(v.Waits) != fmt.Sprint(want) {
 		t.Errorf("without a monitor it waits for %+v, %v", v.Waits, err)
 	}

@@ -56,7 +56,7 @@ With --json the shape is
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
               "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs", "dir", "fenced"}],
    "others": [the same of each further run that has not ended],
-   "needs": [{"id", "kind", "name", "run", "session", "since", "label", "text", "question", "orders", "try", "called", "title"}]}
+   "needs": [{"id", "kind", "name", "run", "session", "since", "label", "text", "question", "orders", "try", "called", "title", "room", "member"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since the label's source was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
@@ -88,8 +88,8 @@ A limit is that of an account, which a node of this run or of another of your ru
 met; until is null where no end is known, said is what the program said.
 Needs is what waits for you in the project, also in the runs above, or with RUN or
 --session in that run alone, in the order of the inbox. Kind is node, failure, conflict,
-limit, run, agent, task, merge, incident, message or fault; called and title are what the
-list shows; orders are the commands that fit a node or agent, and try is one to call. Of
+limit, run, agent, task, merge, room, incident, message or fault; called and title are what the
+list shows; orders are the commands that fit a node, an agent or a room, and try is one to call. Of
 unread messages it has the newest 200.
 Incidents, strays, collisions, limits, others and needs are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,

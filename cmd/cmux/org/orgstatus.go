@@ -138,7 +138,7 @@ func renderWait(needs []overview.Need, total int) string {
 	shown := 0
 	for _, n := range needs {
 		switch n.Kind {
-		case overview.NeedNode, overview.NeedAgent, overview.NeedTask, overview.NeedMerge, overview.NeedIncident, overview.NeedMessage:
+		case overview.NeedNode, overview.NeedAgent, overview.NeedTask, overview.NeedMerge, overview.NeedRoom, overview.NeedIncident, overview.NeedMessage:
 			continue
 		}
 		if shown++; shown > maxWaits {

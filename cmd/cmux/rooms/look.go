@@ -50,10 +50,11 @@ for you. With --json the shape is
    "estimate", "messages", "last", "last_by", "at", "settings", "monitor", "bad", "proposals"},
    "members": [{"name", "agent", "kind", "model", "role", "mode", "guest", "state", "why",
    "until", "turn", "since", "turns", "unread", "used", "tokens"}],
-   "waits": [{"what", "try", "who", "way", "do"}]}
+   "waits": [{"what", "try", "who", "way", "do", "holds", "since"}]}
 where turns of the room are those of the newest round, turns of a member those that it may
 still take in it, used and estimate are tokens, tokens says whether the program counts them,
-and way is order, answer, terminal, decision or command.`,
+way is order, answer, terminal, decision or command, and holds says that something goes on
+only when you do it.`,
 		Example: "  cmux rooms show design",
 		Args:    cobra.ExactArgs(1),
 	}, true, func(_ context.Context, c *call) error {

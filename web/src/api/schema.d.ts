@@ -2898,6 +2898,7 @@ export interface components {
             id: string;
             kind: string;
             label: string;
+            member?: string;
             messages?: string[];
             name: string;
             node: components["schemas"]["Inspection"] | null;
@@ -2905,6 +2906,7 @@ export interface components {
             orders?: string[];
             question?: components["schemas"]["Question"];
             review: components["schemas"]["Delivery"] | null;
+            room?: string;
             run?: string;
             session?: string;
             /** Format: date-time */
@@ -3865,13 +3867,15 @@ export interface components {
             files?: string[];
             id: string;
             /** @enum {string} */
-            kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "merge" | "incident" | "message" | "fault";
+            kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "merge" | "room" | "incident" | "message" | "fault";
             label: string;
+            member?: string;
             messages?: string[];
             name: string;
             nodes?: string[];
             orders?: string[];
             question?: components["schemas"]["Question"];
+            room?: string;
             run?: string;
             session?: string;
             /** Format: date-time */
@@ -4762,6 +4766,9 @@ export interface components {
         };
         RoomWait: {
             do: components["schemas"]["RoomDo"][];
+            holds: boolean;
+            /** Format: date-time */
+            since?: string;
             try: string;
             way: components["schemas"]["RoomWay"];
             what: string;

@@ -19,6 +19,7 @@ import { Command } from "@/needs/Command";
 import { CheckLine, Figure, Part, passed } from "@/needs/pieces";
 import { Fenced } from "@/node/Fenced";
 import { ReviewButtons } from "@/needs/ReviewButtons";
+import { RoomCase } from "@/needs/RoomCase";
 import { ReviewView } from "@/review/ReviewView";
 import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
@@ -58,7 +59,7 @@ export default function CaseView({ need, steady, like, chooseAll, back }: CasePr
           <h2 id="case" className="text-base font-semibold wrap-anywhere">
             {need.title}
           </h2>
-          <Label tone={need.kind === "message" ? "info" : toneOf(need.label)}>{need.label}</Label>
+          <Label tone={need.kind === "message" ? "info" : need.kind === "room" ? "warn" : toneOf(need.label)}>{need.label}</Label>
           <span className="flex flex-wrap gap-x-2 text-muted">
             {need.run !== undefined && (
               <Link to={`/runs/${encodeURIComponent(need.run)}`} className="text-accent underline">
@@ -128,6 +129,7 @@ function Buttons({ need, steady, like, chooseAll, known }: Pick<CaseProps, "need
       {terminal !== undefined && !terminalFirst && <Terminal to={terminal} />}
       {need.kind === "merge" && <To to="/tasks/merge">Preview the merge</To>}
       {need.kind === "agent" && <To to={`/agents/${encodeURIComponent(need.name)}`}>Open agent</To>}
+      {need.room !== undefined && <To to={`/rooms/${encodeURIComponent(need.room)}`}>Open room</To>}
       {need.kind === "incident" && <To to="/health">Open health</To>}
       {(need.kind === "task" || need.kind === "merge") && <To to={`/tasks/${encodeURIComponent(need.name)}`}>Open task</To>}
       {(need.kind === "node" || need.kind === "failure" || need.kind === "review") && need.run !== undefined && <To to={nodePage(need.run, need.name)}>Open node</To>}
@@ -188,7 +190,7 @@ function Asked({ need }: { need: Need }) {
   const said = q?.parts.map((p) => p.text).join("\n");
   return (
     <>
-      {need.text !== "" && need.kind !== "failure" && need.text !== said && need.text !== need.title && need.kind !== "conflict" && !(q && answerable) && <p className="max-w-prose whitespace-pre-wrap wrap-anywhere">{visible(need.text)}</p>}
+      {need.text !== "" && need.kind !== "failure" && need.text !== said && need.text !== need.title && need.kind !== "conflict" && !(q && answerable) && <p className={`max-w-prose whitespace-pre-wrap wrap-anywhere ${need.kind === "room" && need.member === undefined ? "first-letter:uppercase" : ""}`}>{visible(need.text)}</p>}
       {answerable && (
         <div className="max-w-prose">
           <AnswerForm of={need.name} question={q} busy={false} keys={q !== undefined} send={(answer) => decide([need], `${need.name}: answered “${answer.text.slice(0, 60)}”`, () => sendAnswer(need, answer))} />
@@ -263,7 +265,7 @@ function Message({ need }: { need: Need }) {
 
 /** What is known beside the question. */
 function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
-  const source: AgentSource | undefined = need.kind === "agent" ? { kind: "agent", name: need.name } : need.kind === "task" && need.agent !== undefined ? { kind: "agent", name: need.agent } : c.node && !isGate(need) && c.node.agent !== "command" && c.node.attempts.length > 0 ? { kind: "node", run: need.run ?? "", node: need.name } : undefined;
+  const source: AgentSource | undefined = need.kind === "agent" ? { kind: "agent", name: need.name } : (need.kind === "task" || need.kind === "room") && need.agent !== undefined ? { kind: "agent", name: need.agent } : c.node && !isGate(need) && c.node.agent !== "command" && c.node.attempts.length > 0 ? { kind: "node", run: need.run ?? "", node: need.name } : undefined;
   const reason = c.node?.reason ?? "";
   return (
     <>
@@ -289,6 +291,7 @@ function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
       {isGate(need) && <GateCase run={need.run ?? ""} found={c} />}
       {c.task && (need.kind === "agent" ? <AtTask task={c.task} failed={c.failed} /> : <TaskFacts need={need} task={c.task} />)}
       {need.kind === "incident" && <Incident id={need.name} />}
+      {need.kind === "room" && <RoomCase name={need.name} />}
       {source && (
         <Part title="Conversation" fills>
           <div className="flex h-80 grow flex-col rounded-md border border-line">
@@ -302,7 +305,6 @@ function Facts({ need, found: c }: { need: Need; found: Api<"Case"> }) {
   );
 }
 
-/** What a command node runs. */
 /** The branches that do not fit together, beside each other. */
 function Conflict({ run, names, files }: { run: string; names: readonly string[]; files: readonly string[] }) {
   return (

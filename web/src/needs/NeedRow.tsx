@@ -1,4 +1,4 @@
-import { Bot, CircleAlert, CircleCheck, CircleHelp, ClipboardList, GitMerge, GitPullRequest, Hourglass, Mail, Siren, Workflow, type LucideIcon } from "lucide-react";
+import { Bot, CircleAlert, CircleCheck, CircleHelp, ClipboardList, GitMerge, GitPullRequest, Hourglass, Mail, MessagesSquare, Siren, Workflow, type LucideIcon } from "lucide-react";
 import { memo } from "react";
 import { Link } from "react-router";
 
@@ -21,6 +21,7 @@ const icons: Readonly<Record<string, readonly [LucideIcon, string]>> = {
   Agent: [Bot, "text-warn"],
   Task: [ClipboardList, "text-bad"],
   Merge: [GitMerge, "text-info"],
+  Room: [MessagesSquare, "text-warn"],
   Incident: [Siren, "text-bad"],
   Message: [Mail, "text-info"],
 };

@@ -54,7 +54,7 @@ export function NeedsPage() {
 /** What stands there while nothing waits: for a project that nobody has begun with, how to begin. */
 function Nothing() {
   const { data, isPending } = useOnboarding();
-  const empty = <Empty title="Nothing needs you">Questions, gates, reviews, failures, unmerged tasks, limits, conflicts and messages appear here.</Empty>;
+  const empty = <Empty title="Nothing needs you">Questions, gates, reviews, failures, unmerged tasks, rooms, limits, conflicts and messages appear here.</Empty>;
   if (isPending) {
     return null;
   }

@@ -62,6 +62,20 @@ const wake: Action = { id: "wake", key: "r", label: "Wake", tone: "accent", abou
 const giveBack: Action = { ...release, id: "give-back", send: each((n) => api.POST("/api/agents/{name}/release", agent(n))) };
 const reset: Action = { id: "reset", key: "o", label: "Reset", tone: "plain", about: "The agent begins a new conversation with its unfinished task.", done: "reset", send: each((n) => api.POST("/api/agents/{name}/reset", agent(n))) };
 
+const ofRoom = (act: Api<"RoomOrder">["do"], over: Omit<Action, "id" | "send">): Action => ({
+  id: `room-${act}`,
+  ...over,
+  send: each((n) => api.POST("/api/rooms/{room}/orders", { params: { path: { room: n.name } }, body: { do: act, ...(n.member === undefined ? {} : { names: [n.member] }) } })),
+});
+const goOn = ofRoom("continue", { key: "r", label: "Continue the round", tone: "accent", about: "Its members may take turns again, as many as the room's settings say.", done: "continued" });
+const resumeRoom = ofRoom("resume", { key: "r", label: "Resume", tone: "accent", about: "Messages wake its members again.", done: "resumed" });
+const monitor: Action = { ...resumeRoom, label: "Start the monitor", about: "The room goes on when the monitor is up.", done: "monitor started" };
+const wakeMember = ofRoom("wake", { key: "r", label: "Wake", tone: "accent", about: "It takes turns again.", done: "woken" });
+const skip = ofRoom("skip", { key: "o", label: "Skip", tone: "plain", about: "The round continues without it.", done: "skipped" });
+const moreTime = ofRoom("wait", { key: "r", label: "Give it more time", tone: "accent", about: "You are asked again when it has worked as long once more.", done: "given more time" });
+const stopTurn = ofRoom("stop", { key: "d", label: "Stop the turn", tone: "bad", about: "Its turn is interrupted; what it has said is kept.", done: "stopped" });
+const releaseMember: Action = { ...release, id: "release-member", about: "The room continues with it.", send: each((n) => api.POST("/api/agents/{name}/release", { params: { path: { name: n.agent ?? "" } } })) };
+
 const withTask = (n: Need): Need => ({ ...n, name: n.task ?? "" });
 const restart: Action = { id: "restart", key: "r", label: "Assign again", tone: "plain", about: "The task's next attempt begins, with the work so far and the project's checks as they are now.", done: "assigned again", send: each((n) => give.again({ id: n.task ?? "", agent: n.name })) };
 const cancelWork: Action = { ...cancel, id: "cancel-work", done: "task cancelled", send: (all) => cancel.send(all.map(withTask)) };
@@ -90,6 +104,8 @@ export function actionsOf(n: Need): Action[] {
       return n.agent === undefined ? [{ ...putBack, tone: "accent" }, callDone, cancel] : [assignAgain, putBack, callDone, cancel];
     case "merge":
       return [merge];
+    case "room":
+      return some(["continue", goOn], ["resume", n.try?.startsWith("cmux rooms open ") === true ? monitor : resumeRoom], ["wake", wakeMember], ["release", releaseMember], ["wait", moreTime], ["stop", stopTurn], ["skip", skip]);
     case "incident":
       return [ack];
     case "message":

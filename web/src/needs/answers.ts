@@ -19,7 +19,7 @@ export function isGate(n: Need): boolean {
 
 /** The kinds that a person filters by. */
 export const filters = [
-  ["questions", "Questions", ["Question", "Permission", "Dialog", "No report", "Agent"]],
+  ["questions", "Questions", ["Question", "Permission", "Dialog", "No report", "Agent", "Room"]],
   ["gates", "Gates", ["Gate"]],
   ["failures", "Failures", ["Failure", "Conflict", "Run", "Task", "Incident", "Limit", "Fault"]],
   ["reviews", "Reviews", ["Review", "Merge"]],
@@ -65,8 +65,8 @@ export function answerOf(parts: readonly Api<"QuestionPart">[], said: readonly (
 /** Where the terminal of a need is; undefined: it has none. */
 export function terminalOf(n: Need): string | undefined {
   const name = encodeURIComponent(n.name);
-  if (n.kind === "agent") {
-    return n.orders?.includes("terminal") === true ? `/agents/${name}?tab=terminal` : undefined;
+  if (n.kind === "agent" || n.kind === "room") {
+    return n.orders?.includes("terminal") === true ? `/agents/${n.kind === "room" ? encodeURIComponent(n.agent ?? "") : name}?tab=terminal` : undefined;
   }
   return n.run !== undefined && n.kind === "node" && n.orders?.includes("attach") === true ? `/runs/${encodeURIComponent(n.run)}/nodes/${name}?tab=terminal` : undefined;
 }

@@ -21,7 +21,7 @@ it.each([
 
 describe("what a room waits for", () => {
   const ann: Member = { name: "ann", agent: "auth.ann", kind: "claude", model: "", role: "", mode: "headless", guest: false, state: "down", why: "", turn: "", turns: 3, unread: 0, used: 0, tokens: true };
-  const wait = (way: Wait["way"], act: Wait["do"], command = "", who = "ann"): Wait => ({ what: "", try: command, who, way, do: act });
+  const wait = (way: Wait["way"], act: Wait["do"], command = "", who = "ann"): Wait => ({ what: "", try: command, who, way, do: act, holds: true });
   const labels = (w: Wait) => waysOf(w, [ann], "auth").map((way) => (way.type === "order" ? way.label : way.type));
 
   it("has a button for each order that helps", () => {
