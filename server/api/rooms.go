@@ -96,8 +96,11 @@ func (r *routes) rooms() {
 		archive, err := p.Rooms().Remove(ctx, i.Room)
 		return removedRoom{archive}, err
 	})
-	get(r, group, one+"/export", "Show a room as Markdown", func(_ context.Context, i *RoomIn) (text, error) {
-		s, err := p.Rooms().Export(i.Room)
+	get(r, group, one+"/export", "Show a room as Markdown, or as its facts with a line of JSON each", func(_ context.Context, i *struct {
+		RoomIn
+		Format rooms.Format `query:"format" default:"md" enum:"md,json" doc:"md or json"`
+	}) (text, error) {
+		s, err := p.Rooms().Export(i.Room, i.Format)
 		return text{s}, err
 	})
 	post(r, group, one+"/members", "Invite a member or a guest into a room", func(ctx context.Context, i *struct {

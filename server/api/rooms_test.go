@@ -424,6 +424,12 @@ func TestChangeRoom(t *testing.T) {
 	if w.must("GET", one+"/export", "", &export); !strings.HasPrefix(export.Text, "# Room design\n\nsessions\n") || !strings.Contains(export.Text, "\nWhich?\n") {
 		t.Errorf("%s", export.Text)
 	}
+	if w.must("GET", one+"/export?format=json", "", &export); !strings.HasPrefix(export.Text, `{"kind":"opened"`) && !strings.Contains(export.Text, "\n{") {
+		t.Errorf("%s", export.Text)
+	}
+	if w.refused("GET", one+"/export?format=pdf", "", 422, "format"); strings.Count(export.Text, "\n") < 3 {
+		t.Errorf("%s", export.Text)
+	}
 	for _, path := range []string{one, one + "/members/ben"} {
 		if code, text := w.ask("DELETE", path, "", "Origin: http://evil.example"); code != 403 {
 			t.Errorf("another page removes %s: %d %s", path, code, text)

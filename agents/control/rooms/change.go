@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
+	"cmux/agents/records/ledger"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
 	"cmux/signals"
@@ -269,11 +270,37 @@ func (p *Rooms) Remove(ctx context.Context, name string) (archive string, err er
 	return archive, book.Move(p.Root, name, archive)
 }
 
-// Export is a room as text: Markdown, with what each said.
-func (p *Rooms) Export(name string) (string, error) {
-	_, lines, _, err := p.open(name)
+// Format is a form in which a room is exported.
+type Format string
+
+// The formats.
+const (
+	Markdown Format = "md"   // with what each said
+	JSON     Format = "json" // the facts, a line each
+)
+
+// Formats are all formats.
+func Formats() []Format { return []Format{Markdown, JSON} }
+
+// Export is a room as text. An agent gets no text that is not for it, as of Lines.
+func (p *Rooms) Export(name string, as Format) (string, error) {
+	if !slices.Contains(Formats(), as) {
+		return "", project.Usage("", "the format %q: md and json are formats", as)
+	}
+	lines, _, err := p.Lines(name)
 	if err != nil {
 		return "", err
+	}
+	if as == JSON {
+		var b strings.Builder
+		for i := range lines {
+			line, err := ledger.Encode(&lines[i])
+			if err != nil {
+				return "", err
+			}
+			b.Write(append(line, '\n'))
+		}
+		return b.String(), nil
 	}
 	s := room.Fold(name, lines)
 	var b strings.Builder

@@ -59,8 +59,9 @@ type About struct {
 	LastBy   string        `json:"last_by"`
 	At       time.Time     `json:"at"` // of the newest line
 	Settings room.Settings `json:"settings"`
-	Monitor  bool          `json:"monitor"` // it is up
-	Bad      int           `json:"bad"`     // lines that do not count
+	Defaults room.Settings `json:"defaults"` // of a new room
+	Monitor  bool          `json:"monitor"`  // it is up
+	Bad      int           `json:"bad"`      // lines that do not count
 
 	Proposals int `json:"proposals"` // that nobody has decided on
 }
@@ -248,11 +249,12 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 	v := &View{Members: []Member{}, Waits: []Wait{}}
 	v.Room = About{
 		Name: name, Label: s.Label(), Phase: s.Phase(), Topic: s.Settings.Topic, Policy: s.Settings.Policy, Round: s.Round.N, Turns: s.Round.Turns, Used: s.Round.Used,
-		Estimate: s.Cost("", "").Least, Messages: int64(len(s.Messages)), At: lines[len(lines)-1].At, Settings: s.Settings,
+		Estimate: s.Cost("", "").Least, Messages: int64(len(s.Messages)), At: lines[len(lines)-1].At, Settings: s.Settings, Defaults: room.Defaults(),
 		Monitor: org != nil && org.Run.RunnerLives(), Bad: len(bad),
 	}
 	if org != nil {
-		v.Room.Confirm = roomconfig.New(org.Settings.Rooms).Confirm
+		c := roomconfig.New(org.Settings.Rooms)
+		v.Room.Confirm, v.Room.Defaults = c.Confirm, c.Settings
 	}
 	if n := len(s.Messages); n > 0 {
 		v.Room.Last, v.Room.LastBy = oneLine(s.Messages[n-1]), s.Messages[n-1].By

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/control/project"
 	"cmux/agents/control/rooms"
 	"cmux/agents/platform/say"
 	"cmux/agents/room"
@@ -47,14 +46,15 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 		Long: `Show how a room stands: its members and what they do, the round, tokens, and what waits
 for you. With --json the shape is
   {"room": {"name", "label", "phase", "topic", "policy", "round", "turns", "used", "total",
-   "estimate", "messages", "last", "last_by", "at", "settings", "monitor", "bad", "proposals"},
+   "estimate", "messages", "last", "last_by", "at", "settings", "defaults", "monitor", "bad",
+   "proposals"},
    "members": [{"name", "agent", "kind", "model", "role", "mode", "guest", "state", "why",
    "until", "turn", "since", "turns", "unread", "used", "tokens"}],
    "waits": [{"what", "try", "who", "way", "do", "holds", "since"}]}
 where turns of the room are those of the newest round, turns of a member those that it may
 still take in it, used and estimate are tokens, tokens says whether the program counts them,
-way is order, answer, terminal, decision or command, and holds says that something goes on
-only when you do it.`,
+defaults are the settings of a new room, way is order, answer, terminal, decision or command,
+and holds says that something goes on only when you do it.`,
 		Example: "  cmux rooms show design",
 		Args:    cobra.ExactArgs(1),
 	}, true, func(_ context.Context, c *call) error {
@@ -67,7 +67,7 @@ func newOpenCmd(d *cli.Deps) *cobra.Command {
 	return aboutRoom(d, &cobra.Command{
 		Use:     "open ROOM",
 		Short:   "Start the monitor if it is not up, and show the room",
-		Long:    "Start the monitor if it is not up, and show how the room stands. With --json the shape is\nthat of cmux rooms show.",
+		Long:    "Start the monitor if it is not up, and show how the room stands, with the link to its page\nwhile there is a server. With --json the shape is that of cmux rooms show.",
 		Example: "  cmux rooms open design",
 		Args:    cobra.ExactArgs(1),
 	}, true, func(ctx context.Context, c *call) error {
@@ -78,7 +78,13 @@ func newOpenCmd(d *cli.Deps) *cobra.Command {
 			return err
 		}
 		v, err := c.rooms.Show(c.room)
-		return answer(c, v, err, c.printRoom)
+		return answer(c, v, err, func(v *rooms.View) error {
+			at := c.server()
+			if err := c.printRoom(v); err != nil || !at.Up {
+				return err
+			}
+			return c.say("Its page: %s/rooms/%s", strings.TrimSuffix(at.URL, "/"), c.room)
+		})
 	})
 }
 
@@ -361,22 +367,12 @@ func newExportCmd(d *cli.Deps) *cobra.Command {
 		Example: "  cmux rooms export design > design.md",
 		Args:    cobra.ExactArgs(1),
 	}, false, func(_ context.Context, c *call) error {
-		switch format {
-		case "json":
-			lines, _, err := c.rooms.Lines(c.room)
-			if err != nil {
-				return err
-			}
-			return c.printLines(lines)
-		case "md":
-			text, err := c.rooms.Export(c.room)
-			if err == nil {
-				_, err = io.WriteString(c.Out, text)
-			}
-			return err
+		text, err := c.rooms.Export(c.room, rooms.Format(format))
+		if err == nil {
+			_, err = io.WriteString(c.Out, text)
 		}
-		return project.Usage("", "--format %s: md and json are formats", format)
+		return err
 	})
-	cmd.Flags().StringVar(&format, "format", "md", "md or json")
+	cmd.Flags().StringVar(&format, "format", string(rooms.Markdown), "md or json")
 	return cmd
 }

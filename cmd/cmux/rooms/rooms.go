@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/control/project"
 	"cmux/agents/control/rooms"
+	"cmux/agents/control/serving"
 	"cmux/agents/room"
 	"cmux/cmd/cmux/cli"
 )
@@ -42,6 +43,7 @@ type call struct {
 	json  bool
 
 	tailed string // begins the keys of what is typed in cmux rooms tail
+	server func() *serving.ServerReport
 }
 
 // aboutRoom makes cmd a command about the room that its first argument names.
@@ -53,7 +55,7 @@ func aboutRoom(d *cli.Deps, cmd *cobra.Command, asJSON bool, run func(context.Co
 		if err != nil {
 			return err
 		}
-		c.rooms, c.room, c.args = p.Rooms(), args[0], args[1:]
+		c.rooms, c.server, c.room, c.args = p.Rooms(), p.Serving().Server, args[0], args[1:]
 		return run(cmd.Context(), c)
 	}
 	if asJSON {

@@ -1541,7 +1541,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a room as Markdown */
+        /** Show a room as Markdown, or as its facts with a line of JSON each */
         get: operations["getRoomsRoomExport"];
         put?: never;
         post?: never;
@@ -4416,6 +4416,7 @@ export interface components {
             bad: number;
             /** Format: int64 */
             confirm: number;
+            defaults: components["schemas"]["RoomSettings"];
             /** Format: int64 */
             estimate: number;
             label: string;
@@ -8890,7 +8891,10 @@ export interface operations {
     };
     getRoomsRoomExport: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description md or json */
+                format?: "md" | "json";
+            };
             header?: never;
             path: {
                 /** @description Name of a room */
