@@ -130,6 +130,7 @@ function Buttons({ need, steady, like, chooseAll, known }: Pick<CaseProps, "need
       {need.kind === "merge" && <To to="/tasks/merge">Preview the merge</To>}
       {need.kind === "agent" && <To to={`/agents/${encodeURIComponent(need.name)}`}>Open agent</To>}
       {need.room !== undefined && <To to={`/rooms/${encodeURIComponent(need.room)}`}>Open room</To>}
+      {need.kind === "room" && need.orders === undefined && need.label !== "cannot be read" && <To to={`/rooms/${encodeURIComponent(need.name)}?settings`}>Open settings</To>}
       {need.kind === "incident" && <To to="/health">Open health</To>}
       {(need.kind === "task" || need.kind === "merge") && <To to={`/tasks/${encodeURIComponent(need.name)}`}>Open task</To>}
       {(need.kind === "node" || need.kind === "failure" || need.kind === "review") && need.run !== undefined && <To to={nodePage(need.run, need.name)}>Open node</To>}

@@ -3,7 +3,7 @@ import { useId, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
-import { give, policies, tokensOf, type Policy } from "@/rooms/rooms";
+import { give, policies, tokensOf, wanted, type Policy } from "@/rooms/rooms";
 import { Button, IconButton } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/ui/field";
@@ -18,11 +18,6 @@ interface Row {
 }
 
 const mostMembers = 16;
-
-/** What a row asks for, as the server reads it: KIND[=NAME][:ROLE]. */
-function wanted({ kind, name, role }: Row): string {
-  return kind.trim() + (name.trim() === "" ? "" : `=${name.trim()}`) + (role.trim() === "" ? "" : `:${role.trim()}`);
-}
 
 /** What a member is called: its name, or its kind. */
 function called({ kind, name }: Row): string {

@@ -5,13 +5,15 @@ import { useSearchParams } from "react-router";
 import { DecisionsDialog } from "@/rooms/DecisionsDialog";
 import { MarksDialog } from "@/rooms/MarksDialog";
 import { give, type Order, type Room } from "@/rooms/rooms";
+import { save } from "@/rooms/save";
+import { SettingsDialog } from "@/rooms/SettingsDialog";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input } from "@/ui/field";
-import { Menu } from "@/ui/menu";
+import { Menu, type MenuItem } from "@/ui/menu";
 import { useOrder } from "@/ui/toasts";
 
-type Asked = "cancel" | "close" | "continue" | "marks";
+type Asked = "cancel" | "close" | "continue" | "marks" | "settings";
 
 /** What was proposed in a room; the address says whether it is shown. */
 function Decisions({ room }: { room: Room["room"] }) {
@@ -37,10 +39,16 @@ function Decisions({ room }: { room: Room["room"] }) {
 }
 
 /** What can be ordered of a whole room. */
-export function RoomOrders({ view: { room, members } }: { view: Room }) {
+export function RoomOrders({ view }: { view: Room }) {
+  const { room, members } = view;
+  const [params, setParams] = useSearchParams();
   const order = useOrder(give.order);
   const [asked, ask] = useState<Asked>();
   const ordered = (o: Order) => order.mutate({ room: room.name, ...o });
+  const exports: readonly MenuItem[] = [
+    { label: "Export as Markdown", run: () => void save(room.name, "md") },
+    { label: "Export as JSON", run: () => void save(room.name, "json") },
+  ];
   if (room.phase === "closed") {
     return (
       <>
@@ -48,6 +56,7 @@ export function RoomOrders({ view: { room, members } }: { view: Room }) {
         <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "reopen" })}>
           Reopen
         </Button>
+        <More items={exports} />
       </>
     );
   }
@@ -70,18 +79,26 @@ export function RoomOrders({ view: { room, members } }: { view: Room }) {
           Stop all
         </Button>
       )}
-      <Menu
-        trigger={
-          <Button aria-label="More orders" title="More orders" icon={<Ellipsis aria-hidden size={16} />} />
-        }
+      <More
         items={[
           { label: "Continue the round…", run: () => ask("continue"), disabled: room.round === 0 },
           { label: "Cancel the round…", run: () => ask("cancel"), disabled: !under },
+          ...exports,
+          { label: "Settings…", run: () => ask("settings") },
           { label: "What marks mean", run: () => ask("marks") },
           { label: "Close the room…", run: () => ask("close"), bad: true },
         ]}
       />
       {asked === "marks" && <MarksDialog onClose={() => ask(undefined)} />}
+      {(asked === "settings" || params.has("settings")) && (
+        <SettingsDialog
+          view={view}
+          onClose={() => {
+            ask(undefined);
+            setParams({}, { replace: true });
+          }}
+        />
+      )}
       {asked === "continue" ? (
         <Continue
           room={room}
@@ -114,6 +131,10 @@ export function RoomOrders({ view: { room, members } }: { view: Room }) {
       )}
     </>
   );
+}
+
+function More({ items }: { items: readonly MenuItem[] }) {
+  return <Menu trigger={<Button aria-label="More orders" title="More orders" icon={<Ellipsis aria-hidden size={16} />} />} items={items} />;
 }
 
 const texts: Readonly<Record<"cancel" | "close", { title: string; text: string; action: string }>> = {

@@ -2,6 +2,8 @@ import { useCallback, useState } from "react";
 import { Link, useParams } from "react-router";
 
 import { Panes } from "@/layout/Panes";
+import { DismissDialog } from "@/rooms/DismissDialog";
+import { InviteDialog } from "@/rooms/InviteDialog";
 import { PromptDialog } from "@/rooms/PromptDialog";
 import { RoomOrders } from "@/rooms/RoomOrders";
 import { policies, toneOfRoom, useRoom, wayTo, type Room } from "@/rooms/rooms";
@@ -55,19 +57,25 @@ function About({ room: r }: { room: Room["room"] }) {
 }
 
 function Parts({ view }: { view: Room }) {
+  // What is open stays so while the panes move, as on a telephone that is turned.
   const [prompt, setPrompt] = useState<{ turn: string; member: string }>();
+  const [inviting, invite] = useState(false);
+  const [leaving, dismiss] = useState<string>();
   const show = useCallback((turn: string, member: string) => setPrompt({ turn, member }), []);
+  const who = view.members.find((m) => m.name === leaving);
   return (
     <>
       <Panes
         id="room"
         main="talk"
         panes={[
-          { id: "streams", label: "Members", size: 28, least: 16, content: <Streams view={view} prompt={show} /> },
+          { id: "streams", label: "Members", size: 28, least: 16, content: <Streams view={view} prompt={show} invite={() => invite(true)} dismiss={dismiss} /> },
           { id: "talk", label: "Talk", size: 72, least: 40, content: <Talk view={view} prompt={show} /> },
         ]}
       />
       {prompt && <PromptDialog room={view.room.name} {...prompt} onClose={() => setPrompt(undefined)} />}
+      {inviting && <InviteDialog view={view} onClose={() => invite(false)} />}
+      {who && <DismissDialog member={who} room={view.room} onClose={() => dismiss(undefined)} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { ChevronDown, ChevronRight, LoaderCircle } from "lucide-react";
+import { ChevronDown, ChevronRight, LoaderCircle, UserMinus, UserPlus } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Link } from "react-router";
 
@@ -7,30 +7,40 @@ import { Conversation } from "@/conversation/Conversation";
 import { doingNow } from "@/conversation/now";
 import { useConversation } from "@/conversation/source";
 import { give, toneOfMember, type Member, type Order, type Room } from "@/rooms/rooms";
-import { Button } from "@/ui/button";
+import { Button, IconButton } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Ago, moment } from "@/ui/time";
 import { useOrder } from "@/ui/toasts";
 
+interface StreamsProps {
+  view: Room;
+  prompt: (turn: string, member: string) => void;
+  invite: () => void;
+  dismiss: (member: string) => void;
+}
+
 /** The members: what each is and does, and what can be ordered of it. */
-export function Streams({ view, prompt }: { view: Room; prompt: (turn: string, member: string) => void }) {
+export function Streams({ view, prompt, invite, dismiss }: StreamsProps) {
   return (
-    <ul tabIndex={0} aria-label="Members" className="flex h-full flex-col overflow-y-auto">
-      {view.members.map((m) => (
-        <MemberRow key={m.name} member={m} view={view} prompt={prompt} />
-      ))}
-    </ul>
+    <div className="flex h-full flex-col overflow-y-auto">
+      <ul tabIndex={0} aria-label="Members" className="flex flex-col">
+        {view.members.map((m) => (
+          <MemberRow key={m.name} member={m} view={view} prompt={prompt} dismiss={dismiss} />
+        ))}
+      </ul>
+      {view.room.phase !== "closed" && (
+        <p className="p-3">
+          <Button icon={<UserPlus aria-hidden size={15} />} onClick={invite}>
+            Invite somebody
+          </Button>
+        </p>
+      )}
+    </div>
   );
 }
 
-interface MemberRowProps {
-  member: Member;
-  view: Room;
-  prompt: (turn: string, member: string) => void;
-}
-
-function MemberRow({ member: m, view: { room }, prompt }: MemberRowProps) {
+function MemberRow({ member: m, view: { room }, prompt, dismiss }: Omit<StreamsProps, "invite"> & { member: Member }) {
   const [open, setOpen] = useState(false);
   const order = useOrder(give.order);
   const ask = (what: Order["do"]) => order.mutate({ room: room.name, do: what, names: [m.name] });
@@ -50,6 +60,11 @@ function MemberRow({ member: m, view: { room }, prompt }: MemberRowProps) {
         )}
         <Label tone={toneOfMember(m)}>{m.state}</Label>
         {m.since !== undefined && <Ago at={m.since} className="text-muted tabular-nums" />}
+        {!closed && (
+          <IconButton label={`Dismiss ${m.name}`} className="ml-auto min-h-6 text-muted" onClick={() => dismiss(m.name)}>
+            <UserMinus aria-hidden size={15} />
+          </IconButton>
+        )}
       </div>
       {kind !== "" && <p className="text-muted wrap-anywhere">{kind}</p>}
       {m.until !== undefined && <p className="text-warn">{`Until ${moment(m.until)}`}</p>}

@@ -17,13 +17,13 @@ import { complain } from "@/ui/toasts";
 const pageSize = 50;
 
 /** The messages and the facts between them, the newest at the end. */
-function useTalk(room: string) {
+function useTalk(room: string, members: string) {
   const path = { room };
   const head = hooks.useQuery("get", "/api/rooms/{room}/messages", { params: { path, query: { limit: pageSize } } });
   const list = useNewest<Message>(head, async (cursor) => (await api.GET("/api/rooms/{room}/messages", { params: { path, query: { limit: pageSize, cursor } } })).data, (m) => m.n);
   const { items, hasMore } = list;
   const lines = useLines(room, items === undefined ? undefined : hasMore ? items.at(-1)?.n : 1);
-  const entries = useMemo(() => (items === undefined || lines.lines === undefined ? undefined : timeline(items, lines.lines)), [items, lines.lines]);
+  const entries = useMemo(() => (items === undefined || lines.lines === undefined ? undefined : timeline(items, lines.lines, members.split(" "))), [items, lines.lines, members]);
   const again = () => {
     void head.refetch();
     lines.again();
@@ -39,7 +39,7 @@ function has(e: Entry, n: number): boolean {
 /** What is said in the room, what it waits for, and the field to write in. */
 export function Talk({ view, prompt }: { view: Room; prompt: (turn: string, member: string) => void }) {
   const { room } = view;
-  const talk = useTalk(room.name);
+  const talk = useTalk(room.name, view.members.map((m) => m.name).join(" ")); // names have no spaces
   const [re, answer] = useState<Message>();
   const [sent, send] = useState<number>();
   const [shown, show] = useState<number>();

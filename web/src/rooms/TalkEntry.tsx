@@ -1,3 +1,4 @@
+import { Eye } from "lucide-react";
 import { memo, type ReactNode } from "react";
 
 import { visible } from "@/changes/visible";
@@ -12,7 +13,12 @@ import { Ago } from "@/ui/time";
 export const TalkEntry = memo(function TalkEntry({ entry: e, deeds }: { entry: Entry; deeds: MessageDeeds }) {
   switch (e.type) {
     case "message":
-      return <MessageView message={e.message} deeds={deeds} />;
+      return (
+        <>
+          <MessageView message={e.message} deeds={deeds} />
+          <Read names={e.read} />
+        </>
+      );
     case "blind": {
       const re = e.messages[0]?.re ?? 0;
       return (
@@ -23,6 +29,7 @@ export const TalkEntry = memo(function TalkEntry({ entry: e, deeds }: { entry: E
               <MessageView key={m.n} message={m} deeds={deeds} wide />
             ))}
           </div>
+          <Read names={e.read} />
         </div>
       );
     }
@@ -74,6 +81,18 @@ const roundTones: Readonly<Record<string, Tone>> = { settled: "ok", capped: "war
 
 function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;
+}
+
+/** Who has read so far. */
+function Read({ names }: { names: readonly string[] }) {
+  return (
+    names.length > 0 && (
+      <p className="flex items-center justify-end gap-1 px-4 text-xs text-muted" title="So far they have read">
+        <Eye aria-hidden size={12} className="shrink-0" />
+        <span className="min-w-0 wrap-anywhere">{`Read by ${listed(names)}`}</span>
+      </p>
+    )
+  );
 }
 
 function Note({ children }: { children: ReactNode }) {

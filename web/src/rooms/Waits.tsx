@@ -72,6 +72,14 @@ function WayButton({ way, room }: { way: Exclude<Way, { type: "answer" }>; room:
     case "page":
       return <LinkButton to={way.to}>{way.label}</LinkButton>;
     case "command":
-      return <code className="wrap-anywhere">{way.command}</code>;
+      return (
+        <>
+          <LinkButton to="?settings">Settings</LinkButton>
+          <Button busy={order.isPending} onClick={() => order.mutate({ room, do: "continue" })}>
+            Continue the round
+          </Button>
+          <code className="wrap-anywhere text-muted">{way.command}</code>
+        </>
+      );
   }
 }

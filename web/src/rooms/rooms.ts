@@ -25,8 +25,16 @@ export const give = {
   cost: ({ room, ...body }: { room: string; text: string; to?: string }) => api.POST("/api/rooms/{room}/cost", { params: { path: { room } }, body }),
   order: ({ room, ...body }: { room: string } & Order) => api.POST("/api/rooms/{room}/orders", { params: { path: { room } }, body }),
   decide: ({ room, ...body }: { room: string } & Api<"RoomDecide">) => api.POST("/api/rooms/{room}/decisions", { params: { path: { room } }, body }),
+  invite: ({ room, ...body }: { room: string } & Api<"Invited">) => api.POST("/api/rooms/{room}/members", { params: { path: { room } }, body }),
+  dismiss: ({ room, name }: { room: string; name: string }) => api.DELETE("/api/rooms/{room}/members/{name}", { params: { path: { room, name } } }),
+  set: ({ room, ...body }: { room: string } & Api<"RoomChange">) => api.PATCH("/api/rooms/{room}", { params: { path: { room } }, body }),
   answer: ({ room, name, text }: { room: string; name: string; text: string }) => api.POST("/api/rooms/{room}/members/{name}/answer", { params: { path: { room, name } }, body: { text } }),
 };
+
+/** A member to be, as the server reads it: KIND[=NAME][:ROLE]. */
+export function wanted({ kind, name, role }: { kind: string; name: string; role: string }): string {
+  return kind.trim() + (name.trim() === "" ? "" : `=${name.trim()}`) + (role.trim() === "" ? "" : `:${role.trim()}`);
+}
 
 /** Who somebody is to the reader. */
 export function calledBy(name: string): string {

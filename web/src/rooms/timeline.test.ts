@@ -46,6 +46,23 @@ const round = [
 ];
 const messages = [said(11, "bob", { turn: "t2" }), said(9, "ann", { turn: "t1" }), said(4, "user")];
 
+const marksOf = (all: readonly Entry[]) => all.flatMap((e) => (e.type === "message" || e.type === "blind" ? [`${e.type === "blind" ? "blind" : `#${e.message.n}`} ${e.read.join(" ")}`.trim()] : []));
+
+it("marks how far each member has read", () => {
+  const turn = (n: number, member: string, messages: number[]) => line(n, "turn", { turn: `t${n}`, member, messages });
+  const messages = [said(1, "user"), said(3, "ann"), said(5, "user")];
+  const lines = [line(1, "said"), turn(2, "ann", [1]), line(3, "said"), turn(4, "bob", [1, 3]), line(5, "said")];
+  expect(marksOf(timeline(messages, lines, ["ann", "bob"]))).toEqual(["#1 ann", "#3 bob", "#5"]);
+  expect(marksOf(timeline(messages, [...lines, turn(6, "ann", [5]), turn(7, "bob", [5])], ["ann", "bob", "carl"]))).toEqual(["#1", "#3", "#5 ann bob"]);
+  expect(marksOf(timeline(messages, lines, ["ann"]))).toEqual(["#1 ann", "#3", "#5"]); // bob has left
+});
+
+it("marks first answers beside each other as one", () => {
+  const messages = [said(1, "user"), said(4, "ann", { turn: "t1" }), said(5, "bob", { turn: "t2" })];
+  const lines = [line(1, "said"), line(2, "blind", { state: "began", turns: ["t1", "t2"] }), line(6, "turn", { turn: "t3", member: "ann", messages: [5] }), line(7, "turn", { turn: "t4", member: "bob", messages: [4] })];
+  expect(marksOf(timeline(messages, lines, ["ann", "bob"]))).toEqual(["#1", "blind bob ann"]);
+});
+
 describe("timeline", () => {
   it("has first answers beside each other, who passed together, and the round as a divider", () => {
     expect(timeline(messages, round).map(brief)).toEqual(["ann (claude), bob (codex, reviewer) joined", "#4 user", "blind ann bob", "passed ann bob", "round 1 settled used 11 turns 4 of 30"]);

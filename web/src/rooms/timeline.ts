@@ -2,8 +2,8 @@ import { calledBy, type Line, type Message } from "@/rooms/rooms";
 
 /** What is seen as one piece of the talk. */
 export type Entry =
-  | { type: "message"; key: string; message: Message }
-  | { type: "blind"; key: string; messages: readonly Message[] } // first answers to one question, beside each other
+  | { type: "message"; key: string; message: Message; read: readonly string[] } // read: who has read up to it, and no further
+  | { type: "blind"; key: string; messages: readonly Message[]; read: readonly string[] } // first answers to one question, beside each other
   | { type: "passed"; key: string; at: string; names: readonly string[] }
   | { type: "ended"; key: string; at: string; member: string; turn: string; how: string; why: string } // a turn without an answer
   | { type: "round"; key: string; at: string; round: number; state: string; why: string; used: number; turns?: number; estimate?: number }
@@ -14,9 +14,10 @@ interface Round {
   estimate: number;
 }
 
-/** Messages and the facts between them, in their order. Of what happened before the oldest line nothing is known. */
-export function timeline(messages: readonly Message[], lines: readonly Line[]): Entry[] {
+/** Messages and the facts between them, in their order. Of what happened before the oldest line nothing is known. Members have marks of how far they have read. */
+export function timeline(messages: readonly Message[], lines: readonly Line[], members: readonly string[] = []): Entry[] {
   const entries: Entry[] = [];
+  const marks = readers(lines, members);
   const group = groups(lines);
   const beside = new Map<string, number>(); // of a group: where its entry is
   const rounds = new Map<number, Round>();
@@ -28,11 +29,11 @@ export function timeline(messages: readonly Message[], lines: readonly Line[]): 
       if (of !== undefined) {
         beside.set(of, entries.length);
       }
-      entries.push({ type: "message", key: `m${m.n}`, message: m });
+      entries.push({ type: "message", key: `m${m.n}`, message: m, read: marks.get(m.n) ?? [] });
       return;
     }
     // The key stays that of the first: it was there alone a moment ago.
-    entries[at] = { type: "blind", key: there.key, messages: [...(there.type === "blind" ? there.messages : [there.message]), m] };
+    entries[at] = { type: "blind", key: there.key, messages: [...(there.type === "blind" ? there.messages : [there.message]), m], read: [...there.read, ...(marks.get(m.n) ?? [])] };
   };
   const note = (l: Line, text: string) => entries.push({ type: "note", key: `n${l.n}`, at: l.at, text });
   const tell = (l: Line) => {
@@ -97,6 +98,24 @@ export function timeline(messages: readonly Message[], lines: readonly Line[]): 
   }
   sayBefore(Number.POSITIVE_INFINITY);
   return entries;
+}
+
+/** By message, the members that have read up to it: a turn gives its member messages. */
+function readers(lines: readonly Line[], members: readonly string[]): ReadonlyMap<number, readonly string[]> {
+  const last = new Map<string, number>();
+  for (const l of lines) {
+    if (l.kind === "turn" && l.member !== undefined && members.includes(l.member)) {
+      last.set(l.member, Math.max(last.get(l.member) ?? 0, ...(l.messages ?? [])));
+    }
+  }
+  const marks = new Map<number, string[]>();
+  for (const name of members) {
+    const n = last.get(name);
+    if (n !== undefined && n > 0) {
+      marks.set(n, [...(marks.get(n) ?? []), name]);
+    }
+  }
+  return marks;
 }
 
 /** By turn, the collection of first answers that it belongs to. */
