@@ -80,7 +80,7 @@ export function SettingsDialog({ view: { room, members }, onClose }: { view: Roo
           {text("send", "Begins", "Until the program has the turn. Then the program starts again.")}
           {text("hard", "At most", "A turn that has taken so long in all is ended.")}
         </Group>
-        <div className="sticky bottom-0 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-raised pt-3">
+        <div className="sticky -bottom-4 -mx-4 -mb-4 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-raised px-4 py-3">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="accent" busy={set.isPending} disabled={changes === undefined || Object.keys(faults).length > 0}>
             Save

@@ -71,7 +71,7 @@ function MemberRow({ member: m, view: { room }, prompt, dismiss }: Omit<StreamsP
       {m.why !== "" && m.state !== "off" && <p className="line-clamp-3 wrap-anywhere">{visible(m.why)}</p>}
       {m.turn !== "" && m.state === "in turn" && <Doing agent={m.agent} />}
       <p className="flex flex-wrap gap-x-3 text-muted">
-        <span>{m.tokens ? `${tokens(m.used)} tokens` : "tokens not counted"}</span>
+        {!m.guest && <span>{m.tokens ? `${tokens(m.used)} tokens` : "tokens not counted"}</span>}
         {m.unread > 0 && <span>{count(m.unread, "unread message")}</span>}
         {!m.guest && <span>{`${count(m.turns, "turn")} left`}</span>}
       </p>

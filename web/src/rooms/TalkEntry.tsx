@@ -87,7 +87,7 @@ function listed(names: readonly string[]): string {
 function Read({ names }: { names: readonly string[] }) {
   return (
     names.length > 0 && (
-      <p className="flex items-center justify-end gap-1 px-4 text-xs text-muted" title="So far they have read">
+      <p className="flex items-center justify-end gap-1 px-4 text-sm text-muted" title="So far they have read">
         <Eye aria-hidden size={12} className="shrink-0" />
         <span className="min-w-0 wrap-anywhere">{`Read by ${listed(names)}`}</span>
       </p>
