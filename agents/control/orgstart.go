@@ -18,6 +18,7 @@ import (
 	"cmux/agents/control/serving"
 	"cmux/agents/kinds/agent"
 	"cmux/agents/org/standing"
+	"cmux/agents/org/trees"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -468,7 +469,7 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 		return err
 	}
 	options := standing.Options{
-		Root: r.Plan.Root, Windows: standing.Nowhere{}, Host: standing.Detached, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
+		Root: r.Plan.Root, Windows: standing.Nowhere{}, Host: standing.Detached, Trees: trees.Git{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
 		Tell: func(*standing.Org) { o.Tell() },
 		Bell: o.Bell,
 	}

@@ -12,6 +12,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/org/standing"
+	"cmux/agents/org/trees"
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/tmux"
 	"cmux/agents/runs/run"
@@ -163,7 +164,7 @@ func endHere(ctx context.Context, p *Project) error {
 	if err != nil {
 		return err
 	}
-	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Host: standing.Nowhere{}.Host, Trees: standing.GitTrees{Repo: repo}, Kinds: p.Kinds})
+	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Host: standing.Nowhere{}.Host, Trees: trees.Git{Repo: repo}, Kinds: p.Kinds})
 }
 
 // awaitMonitor returns when no monitor has the organization any more: one that

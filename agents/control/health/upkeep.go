@@ -16,6 +16,7 @@ import (
 	"cmux/agents/control/remains"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
+	"cmux/agents/org/trees"
 	"cmux/agents/org/upkeep"
 	"cmux/agents/org/watchconfig"
 	"cmux/agents/runs/run"
@@ -252,7 +253,7 @@ func (p *Health) remove(ctx context.Context, u *Upkept) error {
 		return err
 	}
 	if u.Kind == upkeep.Worktrees {
-		u.Restore, err = standing.GitTrees{Repo: repo}.Remove(ctx, u.Name, filepath.Base(u.Name), "cmux maintenance")
+		u.Restore, err = trees.Git{Repo: repo}.Remove(ctx, u.Name, filepath.Base(u.Name), "cmux maintenance")
 	} else {
 		u.Restore, err = fmt.Sprintf("git branch %s %s", u.Name, u.At), repo.RemoveBranch(ctx, u.Name, u.At)
 	}

@@ -33,6 +33,7 @@ type follower struct {
 	offset  int64
 	told    int64 // offset at the last look
 	used    dag.Usage
+	early   map[string]dag.Usage // that standard output told, by message, before there is a reader
 	fills   transcript.Context
 	summed  int // how often a summary has replaced the conversation
 }
@@ -163,6 +164,10 @@ func (f *follower) take() []news.Event {
 	if path != f.read {
 		if f.reader == nil {
 			f.reader = transcript.NewFollower(path, f.from)
+			for message, used := range f.early {
+				f.reader.Count(message, used)
+			}
+			f.early = nil
 		} else {
 			f.reader.Switch(path)
 		}
@@ -198,6 +203,21 @@ func (f *follower) take() []news.Event {
 		events = append(events, news.Filled{Tokens: c.Tokens, Window: window(c.Model, f.agent.stage.Model, f.agent.stage.Env)})
 	}
 	return events
+}
+
+// counts takes in what a message used: the transcript is written later, when the turn may be
+// over.
+func (f *follower) counts(message string, used dag.Usage) {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	if f.reader != nil {
+		f.reader.Count(message, used)
+		return
+	}
+	if f.early == nil {
+		f.early = map[string]dag.Usage{}
+	}
+	f.early[message] = f.early[message].AtLeast(used)
 }
 
 // close takes in what the program wrote at its end. run has returned.

@@ -107,6 +107,8 @@ func (s *stream) line(b []byte) {
 		fmt.Fprintf(s.agent.stage.Out, "! call of the model failed (%d %s), try %d of %d\n", l.Retry.Status, event.Printable(l.Retry.Error), l.Retry.Attempt, l.Retry.MaxRetries)
 	case l.Limit != nil:
 		s.lifted = l.Limit.Lifted()
+	case l.Message != "":
+		s.agent.follow.counts(l.Message, l.Used)
 	case l.Result != nil:
 		select {
 		case s.results <- result{*l.Result, s.lifted}:

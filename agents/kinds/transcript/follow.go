@@ -114,6 +114,14 @@ func (f *Follower) readSubs() error {
 	return errors.Join(errs...)
 }
 
+// Count takes in what a message used, which the file may not hold yet. What the file says
+// about the message later adds only what is more.
+func (f *Follower) Count(message string, used dag.Usage) {
+	if message != "" {
+		f.count(Line{Message: message, Usage: used})
+	}
+}
+
 // count takes a message's usage in once, however many lines repeat it.
 func (f *Follower) count(l Line) {
 	if l.Message == "" {

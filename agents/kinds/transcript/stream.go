@@ -19,6 +19,8 @@ type Stream struct {
 	Parent   string        // id of the tool use whose sub-agent speaks; empty: the agent itself
 	Replay   bool          // an echo of our own input
 	Events   []event.Event // of type assistant and user, those of sub-agents included
+	Message  string        // assistant: its id
+	Used     dag.Usage     // assistant: of that message, so far
 	Failure  string        // assistant: why the request failed, such as "rate_limit"
 	Init     *Init
 	Retry    *Retry
@@ -129,6 +131,9 @@ func ParseStream(b []byte) (Stream, error) {
 		}
 	case l.Type == "assistant":
 		s.Events = m.assistant()
+		if m.Usage != nil {
+			s.Message, s.Used = m.ID, m.Usage.usage()
+		}
 	case l.Type == "user":
 		s.Events = m.user()
 	case l.Type == "system" && s.Subtype == "init":

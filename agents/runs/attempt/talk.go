@@ -71,7 +71,7 @@ func (a *attempt) feed(what conversation.What) error {
 }
 
 // measure takes in what the agent has used, as far as it knows that now.
-func (a *attempt) measure() {
+func measure(a *attempt) {
 	if m, ok := a.agent.Agent.(agent.Meter); ok {
 		a.meter.used = a.meter.used.AtLeast(m.Used())
 	}
@@ -97,7 +97,7 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 			return nil, a.record(run.Record{Type: run.Noted, How: e.Word, Detail: e.Text})
 		}
 	case conversation.TurnSaid:
-		a.measure()
+		measure(a)
 		r := run.Record{Type: run.Replied, Key: e.To, Detail: prompt.Cut(e.Text, maxReply), Used: a.meter.used}
 		if e.BrokenOff {
 			r.How = run.HowBrokenOff
@@ -452,7 +452,7 @@ func (a *attempt) endAgent(quote bool) (words string) {
 		a.note("ended what the program left running: %s", proc.Names(left))
 	}
 	a.end.Exit = a.agent.Exit().Code
-	a.measure()
+	measure(a)
 	ended := event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation}
 	if byItself {
 		ended.Exit = &a.end.Exit // else it shows only the signal with which cmux ended the program

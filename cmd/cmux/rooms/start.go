@@ -129,7 +129,7 @@ func (o *startOptions) change() (rooms.Change, error) {
 	t := &set.Timeouts
 	c := rooms.Change{
 		Topic: given(o, "topic", &set.Topic), Policy: given(o, "policy", &policy), Blind: given(o, "no-blind", &blind), Turns: given(o, "turns", &set.Turns),
-		Judge: given(o, "judge", &set.Judge), Moderator: given(o, "moderator", &set.Moderator), Dir: given(o, "dir", &set.Dir), About: given(o, "about", &set.About),
+		Judge: given(o, "judge", &set.Judge), Moderator: given(o, "moderator", &set.Moderator), Decide: given(o, "decide", &set.Decide), Dir: given(o, "dir", &set.Dir), About: given(o, "about", &set.About),
 		Tokens: &rooms.TokensOver{Round: given(o, "tokens", &set.Tokens.Round), Day: given(o, "tokens-day", &set.Tokens.Day)},
 		Timeouts: &rooms.TimeoutsOver{
 			Idle: given(o, "timeout", &t.Idle), Parse: given(o, "parse-timeout", &t.Parse), Send: given(o, "send-timeout", &t.Send), Hard: given(o, "hard-timeout", &t.Hard),

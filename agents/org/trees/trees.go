@@ -1,4 +1,5 @@
-package standing
+// Package trees gives standing agents worktrees of a repository.
+package trees
 
 import (
 	"context"
@@ -6,20 +7,21 @@ import (
 	"io/fs"
 	"os"
 
+	"cmux/agents/org/standing"
 	"cmux/worktree"
 	"cmux/worktree/git"
 	"cmux/worktree/merge"
 	"cmux/worktree/separate"
 )
 
-// GitTrees gives agents worktrees of a repository.
-type GitTrees struct{ Repo *worktree.Repo }
+// Git gives agents worktrees of a repository; it implements standing.Trees.
+type Git struct{ Repo *worktree.Repo }
 
 // Foreign reports whether path is a worktree of another repository.
-func (g GitTrees) Foreign(path string) bool { return g.Repo.Foreign(path) }
+func (g Git) Foreign(path string) bool { return g.Repo.Foreign(path) }
 
 // Lend makes the worktree at path. start is a branch or a commit; empty: HEAD.
-func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) error {
+func (g Git) Lend(ctx context.Context, path, branch, start, owner string) error {
 	base, err := g.Repo.Base(ctx, start)
 	if err != nil {
 		return err
@@ -30,7 +32,7 @@ func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) e
 
 // Start merges the contributions into start without a checkout, in their order. The
 // same contributions on the same start give the same commit.
-func (g GitTrees) Start(ctx context.Context, branch, start string, all []Contribution) (string, error) {
+func (g Git) Start(ctx context.Context, branch, start string, all []standing.Contribution) (string, error) {
 	base, err := g.Repo.Base(ctx, start)
 	if err != nil {
 		return "", err
@@ -77,7 +79,7 @@ func (g GitTrees) Start(ctx context.Context, branch, start string, all []Contrib
 // Switch checks a branch out in the worktree at path, or start itself where
 // branch is empty. Work on a branch that is
 // there began where it left start.
-func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string) (commit, restore string, err error) {
+func (g Git) Switch(ctx context.Context, path, branch, start, reason string) (commit, restore string, err error) {
 	base, err := g.Repo.Base(ctx, start)
 	if err != nil {
 		return "", "", err
@@ -97,7 +99,7 @@ func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string
 }
 
 // Head is what is checked out in a folder that agents share.
-func (g GitTrees) Head(ctx context.Context, dir string) (branch, commit string, err error) {
+func (g Git) Head(ctx context.Context, dir string) (branch, commit string, err error) {
 	f, err := worktree.OpenFolder(separate.AtRest(ctx, g.Repo.Root, dir), dir)
 	if err != nil || f == nil {
 		return "", "", err
@@ -106,7 +108,7 @@ func (g GitTrees) Head(ctx context.Context, dir string) (branch, commit string, 
 }
 
 // Restore brings back into the worktree at path what a snapshot of the branch holds.
-func (g GitTrees) Restore(ctx context.Context, path, branch, snapshot string) error {
+func (g Git) Restore(ctx context.Context, path, branch, snapshot string) error {
 	s, err := g.Repo.FindSnapshot(ctx, snapshot)
 	if err != nil {
 		return err
@@ -116,7 +118,7 @@ func (g GitTrees) Restore(ctx context.Context, path, branch, snapshot string) er
 }
 
 // Remove saves what is in the worktree and removes it.
-func (g GitTrees) Remove(ctx context.Context, path, name, reason string) (string, error) {
+func (g Git) Remove(ctx context.Context, path, name, reason string) (string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !g.Repo.Registered(path) {
 		return "", nil
 	}

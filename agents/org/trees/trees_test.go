@@ -1,4 +1,4 @@
-package standing
+package trees
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/org/standing"
 	"cmux/worktree"
 	"cmux/worktree/merge"
 )
@@ -44,21 +45,21 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trees := GitTrees{repo}
-	t1, t2, t3 := Contribution{Task: "t1", Commit: one}, Contribution{Task: "t2", Branch: "task/t2"}, Contribution{Task: "t3", Commit: other}
+	trees := Git{repo}
+	t1, t2, t3 := standing.Contribution{Task: "t1", Commit: one}, standing.Contribution{Task: "t2", Branch: "task/t2"}, standing.Contribution{Task: "t3", Commit: other}
 	for _, test := range []struct {
 		name, branch string
-		from         []Contribution
+		from         []standing.Contribution
 		files        string // of the start; empty: the branch exists
 		in           []bool
 		conflict     string
 	}{
 		{name: "nothing", branch: "new", files: ""},
-		{name: "one", branch: "new", from: []Contribution{t1}, files: "a", in: []bool{true}},
-		{name: "two, one by its branch", branch: "new", from: []Contribution{t1, t2}, files: "a\nb", in: []bool{true, true}},
-		{name: "one without a branch", branch: "new", from: []Contribution{t1, {Task: "t9", Branch: "task/t9"}}, files: "a", in: []bool{true, false}},
-		{name: "a branch that is there", branch: "task/t4", from: []Contribution{t1, t2}, in: []bool{true, false}},
-		{name: "a conflict", branch: "new", from: []Contribution{t1, t3}, in: []bool{false, false}, conflict: "t1 and t3 conflict in a"},
+		{name: "one", branch: "new", from: []standing.Contribution{t1}, files: "a", in: []bool{true}},
+		{name: "two, one by its branch", branch: "new", from: []standing.Contribution{t1, t2}, files: "a\nb", in: []bool{true, true}},
+		{name: "one without a branch", branch: "new", from: []standing.Contribution{t1, {Task: "t9", Branch: "task/t9"}}, files: "a", in: []bool{true, false}},
+		{name: "a branch that is there", branch: "task/t4", from: []standing.Contribution{t1, t2}, in: []bool{true, false}},
+		{name: "a conflict", branch: "new", from: []standing.Contribution{t1, t3}, in: []bool{false, false}, conflict: "t1 and t3 conflict in a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			commit, err := trees.Start(t.Context(), test.branch, "main", test.from)
@@ -93,7 +94,7 @@ func TestStart(t *testing.T) {
 	// The integration branch has moved, and does not fit.
 	work("moved", "main", "a", "moved")
 	git("branch", "-f", "main", "moved")
-	_, err = trees.Start(t.Context(), "new", "main", []Contribution{t1})
+	_, err = trees.Start(t.Context(), "new", "main", []standing.Contribution{t1})
 	if err == nil || err.Error() != "main and t1 conflict in a" {
 		t.Errorf("error %v", err)
 	}
