@@ -91,9 +91,9 @@ test("members and guests are invited and dismissed, and settings changed, from t
   // Who has read how far stands in the talk.
   await page.getByLabel("Message to panels").fill("Which database?");
   await page.getByLabel("Message to panels").press("Enter");
-  await expect(talk.getByRole("separator", { name: "Round 2 settled" })).toBeVisible();
-  await expect(talk.getByRole("group", { name: /^First answers/ }).getByText("Read by ann")).toBeVisible(); // the answer of bob
-  await expect(talk.getByText("Read by bob", { exact: true })).toHaveCount(1); // what ann said of it
+  await expect(talk.getByRole("separator", { name: /^Round [12] settled$/ }).last()).toBeVisible(); // the message to carl may be in the same round
+  await expect(talk.getByRole("group", { name: /^First answers/ }).getByText(/^Read by (bob and )?ann$/)).toBeVisible(); // the answer of bob
+  await expect(talk.getByText(/^Read by bob( and ann)?$/)).toHaveCount(1); // what ann said of it may ride with a later turn
   await look(page, "room-read");
 
   // The room is saved as the command line writes it.
