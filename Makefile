@@ -1,6 +1,6 @@
 # make         builds bin/cmux
 # make demo    runs cmux's main job in scratch repositories, no account, no network
-# make demo-web  leaves a run and an organization up, with their dashboards, until Enter or Ctrl+C
+# make demo-web  leaves a run and an organization with a room up, with their dashboards, until Enter or Ctrl+C
 # make test    checks, and runs the tests that every change must pass
 # make test-all  runs every test, and what make test runs once more under the race detector
 # make dashboard  builds the page that the binary carries; make does it, where there is npm

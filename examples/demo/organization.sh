@@ -26,7 +26,7 @@ EOF
   git commit -q -m "An empty shop"
   mkdir .cmux
   cp "$here/../organization/config.yml" .cmux/config.yml
-  start_model market "$here/../organization/model.yml"
+  start_model market "${story:-$here/../organization/model.yml}"
 
   say "Start it:"
   run cmux start --detach

@@ -14,11 +14,19 @@ find_codex() {
   done
 }
 
+# ask_room begins the room design in the project of the folder, and asks both members.
+ask_room() {
+  find_codex
+  local members=claude=ada,codex=bob
+  [ -n "$codex" ] || members=claude=ada,claude=bob
+  run cmux rooms start design --agents "$members" --topic "Where to keep the sessions"
+  say "Ask; --wait prints what was said when the room has come to rest:"
+  run cmux rooms say design "Postgres or SQLite for the sessions?" --wait --timeout 2m
+}
+
 rooms() {
   [ -n "$claude" ] || return 0
-  find_codex
-  local began=$(date +%s) members=claude=ada,codex=bob
-  [ -n "$codex" ] || members=claude=ada,claude=bob
+  local began=$(date +%s)
   say "Act four: a room, in $scratch/cellar: you ask two agents at once. They answer without seeing each other's answer, react, and stop."
   repository cellar /dev/null
   rm .cmux-agents.yml
@@ -26,9 +34,7 @@ rooms() {
   git commit -q -m "An empty cellar"
   start_model cellar "$here/../room/model.yml"
 
-  run cmux rooms start design --agents "$members" --topic "Where to keep the sessions"
-  say "Ask; --wait prints what was said when the room has come to rest:"
-  run cmux rooms say design "Postgres or SQLite for the sessions?" --wait --timeout 2m
+  ask_room
   run cmux rooms show design
   run cmux rooms check design
   cmux rooms log design --json > "$scratch/talk"

@@ -1,5 +1,7 @@
 # What `make demo-web` shows: the run of act one, whose gate waits for the person, and
-# the organization of act three, where Claude Code is there. Sourced by run.sh.
+# the organization of act three with a room, where Claude Code is there. Sourced by run.sh.
+
+story= # of the models; empty: that of act three alone
 
 dashboard() {
   shop
@@ -13,7 +15,11 @@ dashboard() {
 
   find_claude
   if [ -n "$claude" ]; then
+    story=$scratch/model.yml
+    { cat "$here/../organization/model.yml" && sed '1,/^scripts:/d' "$here/../room/model.yml"; } > "$story"
     market
+    say "And a room in it, in which you ask two agents at once:"
+    ask_room
   else
     say "Without Claude Code there is no organization to show: $missing."
   fi
@@ -24,7 +30,7 @@ dashboard() {
   HOME=$home run cmux agents open --print
   if [ -n "$claude" ]; then
     cd "$scratch/market"
-    echo "The organization, which has opened a shop:"
+    echo "The organization, which has opened a shop, and its room:"
     run cmux open --print
   fi
   echo "Enter or Ctrl+C ends and removes all."

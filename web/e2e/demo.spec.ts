@@ -112,4 +112,8 @@ async function reads(page: Page): Promise<void> {
   await page.goto(new URL("/tasks", page.url()).href);
   await expect(page.getByText("Sell bread").first()).toBeVisible();
   await picture(page, "tasks");
+  await page.goto(new URL("/rooms/design", page.url()).href);
+  await expect(page.getByRole("separator", { name: "Round 1 settled" })).toBeVisible();
+  await expect(page.getByRole("group", { name: /^First answers/ })).toBeVisible();
+  await picture(page, "room");
 }

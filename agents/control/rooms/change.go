@@ -46,12 +46,14 @@ func (p *Rooms) Invite(ctx context.Context, name, text string, guest, pane bool)
 	case !guest && members >= mostMembers:
 		return nil, project.Usage("", "the room has %d members, as many as it may have", members)
 	case guest:
-		l, err = p.guest(text)
+		if l, err = p.guest(text); err != nil {
+			err = project.Tag(err, project.ErrUsage)
+		}
 	default:
 		l, remarks, err = p.member(ctx, name, text, pane, so)
 	}
 	if err != nil {
-		return nil, project.Tag(err, project.ErrUsage)
+		return nil, err
 	}
 	l.Kind = room.KindJoined
 	err = b.Change(ctx, func(now room.State) (*room.Line, error) {

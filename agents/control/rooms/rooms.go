@@ -22,6 +22,7 @@ import (
 	"cmux/agents/room"
 	"cmux/agents/room/book"
 	"cmux/agents/runs/run"
+	"cmux/worktree/hint"
 )
 
 // Rooms are the rooms of a project.
@@ -135,7 +136,7 @@ func (p *Rooms) none(name string) error {
 	if len(all) > 0 {
 		what, try = fmt.Sprintf("there is no room %q: there are %s", name, strings.Join(all, ", ")), "cmux rooms list"
 	}
-	return project.Usage(try, "%w", project.Tag(errors.New(what), project.ErrMissing))
+	return hint.New(project.Tag(errors.New(what), project.ErrMissing), try)
 }
 
 // names are the rooms in which there is something; a folder alone is none.

@@ -111,7 +111,7 @@ func (p *Rooms) Plan(ctx context.Context, start Start) (*Starting, error) {
 		s.Lines, s.Remarks = append(s.Lines, *l), append(s.Remarks, remarks...)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, project.Tag(err, project.ErrUsage)
+		return nil, err
 	}
 	lines := []room.Line{{N: 1, Kind: room.KindOpened, Settings: &s.settings}}
 	for i := range s.Lines {
@@ -243,7 +243,7 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 	kind, name, role := ParseMember(text)
 	k, ok := p.Kinds[kind]
 	if !ok || !k.Judge {
-		return nil, nil, hint.New(fmt.Errorf("%s: there is no kind of agent %q", text, kind), "cmux doctor")
+		return nil, nil, project.Tag(hint.New(fmt.Errorf("%s: there is no kind of agent %q", text, kind), "cmux doctor"), project.ErrUsage)
 	}
 	if name == "" {
 		name = kind
@@ -252,19 +252,19 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 		}
 	}
 	if err := book.CheckName(name); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", text, err)
+		return nil, nil, project.Tag(fmt.Errorf("%s: %w", text, err), project.ErrUsage)
 	}
 	if slices.ContainsFunc(so, func(l room.Line) bool { return strings.EqualFold(l.Name, name) }) {
-		return nil, nil, fmt.Errorf("%s: two members cannot be called %s: %s=NAME gives this one another name", text, name, kind)
+		return nil, nil, project.Tag(fmt.Errorf("%s: two members cannot be called %s: %s=NAME gives this one another name", text, name, kind), project.ErrUsage)
 	}
 	if slices.Contains([]string{room.User, room.Cmux, marks.All}, strings.ToLower(name)) {
-		return nil, nil, fmt.Errorf("%s: a member cannot be called %q: that is somebody else", text, name)
+		return nil, nil, project.Tag(fmt.Errorf("%s: a member cannot be called %q: that is somebody else", text, name), project.ErrUsage)
 	}
 	if err := standing.CheckName(standing.MemberName(roomName, name), standing.RoomMember); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", text, err)
+		return nil, nil, project.Tag(fmt.Errorf("%s: %w", text, err), project.ErrUsage)
 	}
 	if role != "" && book.CheckName(role) != nil {
-		return nil, nil, fmt.Errorf("%s: %q is no name for a role", text, role)
+		return nil, nil, project.Tag(fmt.Errorf("%s: %q is no name for a role", text, role), project.ErrUsage)
 	}
 	l := &room.Line{Name: name, Agent: kind, Role: role, Mode: room.Headless}
 	if pane || k.Can.Headless == "" {
