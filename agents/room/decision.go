@@ -335,6 +335,16 @@ func (l *Line) asks() bool { return l.Ask != "" && l.Turn == "" && l.To == "" }
 // decides, until the others are told the outcome.
 func (l *Line) isVote() bool { return l.Ask != "" && l.Turn != "" }
 
+// Withheld reports whether nobody but its author and the person may read a message yet: it is
+// a first answer while these are collected, or an answer about a proposal that is open.
+func (s *State) Withheld(l *Line) bool {
+	if slices.Contains(s.Blind.Held, l.N) {
+		return true
+	}
+	d := s.Decision(l.Ask)
+	return l.isVote() && (d == nil || d.Decided == nil)
+}
+
 // ask is the question for a decision that a turn answers; nil: there is none.
 func (s *State) ask(t *Turn) *Line {
 	for _, n := range t.Messages {

@@ -35,3 +35,34 @@ func TestDecisionIsKeptAgain(t *testing.T) {
 		}
 	}
 }
+
+// An agent that reads the room finds nobody's answer about a proposal before the decision.
+func TestAnswersAreWithheld(t *testing.T) {
+	settings := room.Defaults()
+	lines := []room.Line{
+		{Kind: room.KindOpened, Settings: &settings},
+		{Kind: room.KindJoined, Name: "a", Agent: "scripted"},
+		{Kind: room.KindJoined, Name: "b", Agent: "scripted"},
+		{Kind: room.KindProposed, What: "decision", By: "a", ID: "p", Text: "We take SQLite."},
+		{Kind: room.KindSaid, By: room.User, Ask: "p", Text: "D1?", Wakes: []string{"b"}},
+		{Kind: room.KindSaid, By: "b", Turn: "t1", Ask: "p", Text: "AGREE", Aside: "hm"},
+		{Kind: room.KindDecided, By: room.User, ID: "p", What: string(room.Accepted), Text: "We take SQLite."},
+	}
+	for i := range lines {
+		lines[i].N = int64(i + 1)
+	}
+	for _, c := range []struct {
+		lines       int
+		agent       string
+		text, aside string
+	}{
+		{6, "r.a", "(not for you)", ""},
+		{6, "r.b", "AGREE", "hm"},
+		{7, "r.a", "AGREE", ""},
+	} {
+		l := forAgent("r", lines[:c.lines], c.agent)[5]
+		if l.Text != c.text || l.Aside != c.aside {
+			t.Errorf("after %d lines %s reads %q and %q, and not %q and %q", c.lines, c.agent, l.Text, l.Aside, c.text, c.aside)
+		}
+	}
+}

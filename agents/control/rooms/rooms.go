@@ -257,8 +257,8 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 		c := roomconfig.New(org.Settings.Rooms)
 		v.Room.Confirm, v.Room.Defaults = c.Confirm, c.Settings
 	}
-	if n := len(s.Messages); n > 0 {
-		v.Room.Last, v.Room.LastBy = oneLine(s.Messages[n-1]), s.Messages[n-1].By
+	if v.Room.Last, v.Room.LastBy, err = p.last(name, lines); err != nil {
+		return nil, err
 	}
 	used := map[string]int64{}
 	for i := range lines {
@@ -321,6 +321,26 @@ func since(v *View, lines []room.Line, who string) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// last is what was said last, as far as who asks may read it, and by whom.
+func (p *Rooms) last(name string, lines []room.Line) (text, by string, err error) {
+	from, err := p.Origin()
+	if err != nil {
+		return "", "", err
+	}
+	i := len(lines) - 1
+	for i >= 0 && lines[i].Kind != room.KindSaid {
+		i--
+	}
+	if i < 0 {
+		return "", "", nil
+	}
+	l := lines[i]
+	if from != nil {
+		l = forAgent(name, lines, from.Node)[i]
+	}
+	return oneLine(&l), l.By, nil
 }
 
 func oneLine(l *room.Line) string {
@@ -420,7 +440,7 @@ func forAgent(name string, lines []room.Line, agent string) []room.Line {
 		l := &out[i]
 		own := l.By != room.User && standing.MemberName(name, l.By) == agent
 		to := l.To != "" && standing.MemberName(name, l.To) != agent
-		if l.Kind == room.KindSaid && !own && (to || slices.Contains(s.Blind.Held, l.N)) {
+		if l.Kind == room.KindSaid && !own && (to || s.Withheld(l)) {
 			l.Text = "(not for you)"
 		}
 		if !own {

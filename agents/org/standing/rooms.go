@@ -311,8 +311,8 @@ func (k *rooms) mailGuestsOf(ctx context.Context, r *openRoom) error {
 		case l.Kind == room.KindLeft:
 			delete(guests, l.Name)
 			continue
-		case l.Kind != room.KindSaid || l.To != "" || l.Text == "" || l.N <= r.mailed:
-			continue
+		case l.Kind != room.KindSaid || l.To != "" || l.Text == "" || l.Ask != "" || l.N <= r.mailed:
+			continue // what is asked about a proposal, and the answers, are not for guests
 		case slices.Contains(s.Blind.Held, l.N):
 			return nil // nobody reads it before the first answers are over
 		}
