@@ -25,7 +25,7 @@ export function SettingsDialog({ view: { room, members }, onClose }: { view: Roo
       </Field>
     </Setting>
   );
-  const check = (key: "blind" | "tagged" | "stops", label: string, hint: string) => (
+  const check = (key: "blind" | "decides" | "tagged" | "stops", label: string, hint: string) => (
     <Setting label={label} {...mark(key)}>
       <label className="flex min-h-8 items-start gap-2">
         <input type="checkbox" className="mt-1" checked={form[key]} onChange={(e) => put({ [key]: e.target.checked })} />
@@ -62,6 +62,7 @@ export function SettingsDialog({ view: { room, members }, onClose }: { view: Roo
             </Field>
           </Setting>
           {form.policy === "moderator" && lead("moderator", "Moderator", "It gets your messages and calls on the others.")}
+          {(form.policy === "moderator" || form.decides) && check("decides", "The moderator decides", "It puts its proposals to the others and decides. Otherwise you decide.")}
           {form.policy === "debate" && lead("judge", "Judge", "It reads the debate and proposes a decision.")}
           {form.policy === "debate" && text("rebuttals", "Answers to positions", "How often each debater answers the others before the judge speaks.")}
           {check("blind", "First answers are blind", "Members answer your message first without reading each other's answers. It keeps them from taking over the first opinion.")}

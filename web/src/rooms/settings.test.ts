@@ -11,6 +11,7 @@ test.each<[Partial<Form>, object | undefined]>([
   [{ turns: "2" }, { turns: 2 }],
   [{ topic: " Where? " }, { topic: "Where?" }],
   [{ policy: "debate", judge: "ann", rebuttals: "0" }, { policy: "debate", judge: "ann", rebuttals: 0 }],
+  [{ policy: "moderator", moderator: "ann", decides: true }, { policy: "moderator", moderator: "ann", decide: "moderator" }],
   [{ blind: false, tagged: true }, { blind: false, tagged: true }],
   [{ day: "2M" }, { tokens: { round: 0, day: 2_000_000 } }],
   [{ parse: "60", stops: true }, { timeouts: { parse: 60, stops: true } }],
@@ -28,6 +29,7 @@ test("what is typed is checked before it is sent", () => {
   expect(Object.keys(faultsOf({ ...form, turns: "0", rebuttals: "-1", idle: "1.5", parse: "", round: "many" })).sort()).toEqual(["idle", "parse", "rebuttals", "round", "turns"]);
   expect(Object.keys(faultsOf({ ...form, policy: "moderator" }))).toEqual(["moderator"]);
   expect(faultsOf({ ...form, policy: "moderator", moderator: "ann" })).toEqual({});
+  expect(Object.keys(faultsOf({ ...form, decides: true }))).toEqual(["decides"]);
   expect(Object.keys(faultsOf({ ...form, policy: "debate" }))).toEqual(["judge"]);
 });
 

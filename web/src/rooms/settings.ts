@@ -12,6 +12,7 @@ export interface Form {
   policy: Policy;
   moderator: string;
   judge: string;
+  decides: boolean; // the moderator
   blind: boolean;
   turns: string;
   rebuttals: string;
@@ -36,6 +37,7 @@ export function formOf(s: Settings): Form {
     policy: s.policy,
     moderator: s.moderator ?? "",
     judge: s.judge ?? "",
+    decides: s.decide === "moderator",
     blind: s.blind,
     turns: String(s.turns),
     rebuttals: String(s.rebuttals ?? 0),
@@ -72,6 +74,9 @@ export function faultsOf(f: Form): Partial<Record<keyof Form, string>> {
   if (f.policy === "moderator" && f.moderator === "") {
     faults.moderator = "This policy needs a moderator.";
   }
+  if (f.decides && f.moderator === "") {
+    faults.decides = "There is no moderator.";
+  }
   if (f.policy === "debate" && f.judge === "") {
     faults.judge = "This policy needs a judge.";
   }
@@ -96,6 +101,7 @@ export function changesOf(was: Form, now: Form): Api<"RoomChange"> | undefined {
   if (has("policy")) c.policy = now.policy;
   if (has("moderator")) c.moderator = now.moderator;
   if (has("judge")) c.judge = now.judge;
+  if (has("decides")) c.decide = now.decides ? "moderator" : "";
   if (has("blind")) c.blind = now.blind;
   if (has("tagged")) c.tagged = now.tagged;
   if (has("turns")) c.turns = Number(now.turns);
