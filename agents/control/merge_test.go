@@ -31,7 +31,7 @@ agents:
 	was := s.gitIn(s.Root, "rev-parse", "main")
 	_, err := s.Merging().Merge(t.Context(), quiet(merging.Merge{}))
 	tree := filepath.Join(s.Root, ".cmux", "merge")
-	if _, try := hint.Explain(err); try != "git -C "+tree+" merge scratch/b, resolve and commit there, then cmux agents merge --continue; or cmux agents merge --abort" {
+	if _, try := hint.Explain(err); try != "git -C "+tree+" merge scratch/b, resolve and commit there, then cmux agents merge --continue; or cmux agents merge --abort; or cmux rooms start --about merge:b" {
 		t.Fatalf("%v, try %q", err, try)
 	}
 	if now := s.gitIn(s.Root, "rev-parse", "main"); now != was {
