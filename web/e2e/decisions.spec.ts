@@ -12,6 +12,8 @@ const member = `while IFS= read -r line; do
     esac ;;
   *'Which database'*) case "$CMUX_NODE" in *.ann) said='[DECISION] **SQLite** in WAL mode' ;; esac ;;
   esac
+  turn=\${line#*/} && turn=\${turn%%-*} # the turn of an answer that comes before cmux knows of the prompt is another one
+  until cmux rooms log "\${CMUX_NODE%%.*}" --json | grep -q "\\"kind\\":\\"took\\",\\"turn\\":\\"$turn\\""; do :; done
   printf '{"text": "%b"}' "$said" | cmux hook turn-ended
 done
 `;

@@ -92,8 +92,9 @@ test("members and guests are invited and dismissed, and settings changed, from t
   await page.getByLabel("Message to panels").fill("Which database?");
   await page.getByLabel("Message to panels").press("Enter");
   await expect(talk.getByRole("separator", { name: /^Round [12] settled$/ }).last()).toBeVisible(); // the message to carl may be in the same round
-  await expect(talk.getByRole("group", { name: /^First answers/ }).getByText(/^Read by (bob and )?ann$/)).toBeVisible(); // the answer of bob
-  await expect(talk.getByText(/^Read by bob( and ann)?$/)).toHaveCount(1); // what ann said of it may ride with a later turn
+  for (const name of ["ann", "bob"]) { // at which message, depends on whose turn ends first
+    await expect(talk.getByText(new RegExp(`^Read by (\\w+ and )?${name}( and \\w+)?$`))).toHaveCount(1);
+  }
   await look(page, "room-read");
 
   // The room is saved as the command line writes it.
