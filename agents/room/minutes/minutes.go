@@ -4,7 +4,6 @@ package minutes
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"cmux/agents/records/journal"
@@ -30,6 +29,3 @@ func Keep(ctx context.Context, j *journal.Journal, s *room.State, d *room.Decisi
 	}
 	return nil
 }
-
-// Path is that of the file with the record, in the project.
-func Path(d *room.Decision) string { return filepath.FromSlash(d.Decided.Journal) }

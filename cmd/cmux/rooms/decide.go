@@ -78,16 +78,12 @@ that of one of cmux rooms decisions.`,
 // confirmAsking asks the person where asking the members uses many tokens.
 func (c *call) confirmAsking(ctx context.Context, id string, yes bool) error {
 	all, err := c.rooms.Decisions(c.room)
-	if err != nil || !cli.IsTerminal(c.In) {
-		return err
-	}
-	config, err := c.rooms.Config()
 	if err != nil {
 		return err
 	}
 	for _, d := range all {
-		if (id == "" || strings.EqualFold(d.ID, id)) && d.State == rooms.IsProposed && config.Confirm > 0 && d.Cost.Least > config.Confirm {
-			return c.Confirm(ctx, yes, costText(d.Cost)+" Ask them?")
+		if (id == "" || strings.EqualFold(d.ID, id)) && d.State == rooms.IsProposed {
+			return c.confirmCost(ctx, d.Cost, yes, "Ask them?")
 		}
 	}
 	return nil

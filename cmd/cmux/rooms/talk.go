@@ -43,14 +43,8 @@ With --json the shape is {"room", "message", "wakes", "note"}.`,
 		if err != nil {
 			return err
 		}
-		config, err := c.rooms.Config()
-		if err != nil {
+		if err := c.confirmCost(ctx, cost, yes, "Send it?"); err != nil {
 			return err
-		}
-		if config.Confirm > 0 && cost.Least > config.Confirm && cli.IsTerminal(c.In) {
-			if err := c.Confirm(ctx, yes, costText(cost)+" Send it?"); err != nil {
-				return err
-			}
 		}
 		said, err := c.rooms.Say(ctx, c.room, text)
 		return answer(c, said, err, func(*rooms.Said) error {
@@ -74,6 +68,15 @@ With --json the shape is {"room", "message", "wakes", "note"}.`,
 	f.BoolVar(&yes, "yes", false, "do not ask where it uses many tokens")
 	cmd.MarkFlagsMutuallyExclusive("wait", "json")
 	return cmd
+}
+
+// confirmCost asks the person about what uses many tokens.
+func (c *call) confirmCost(ctx context.Context, cost room.Cost, yes bool, question string) error {
+	config, err := c.rooms.Config()
+	if err != nil || config.Confirm == 0 || cost.Least <= config.Confirm || !cli.IsTerminal(c.In) {
+		return err
+	}
+	return c.Confirm(ctx, yes, costText(cost)+" "+question)
 }
 
 func newAnswerCmd(d *cli.Deps) *cobra.Command {

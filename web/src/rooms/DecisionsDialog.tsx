@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { Link } from "react-router";
 
+import { visible } from "@/changes/visible";
 import { nameOf, standOf, useDecisions, type Decision } from "@/rooms/decisions";
 import { give, type Room } from "@/rooms/rooms";
 import { Button } from "@/ui/button";
@@ -85,7 +86,7 @@ function Votes({ decision: d }: { decision: Decision }) {
                   <Markdown>{v.why}</Markdown>
                 </>
               )}
-              {v.unseen !== "" && <p>{`${v.by} has not examined: ${v.unseen}`}</p>}
+              {v.unseen !== "" && <p>{visible(`${v.by} has not examined: ${v.unseen}`)}</p>}
             </li>
           ))}
         </ul>

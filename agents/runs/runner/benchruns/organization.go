@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -105,56 +104,23 @@ func (b *bench) messages(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	// Beside it a Claude Code by hand, whose own hook tells of each prompt.
-	told := filepath.Join(filepath.Dir(s.dir), "told")
-	settings, err := json.Marshal(map[string]any{"hooks": map[string]any{"UserPromptSubmit": []any{map[string]any{
-		"hooks": []any{map[string]any{"type": "command", "command": "echo told >>" + told}}}}}})
-	if err != nil {
-		return err
-	}
-	hand := []string{"tmux", "-L", b.socket + "-hand", "-f", os.DevNull}
-	tmux := func(args ...string) error {
-		_, _, err := timed(ctx, s.dir, s.env, append(hand, args...)...)
-		return err
-	}
-	defer tmux("kill-server")
-	if err := tmux("new-session", "-d", "-x", "220", "-y", "60", program, "--dangerously-skip-permissions", "--settings", string(settings), "--", "ping"); err != nil {
-		return err
-	}
-	deliveries := filepath.Join(s.dir, ".cmux", "mailbox.deliveries")
-	answered := func(n int) error { // the turn is over: a further request may follow at once
-		if err := s.until(ctx, time.Minute, func() (bool, error) { return len(s.model.Requests()) >= n, nil }); err != nil {
-			return err
-		}
-		return wait(ctx, time.Second)
-	}
-	if err := answered(2); err != nil {
-		return err
-	}
-	if err := s.resting(ctx, 1); err != nil {
+	if err := s.asked(ctx, 1); err != nil { // of the supervisor
 		return err
 	}
 	again := 0
+	hand, end, err := b.byHand(ctx, s, &again)
+	if end != nil {
+		defer end()
+	}
+	if err != nil {
+		return err
+	}
+	deliveries := filepath.Join(s.dir, ".cmux", "mailbox.deliveries")
+	if err := s.resting(ctx, 1); err != nil {
+		return err
+	}
 	cs := []contestant{
-		{"tmux paste-buffer, by hand", func(ctx context.Context, _ string) (cost, error) {
-			n, requests, began := lines(told, "told"), len(s.model.Requests()), time.Now()
-			if err := tmux("set-buffer", "ping", ";", "paste-buffer", "-p", ";", "send-keys", "Enter"); err != nil {
-				return cost{}, err
-			}
-			err := soon(ctx, 3*time.Second, func() bool { return lines(told, "told") > n })
-			took := time.Since(began)
-			if err != nil { // it was typed and not submitted
-				again++
-				if err := tmux("send-keys", "Enter"); err != nil {
-					return cost{}, err
-				}
-				err = soon(ctx, time.Minute, func() bool { return lines(told, "told") > n })
-				if took = time.Since(began); err != nil {
-					return cost{}, err
-				}
-			}
-			return cost{wall: ms(took)}, answered(requests + 1)
-		}},
+		*hand,
 		{"cmux mailbox send", func(ctx context.Context, _ string) (cost, error) {
 			n, requests, began := lines(deliveries, `"confirmed"`), len(s.model.Requests()), time.Now()
 			if _, _, err := timed(ctx, s.dir, s.env, s.cmux, "mailbox", "send", "supervisor", "ping", "ping"); err != nil {
@@ -164,7 +130,7 @@ func (b *bench) messages(ctx context.Context, program string) error {
 				return cost{}, err
 			}
 			took := time.Since(began)
-			if err := answered(requests + 1); err != nil {
+			if err := s.asked(ctx, requests+1); err != nil {
 				return cost{}, err
 			}
 			return cost{wall: ms(took)}, s.resting(ctx, 1)
