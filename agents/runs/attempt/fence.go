@@ -53,17 +53,19 @@ func (f *fencing) up(ctx context.Context, spec *run.Spec, paths run.Paths, stage
 	}
 	if _, err := fence.Support(); err != nil {
 		if spec.Def.Fence.Mode == dag.FenceRequire {
-			return nil, verdict.Failed(dag.ReasonSetup, "fence: require: %v. To run it without: fence: off", err)
+			return nil, fmt.Errorf("fence: require: %w. To run it without: fence: off", err)
 		}
 		note("%v: what its programs write elsewhere is found out afterwards", err)
 		return ctx, nil
 	}
 	built, err := newFencing(spec, paths, stage.Env, note)
 	if err == nil && built.worktree != nil {
-		err = built.begin(ctx)
+		if err = built.begin(ctx); err != nil {
+			err = errors.Join(err, built.drop())
+		}
 	}
 	if err != nil {
-		return nil, verdict.Failed(dag.ReasonSetup, "fence: %v", err)
+		return nil, fmt.Errorf("fence: %w", err)
 	}
 	ctx = git.WithConfine(ctx, built.within)
 	begin := func() (*fence.Fence, error) {

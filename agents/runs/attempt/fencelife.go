@@ -52,21 +52,23 @@ func leads(spec *run.Spec) bool {
 // print. It returns ctx for cmux's own git there.
 func (f *fencing) lifelong(ctx context.Context, spec *run.Spec, paths run.Paths, stage *agent.Stage, ear *fence.Ear, note func(string, ...any)) (context.Context, error) {
 	why := NoFence(spec)
-	if why != nil {
-		if spec.Def.Fence.Mode == dag.FenceRequire {
-			return ctx, fmt.Errorf("fence: require: %w. To start it without: fence: auto in .cmux/config.yml", why)
-		}
-		note("no fence: %v", why)
+	if why != nil && spec.Def.Fence.Mode == dag.FenceRequire {
+		return ctx, fmt.Errorf("fence: require: %w. To start it without: fence: auto in .cmux/config.yml", why)
 	}
 	if why != nil || !spec.Def.Fence.On() {
-		if spec.Place.Tree == "" {
-			return ctx, nil
+		if spec.Place.Tree != "" {
+			common, err := commonOf(spec.Frame.Root)
+			if err == nil {
+				err = separate.Rejoin(git.WithNotes(ctx, func(s string) { note("%s", s) }), common, spec.Place.Tree)
+			}
+			if err != nil {
+				return ctx, err
+			}
 		}
-		common, err := commonOf(spec.Frame.Root)
-		if err != nil {
-			return ctx, err
+		if why != nil {
+			note("no fence: %v", why)
 		}
-		return ctx, separate.Rejoin(git.WithNotes(ctx, func(s string) { note("%s", s) }), common, spec.Place.Tree)
+		return ctx, nil
 	}
 	built, err := newFencing(spec, paths, stage.Env, note)
 	if err != nil {

@@ -17,7 +17,9 @@ import (
 // gets to know, unless the node requires it: that is an error.
 func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) string, note func(string, ...any)) error {
 	named := fence.Named(spec.Def.Fence.Hide, get)
-	if _, err := fence.Hides(); err != nil {
+	if _, err := fence.Hides(); run.NoSpace(err) {
+		return err // it could not be tried: what can be hidden must be
+	} else if err != nil {
 		if spec.Def.Fence.Mode == dag.FenceRequire && len(named) > 0 {
 			return fmt.Errorf("require: %w", err)
 		}

@@ -192,11 +192,14 @@ func (a *attempt) carryOut() error {
 		return err
 	}
 	if a.spec.Terms.Stays {
-		ctx, err := a.fencing.lifelong(a.ctx, a.spec, a.paths, a.stage, &a.fenceEar, a.note)
-		if err != nil {
+		if err := a.patiently(func() error {
+			ctx, err := a.fencing.lifelong(a.ctx, a.spec, a.paths, a.stage, &a.fenceEar, a.note)
+			a.ctx = ctx
+			return err
+		}); err != nil {
 			return err
 		}
-		a.ctx, a.outside.env = ctx, a.fencing.outside
+		a.outside.env = a.fencing.outside
 		if err := recallReply(a); err != nil {
 			return err
 		}
@@ -205,11 +208,15 @@ func (a *attempt) carryOut() error {
 		}
 		return a.converse(conversation.Begin{})
 	}
-	ctx, err := a.fencing.up(a.ctx, a.spec, a.paths, a.stage, &a.fenceEar, a.note)
-	if err != nil {
+	if err := a.setUp(func() error {
+		ctx, err := a.fencing.up(a.ctx, a.spec, a.paths, a.stage, &a.fenceEar, a.note)
+		if err == nil {
+			a.ctx = ctx
+		}
+		return err
+	}); err != nil {
 		return err
 	}
-	a.ctx = ctx
 	if err := a.prepare(); err != nil {
 		return err
 	}

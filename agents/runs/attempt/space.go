@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/run"
+	"cmux/dag"
 )
 
 // patiently runs f, which writes for cmux itself, and repeats it while the disk is full:
@@ -53,6 +54,20 @@ const (
 	waitsForSpace = "the disk is full: waiting for space"
 	waitsForFiles = "too many open files: waiting until one is closed"
 )
+
+// setUp runs f, a part of the set-up, with the retries of patiently. An error of f ends the
+// attempt: it failed.
+func (a *attempt) setUp(f func() error) error {
+	var failure error
+	err := a.patiently(func() error {
+		failure = f()
+		return failure
+	})
+	if failure != nil && errors.Is(err, failure) {
+		return verdict.Failed(dag.ReasonSetup, "%v", failure)
+	}
+	return err
+}
 
 // roomily is during with the retries of patiently.
 func (a *attempt) roomily(f func(context.Context) error) (failure, err error) {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"cmux/agents/platform/fence"
 	"cmux/agents/runs/attempt"
 	"cmux/dag"
 )
@@ -87,5 +88,43 @@ func TestBeginsOnAFullDisk(t *testing.T) {
 	f.say(attempt.Message{Op: attempt.OpCancel})
 	if end, err := wait(); err != nil || end.Outcome != dag.Cancelled {
 		t.Errorf("cancel: %+v, %v", end, err)
+	}
+}
+
+// Only the folder of cmux's secrets is on a full disk: the fence waits for it too.
+func TestFenceOnAFullDisk(t *testing.T) {
+	if _, err := fence.Hides(); err != nil {
+		t.Skip(err)
+	}
+	f := newFixture(t, dag.Node{Task: "true", Fence: dag.Fence{Mode: dag.FenceAuto}})
+	dir := filepath.Join(f.root, ".cmux")
+	for _, d := range []string{dir, filepath.Join(dir, "runs")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mount("cmux-test", d, "tmpfs", 0, "size=4m"); err != nil {
+			t.Skipf("cannot mount a file system of its own: %v", err)
+		}
+		t.Cleanup(func() { unix.Unmount(d, unix.MNT_DETACH) })
+	}
+	if err := os.MkdirAll(f.r.NodeDir("a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 5<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
+	}
+	out := new(heard)
+	f.job.Live, f.job.Limits.Space = out, 10*time.Millisecond
+	wait := f.start(t.Context())
+	eventually(t, "it tells", func() bool { return strings.Contains(out.String(), "the disk is full") })
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if end, err := wait(); err != nil || end.Outcome != dag.Done {
+		t.Errorf("%+v, %v\n%s", end, err, out)
+	}
+	if n := strings.Count(out.String(), "the disk is full: waiting"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, out)
 	}
 }

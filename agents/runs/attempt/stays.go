@@ -172,11 +172,13 @@ func (a *attempt) begin(w *run.Work) error {
 	a.before = a.meter.used
 	a.end = run.End{Conversation: a.end.Conversation}
 	a.beginVerdict()
-	ctx, err := a.fencing.workBegins(a.ctx)
-	if err != nil {
-		return verdict.Failed(dag.ReasonSetup, "%v", err)
+	if err := a.setUp(func() error {
+		ctx, err := a.fencing.workBegins(a.ctx)
+		a.ctx = ctx
+		return err
+	}); err != nil {
+		return err
 	}
-	a.ctx = ctx
 	if err := a.prepare(); err != nil {
 		return err
 	}
