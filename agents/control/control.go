@@ -98,7 +98,7 @@ func (p *Project) Graphs() *graphs.Graphs {
 
 // Merging opens the merge of what runs did.
 func (p *Project) Merging() *merging.Merging {
-	return &merging.Merging{Project: &p.Project, Runs: p.Runs()}
+	return &merging.Merging{Project: &p.Project, Runs: p.Runs(), Talk: talkOf(p)}
 }
 
 // Remains opens what runs left behind.
@@ -110,7 +110,9 @@ func (p *Project) Remains() *remains.Remains {
 func (p *Project) Records() *records.Records { return &records.Records{Project: &p.Project} }
 
 // Tasks opens the tasks of the project.
-func (p *Project) Tasks() *tasks.Tasks { return &tasks.Tasks{Project: &p.Project} }
+func (p *Project) Tasks() *tasks.Tasks {
+	return &tasks.Tasks{Project: &p.Project, Talk: talkOf(p)}
+}
 
 // Letters opens the messages of the project.
 func (p *Project) Letters() *letters.Letters { return &letters.Letters{Project: &p.Project} }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"cmux/agents/control/merging"
 	"cmux/agents/control/rooms"
 	"cmux/agents/org/standing"
 	"cmux/agents/platform/tmux"
@@ -20,6 +21,11 @@ import (
 // Rooms opens the rooms of the project.
 func (p *Project) Rooms() *rooms.Rooms {
 	return &rooms.Rooms{Project: &p.Project, Crew: p.Crew(), Records: p.Records(), Up: func(ctx context.Context) error { return startForRooms(ctx, p) }}
+}
+
+// talkOf has agents of the project talk about work that does not fit.
+func talkOf(p *Project) merging.Talk {
+	return func(ctx context.Context, about string) (string, error) { return p.Rooms().OnConflict(ctx, about) }
 }
 
 // startForRooms starts the monitor where none is up. A project without an organization gets

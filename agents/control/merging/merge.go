@@ -92,7 +92,7 @@ func (p *Merging) Merge(ctx context.Context, o Merge) (*Merged, error) {
 	}
 	res, err := repo.MergeInto(ctx, *spec)
 	if err != nil {
-		return nil, mergeHint(ctx, err, repo, v, spec)
+		return nil, mergeHint(ctx, err, repo, v, spec, p.talk(ctx, err, v, o.Tell))
 	}
 	if err := settle(ctx, v, spec); err != nil {
 		return nil, fmt.Errorf("%s is merged, and which collisions are over could not be recorded: %w", spec.Target, err)
@@ -293,8 +293,8 @@ func (p *Merging) mergeTips(ctx context.Context, repo *worktree.Repo, spec *work
 	return nil
 }
 
-// mergeHint adds to what stopped a merge how to go on.
-func mergeHint(ctx context.Context, err error, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec) error {
+// mergeHint adds to what stopped a merge how to go on; talk is a way besides, of a conflict.
+func mergeHint(ctx context.Context, err error, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, talk string) error {
 	const next = "then cmux agents merge --continue; or cmux agents merge --abort"
 	var (
 		conflict *merge.ConflictError
@@ -315,7 +315,7 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, v *run.View,
 		for _, s := range conflict.Submodules {
 			then = fmt.Sprintf("for %s by git -C %s merge %s and git -C %s add %s, ", s.Path, say.Word(filepath.Join(spec.Path, s.Path)), s.Commit, say.Word(spec.Path), say.Word(s.Path)) + then
 		}
-		return hint.New(err, fmt.Sprintf("git -C %s merge %s%s, resolve and commit there, %s%s", say.Word(spec.Path), conflict.Options(), say.Word(what), then, talk(v, conflict.Tips[0])))
+		return hint.New(err, fmt.Sprintf("git -C %s merge %s%s, resolve and commit there, %s%s", say.Word(spec.Path), conflict.Options(), say.Word(what), then, talk))
 	case errors.As(err, &broken) && broken.Tree != "":
 		return hint.New(err, fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next))
 	case errors.As(err, &broken):
@@ -326,15 +326,28 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, v *run.View,
 	return err
 }
 
-// talk is the command that has agents talk about the branch of a node that does not fit;
-// empty: it is no node's.
-func talk(v *run.View, branch string) string {
-	for i := range v.Nodes {
-		if n := v.Nodes[i].Spec; n.HasBranch() && n.Branch == branch {
-			return "; or cmux rooms start --about merge:" + n.Name
+// talk is the command that has agents talk about the branch of a node that does not fit, or
+// that shows what they say; empty: err is not about one.
+func (p *Merging) talk(ctx context.Context, err error, v *run.View, tell func(string)) string {
+	var conflict *merge.ConflictError
+	if !errors.As(err, &conflict) {
+		return ""
+	}
+	i := slices.IndexFunc(v.Nodes, func(n run.NodeView) bool { return n.Spec.HasBranch() && n.Spec.Branch == conflict.Tips[0] })
+	if i < 0 {
+		return ""
+	}
+	about := "merge:" + v.Nodes[i].Spec.Name
+	if p.Talk != nil {
+		room, err := p.Talk(ctx, about)
+		if err != nil && tell != nil {
+			tell(err.Error())
+		}
+		if room != "" {
+			return "; agents talk about it: cmux rooms tail " + room
 		}
 	}
-	return ""
+	return "; or cmux rooms start --about " + about
 }
 
 // TaskHint adds the way out to an error about a task's work that shares no commit with

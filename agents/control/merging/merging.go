@@ -8,10 +8,16 @@ package merging
 import (
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
+	"context"
 )
 
 // Merging merges the work of the runs of a project, and checks it.
 type Merging struct {
 	*project.Project
 	Runs *runs.Runs // which run is merged
+	Talk Talk       // about work that does not fit; nil: nobody does
 }
+
+// Talk has agents talk about work that does not fit, merge:ID, where that is wanted, and
+// returns the room in which they do; empty: there is none.
+type Talk func(ctx context.Context, about string) (room string, err error)

@@ -54,6 +54,7 @@ type MergedTask struct {
 	Task     string   `json:"task"`        // that is to bring it in
 	Agent    string   `json:"assigned_to"` // who has that task, or did this one
 	Try      string   `json:"try"`         // where nothing more happens to it by itself
+	Room     string   `json:"room"`        // that cmux has opened about its conflict
 }
 
 // In reports whether the work is in the integration branch, or there is none.
@@ -127,6 +128,9 @@ func (p *Tasks) Merge(ctx context.Context, o MergeTasks) (*MergedTasks, error) {
 		if done != nil {
 			out.Tasks = append(out.Tasks, *done)
 		}
+	}
+	if !o.DryRun {
+		p.talk(ctx, out.Tasks)
 	}
 	tip, terr := m.repo.Tip(context.WithoutCancel(ctx), m.target)
 	if out.Commit = tip; o.DryRun {
@@ -247,6 +251,20 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		return out, merging.TaskHint(m.try(ctx, tip, out), tip, m.target)
 	}
 	return out, merging.TaskHint(m.bring(ctx, t, tip, out), tip, m.target)
+}
+
+// talk has a room opened about each task whose work does not fit, if that is wanted.
+func (p *Tasks) talk(ctx context.Context, all []MergedTask) {
+	for i := range all {
+		t := &all[i]
+		if t.Outcome != TaskConflict || p.Talk == nil {
+			continue
+		}
+		var err error
+		if t.Room, err = p.Talk(ctx, "merge:"+t.ID); err != nil {
+			t.Notes = append(t.Notes, err.Error()) // what was merged is merged all the same
+		}
+	}
 }
 
 // try says what would become of a task's work, checks left aside.

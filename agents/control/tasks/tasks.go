@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/merging"
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
@@ -23,7 +24,10 @@ import (
 )
 
 // Tasks are the tasks of a project.
-type Tasks struct{ *project.Project }
+type Tasks struct {
+	*project.Project
+	Talk merging.Talk // about work that does not fit; nil: nobody does
+}
 
 // TaskView is a task as it is shown.
 type TaskView struct {

@@ -22,6 +22,8 @@ type Config struct {
 	Warm      int           // seconds that the program of a member with nothing to do stays up
 	MaxActive int           // turns of all rooms that are under way at once
 	MaxRooms  int           // open rooms that a supervisor has opened
+
+	OnConflict bool // cmux opens a room about work that does not fit where it is to be merged
 }
 
 // Default is Config where a person says nothing.
@@ -83,6 +85,8 @@ func leaves() []leaf {
 			func(c *Config) *int { return &c.MaxActive })},
 		{"", false, keys.Count(keys.Key{Name: "max_rooms", Most: 50, Def: "2", Doc: "A supervisor may have so many open rooms that it has opened itself; `0`: it opens none."},
 			func(c *Config) *int { return &c.MaxRooms })},
+		{"", false, either(keys.Key{Name: "on_conflict", Allowed: []string{"off", "open"}, Def: "off", Doc: "With `open`, `cmux tasks merge` and `cmux agents merge` open a room about work that does not fit, and ask its members what to do: every agent program that is ready answers once, for at most 50,000 tokens."},
+			func(c *Config) *bool { return &c.OnConflict })},
 		{"timeouts", true, seconds(keys.Key{Name: "idle", Def: "1800", Doc: "A turn is interrupted after so long without any event, output or file change; `0`: never."},
 			func(c *Config) *int { return &c.Settings.Timeouts.Idle })},
 		{"timeouts", true, seconds(keys.Key{Name: "parse", Def: "1200", Doc: "You are asked about a turn that has worked for so long, without limits and questions; `0`: never."},

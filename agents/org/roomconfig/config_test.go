@@ -41,12 +41,13 @@ func TestParse(t *testing.T) {
   warm: 10m
   max_active: 2
   max_rooms: 5
+  on_conflict: open
   timeouts: {idle: 60, parse: 20m, send: 30s, hard: 1h, on_parse: stop}
 `
 	c, set, err := parse(all)
 	want := Config{
 		Settings: room.Settings{Policy: room.Once, Turns: 5, Tagged: true, Rebuttals: 1, Tokens: room.Tokens{Round: 200_000, Day: 2_000_000}, Timeouts: room.Timeouts{Idle: 60, Parse: 1200, Send: 30, Hard: 3600, Stops: true}},
-		Confirm:  5000, Warm: 600, MaxActive: 2, MaxRooms: 5,
+		Confirm:  5000, Warm: 600, MaxActive: 2, MaxRooms: 5, OnConflict: true,
 	}
 	if err != nil || c != want {
 		t.Errorf("%+v, %v; want %+v", c, err, want)

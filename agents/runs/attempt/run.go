@@ -208,7 +208,7 @@ func (a *attempt) carryOut() error {
 		}
 		return a.converse(conversation.Begin{})
 	}
-	if err := a.setUp(func() error {
+	if err := setUp(a, func() error {
 		ctx, err := a.fencing.up(a.ctx, a.spec, a.paths, a.stage, &a.fenceEar, a.note)
 		if err == nil {
 			a.ctx = ctx

@@ -57,7 +57,7 @@ const (
 
 // setUp runs f, a part of the set-up, with the retries of patiently. An error of f ends the
 // attempt: it failed.
-func (a *attempt) setUp(f func() error) error {
+func setUp(a *attempt, f func() error) error {
 	var failure error
 	err := a.patiently(func() error {
 		failure = f()

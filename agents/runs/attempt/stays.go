@@ -172,7 +172,7 @@ func (a *attempt) begin(w *run.Work) error {
 	a.before = a.meter.used
 	a.end = run.End{Conversation: a.end.Conversation}
 	a.beginVerdict()
-	if err := a.setUp(func() error {
+	if err := setUp(a, func() error {
 		ctx, err := a.fencing.workBegins(a.ctx)
 		a.ctx = ctx
 		return err

@@ -189,11 +189,8 @@ func (a *instance) Deliver(ctx context.Context, text string) error {
 	if err := a.stage.Admit(ctx); err != nil {
 		return err
 	}
-	if err := a.write(ctx, text); err != nil {
-		return err
-	}
-	a.wrote.Store(true)
-	return nil
+	a.wrote.Store(true) // the script may have read it, and ended its turn, before write returns
+	return a.write(ctx, text)
 }
 
 // write fails when the script has ended or, within the context, does not read.

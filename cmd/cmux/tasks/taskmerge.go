@@ -122,7 +122,10 @@ func tellMerged(s *cli.IO, res *tasks.MergedTasks) error {
 			text += ", assigned to " + t.Agent
 		}
 		fmt.Fprintf(s.Out, "%s: %s  (%s)\n", t.ID, say.Line(text), say.Line(t.Title))
-		if t.Outcome == tasks.TaskConflict && !res.DryRun {
+		switch {
+		case t.Room != "":
+			fmt.Fprintf(s.Out, "  agents talk about it: cmux rooms tail %s\n", t.Room)
+		case t.Outcome == tasks.TaskConflict && !res.DryRun:
 			fmt.Fprintf(s.Out, "  to have agents talk about it: cmux rooms start --about merge:%s\n", t.ID)
 		}
 		for _, n := range t.Notes {

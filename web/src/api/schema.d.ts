@@ -3842,6 +3842,7 @@ export interface components {
             notes: string[];
             /** @enum {string} */
             outcome: "merged" | "contained" | "conflict" | "check" | "waits" | "gone" | "nothing";
+            room: string;
             task: string;
             title: string;
             try: string;

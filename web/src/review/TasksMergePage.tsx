@@ -1,4 +1,5 @@
 import { GitMerge } from "lucide-react";
+import { Link } from "react-router";
 
 import { api, hooks, type Api } from "@/api/client";
 import { Job } from "@/review/Job";
@@ -72,6 +73,15 @@ function MergedTaskList({ tasks, done }: { tasks: readonly Api<"MergedTask">[]; 
             </p>
           )}
           <Conflicts files={t.conflict} />
+          {t.room !== "" && (
+            <p>
+              Agents talk about it in the room{" "}
+              <Link to={`/rooms/${encodeURIComponent(t.room)}`} className="text-accent underline">
+                {t.room}
+              </Link>
+              .
+            </p>
+          )}
           {t.notes.map((note) => (
             <p key={note} className="text-warn wrap-anywhere">
               {note}
