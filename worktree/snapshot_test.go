@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/signals"
 	"cmux/worktree/git"
 )
 
@@ -222,6 +223,35 @@ func TestSnapshotKeepsSmallIgnoredFilesAndListsLargeOnes(t *testing.T) {
 	}
 	if msg := sh(t, r.Root, "log", "-1", "--format=%B", snap.Commit); !strings.Contains(msg, "ignored/big") || !strings.Contains(msg, "because") {
 		t.Error(msg)
+	}
+}
+
+// A snapshot of the project's root holds none of cmux's own files, also where git may track
+// a part of them.
+func TestSnapshotOfTheRootHasNoSecrets(t *testing.T) {
+	r := newRepo(t)
+	if err := signals.Init(r.Root); err != nil {
+		t.Fatal(err)
+	}
+	for _, shared := range []string{"", ".cmux/config.yml"} {
+		if shared != "" {
+			write(t, r.Root, shared, "{}")
+			if err := signals.Init(r.Root); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(t, r.Root, ".cmux/token", "secret")
+		write(t, r.Root, ".cmux/journal/today.md", "news")
+		write(t, r.Root, "x.ign", "mine")
+		write(t, r.Root, "a.txt", "changed "+shared)
+		snap := must[*Snapshot](t)(r.Snapshot(t.Context(), r.Root, SnapshotSpec{Name: "root"}))
+		got := sh(t, r.Root, "ls-tree", "-r", "--name-only", snap.Commit+"^3")
+		if strings.Contains(got, "token") || strings.Contains(got, "config.yml") || !strings.Contains(got, "x.ign") {
+			t.Errorf("with %q:\n%s", shared, got)
+		}
+		if strings.Contains(got, ".cmux/journal/today.md") != (shared != "") {
+			t.Errorf("with %q:\n%s", shared, got)
+		}
 	}
 }
 

@@ -313,8 +313,11 @@ func (w *snapshotter) ignored(names []string) error {
 	if err != nil {
 		return err
 	}
+	lent := w.rec.Owner != ""
 	for _, name := range names {
-		if name == ".cmux/" { // cmux's own files, at the main worktree's root
+		// cmux's own files at the project's root, secrets among them. Git names the folder, or,
+		// where a part of it can be tracked, what is in it.
+		if name == ".cmux/" || !lent && strings.HasPrefix(name, ".cmux/") {
 			continue
 		}
 		if given.Within(strings.TrimSuffix(name, "/")) {

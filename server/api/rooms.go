@@ -205,6 +205,14 @@ func (r *routes) rooms() {
 	}) (*rooms.Decision, error) {
 		return p.Rooms().Decide(ctx, i.Room, i.Body)
 	})
+	post(r, group, one+"/undo", "Take back what was changed at the checkout during turns of a room, after a snapshot", func(ctx context.Context, i *struct {
+		RoomIn
+		Body struct {
+			Change string `json:"change,omitempty" maxLength:"64" pattern:"^[0-9a-f]*$" doc:"Id of the change; empty: the newest"`
+		}
+	}) (*rooms.Undone, error) {
+		return p.Rooms().Undo(ctx, i.Room, i.Body.Change)
+	})
 	get(r, group, one+"/check", "Check a room's file against the rules of rooms", func(_ context.Context, i *RoomIn) (c roomCheck, err error) {
 		c.Broken, c.Bad, c.Lines, err = p.Rooms().Check(i.Room)
 		return c, err

@@ -9,13 +9,14 @@ import { expect, type Organization, type Page } from "./organization";
 /** Text that does harm where it is taken for anything else. */
 export const hostile = "<img src=x onerror=window.hurt=1><script>window.hurt=2</script> [run](javascript:window.hurt=3)";
 
-/** A member: asked which, ann and bob answer and react to each other once; asked to rest, it does so until it is stopped. */
+/** A member: asked which, ann and bob answer and react to each other once; asked to rest, it does so until it is stopped; told to, it writes at the root. */
 const member = `f=$(eval "echo $SCRIPTED_CONVERSATION")
 while read -r line; do
   printf '%s %s\\n' "$(date +%s%N)" "$line" >> "$f"
   said='[PASS]'
   case "$line" in
   *'Take a rest'*) sleep 300 ;;
+  *'Write there'*) echo stolen > "$CMUX_ROOT/stolen.txt" ;;
   *'Ask me'*)
     echo '{"text": "May I?", "options": ["certainly", "never"]}' | cmux hook question
     read -r answer

@@ -97,6 +97,8 @@ type Wait struct {
 
 	Holds bool      `json:"holds"`          // something goes on only when a person does it
 	Since time.Time `json:"since,omitzero"` // zero: it is not known
+
+	Incident string `json:"incident,omitempty"` // of WayUndo
 }
 
 // Way is how a person answers what a room waits for.
@@ -108,11 +110,12 @@ const (
 	WayAnswer   Way = "answer"   // with words
 	WayTerminal Way = "terminal" // with keys, in the member's window
 	WayDecision Way = "decision" // on a proposal
+	WayUndo     Way = "undo"     // of a change at the checkout, or the person acknowledges it
 	WayCommand  Way = "command"  // that the person has to complete
 )
 
 // Ways are all ways.
-func Ways() []Way { return []Way{WayOrder, WayAnswer, WayTerminal, WayDecision, WayCommand} }
+func Ways() []Way { return []Way{WayOrder, WayAnswer, WayTerminal, WayDecision, WayUndo, WayCommand} }
 
 // open is a room as its file is now.
 func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {

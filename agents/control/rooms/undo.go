@@ -145,7 +145,7 @@ func (p *Rooms) looks(name string) (all []Wait, err error) {
 	open, err := p.incidents(name)
 	for _, i := range open {
 		if i.Waits() {
-			all = append(all, Wait{What: strings.TrimPrefix(i.Title, "room "+name+": "), Try: "cmux incidents show " + i.ID, Way: WayCommand, Do: []room.Do{}})
+			all = append(all, Wait{What: strings.TrimPrefix(i.Title, "room "+name+": "), Try: "cmux incidents show " + i.ID, Way: WayUndo, Do: []room.Do{}, Incident: i.ID})
 		}
 	}
 	return all, err

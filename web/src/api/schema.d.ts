@@ -1671,6 +1671,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rooms/{room}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back what was changed at the checkout during turns of a room, after a snapshot */
+        post: operations["postRoomsRoomUndo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs": {
         parameters: {
             query?: never;
@@ -3241,6 +3258,11 @@ export interface components {
             /** Format: int64 */
             files: number;
         };
+        FootprintUndone: {
+            head: boolean;
+            kept?: string;
+            paths: string[];
+        };
         Gone: {
             removed: components["schemas"]["StandingGone"][];
         };
@@ -4168,6 +4190,10 @@ export interface components {
         PostRoomsRoomMembersNameAnswerRequest: {
             text: string;
         };
+        PostRoomsRoomUndoRequest: {
+            /** @description Id of the change; empty: the newest */
+            change?: string;
+        };
         PostRunsIdNodesNodeRetryRequest: {
             /** @description Also dependents that succeeded */
             downstream?: boolean;
@@ -4750,6 +4776,13 @@ export interface components {
              */
             round?: number;
         };
+        RoomUndone: {
+            incident: string;
+            room: string;
+            root: string;
+            snapshot: string;
+            what: components["schemas"]["FootprintUndone"] | null;
+        };
         /** @enum {string} */
         RoomVerdict: "accepted" | "rejected" | "changed";
         RoomView: {
@@ -4769,6 +4802,7 @@ export interface components {
         RoomWait: {
             do: components["schemas"]["RoomDo"][];
             holds: boolean;
+            incident?: string;
             /** Format: date-time */
             since?: string;
             try: string;
@@ -4777,7 +4811,7 @@ export interface components {
             who: string;
         };
         /** @enum {string} */
-        RoomWay: "order" | "answer" | "terminal" | "decision" | "command";
+        RoomWay: "order" | "answer" | "terminal" | "decision" | "undo" | "command";
         RunBrief: {
             /** Format: int64 */
             done: number;
@@ -9200,6 +9234,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Text"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomUndo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostRoomsRoomUndoRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomUndone"];
                 };
             };
             /** @description Error */

@@ -21,7 +21,7 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   message_update: ofMessage,
   task_event: ["/api/tasks", "/api/needs", "/api/agents", "/api/report", "/api/autonomy"],
   journal_entry: ["/api/journal"],
-  incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report"],
+  incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report", "/api/rooms"],
   run_event: ["/api/runs/{id}/nodes/{node}", "/api/thoughts", "/api/needs", "/api/budget"],
   room_message: ofRoom,
   room_turn: ofRoom,

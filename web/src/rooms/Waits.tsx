@@ -1,12 +1,13 @@
 import { CircleAlert } from "lucide-react";
 
 import { give as ofAgent } from "@/agents/give";
-import { hooks } from "@/api/client";
+import { api, hooks } from "@/api/client";
 import { visible } from "@/changes/visible";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { give, type Room, type Wait } from "@/rooms/rooms";
 import { waysOf, type Way } from "@/rooms/waits";
 import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/dialog";
 import { LinkButton } from "@/ui/LinkButton";
 import { useOrder } from "@/ui/toasts";
 
@@ -71,6 +72,8 @@ function WayButton({ way, room }: { way: Exclude<Way, { type: "answer" }>; room:
       );
     case "page":
       return <LinkButton to={way.to}>{way.label}</LinkButton>;
+    case "undo":
+      return <Changed incident={way.incident} room={room} />;
     case "command":
       return (
         <>
@@ -82,4 +85,27 @@ function WayButton({ way, room }: { way: Exclude<Way, { type: "answer" }>; room:
         </>
       );
   }
+}
+
+/** A change at the checkout that a member may have made: it is taken back, or it was the person's. */
+function Changed({ incident, room }: { incident: string; room: string }) {
+  const undo = useOrder(give.undo);
+  const mine = useOrder((id: string) => api.POST("/api/incidents/{id}/ack", { params: { path: { id } }, body: { note: "It was me.", close: true } }), "The incident is closed.");
+  return (
+    <>
+      <Confirm
+        busy={undo.isPending}
+        title="Undo the change?"
+        text="The files, what is staged and what is checked out become what they were before the turn. What is there now is saved as a snapshot first. Nothing is undone where the same files have changed since."
+        action="Undo"
+        onConfirm={() => undo.mutate(room)}
+      >
+        Undo the change
+      </Confirm>
+      <Button busy={mine.isPending} onClick={() => mine.mutate(incident)}>
+        It was me
+      </Button>
+      <LinkButton to={`/health?tab=incidents&incident=${encodeURIComponent(incident)}`}>What changed</LinkButton>
+    </>
+  );
 }

@@ -27,6 +27,7 @@ export const give = {
   decide: ({ room, ...body }: { room: string } & Api<"RoomDecide">) => api.POST("/api/rooms/{room}/decisions", { params: { path: { room } }, body }),
   invite: ({ room, ...body }: { room: string } & Api<"Invited">) => api.POST("/api/rooms/{room}/members", { params: { path: { room } }, body }),
   dismiss: ({ room, name }: { room: string; name: string }) => api.DELETE("/api/rooms/{room}/members/{name}", { params: { path: { room, name } } }),
+  undo: (room: string) => api.POST("/api/rooms/{room}/undo", { params: { path: { room } }, body: {} }),
   set: ({ room, ...body }: { room: string } & Api<"RoomChange">) => api.PATCH("/api/rooms/{room}", { params: { path: { room } }, body }),
   answer: ({ room, name, text }: { room: string; name: string; text: string }) => api.POST("/api/rooms/{room}/members/{name}/answer", { params: { path: { room, name } }, body: { text } }),
 };

@@ -6,6 +6,7 @@ export type Way =
   | { type: "order"; label: string; order: Order }
   | { type: "answer"; name: string; agent: string }
   | { type: "page"; label: string; to: string } // that does it
+  | { type: "undo"; incident: string }
   | { type: "command"; command: string }; // the page has nothing for it
 
 /** The buttons for what a room waits for. */
@@ -20,6 +21,8 @@ export function waysOf(wait: Wait, members: readonly Member[], room: string): re
       return [{ type: "page", label: `Open the terminal of ${wait.who}`, to: `/agents/${encodeURIComponent(agent)}?tab=terminal` }];
     case "decision":
       return [{ type: "page", label: "Decide", to: decisionsOf(room) }];
+    case "undo":
+      return [{ type: "undo", incident: wait.incident ?? "" }];
     case "command":
       return [{ type: "command", command: wait.try }];
   }
