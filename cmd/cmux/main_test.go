@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +61,7 @@ func TestScripts(t *testing.T) {
 			"repo":      makeRepo,
 			"selfclone": cloneSelf,
 			"model":     serveModel,
+			"release":   releaseModel,
 			"only":      onlyPrograms,
 			"person":    atTerminal,
 			"http":      request,
@@ -195,6 +197,7 @@ func serveModel(ts *testscript.TestScript, neg bool, args []string) {
 	scripts, err := modeltest.Parse(args[0], []byte(ts.ReadFile(args[0])))
 	ts.Check(err)
 	server := modeltest.New(t, scripts...)
+	ts.Setenv("MODEL", server.URL)
 	path := filepath.Dir(modeltest.Claude(t)) + string(os.PathListSeparator) + ts.Getenv("PATH")
 	h, err := modeltest.Prepare(ts.Getenv("HOME"), server.URL, path, ts.MkAbs(args[1]))
 	ts.Check(err)
@@ -202,6 +205,17 @@ func serveModel(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(e, "=")
 		ts.Setenv(name, value)
 	}
+}
+
+// releaseModel is the script command `release GATE`: the model goes on behind the steps
+// that hold there.
+func releaseModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: release GATE")
+	}
+	res, err := http.Post(ts.Getenv("MODEL")+"/gates/"+args[0], "", nil)
+	ts.Check(err)
+	ts.Check(res.Body.Close())
 }
 
 // onlyPrograms is the script command `only PROGRAM...`: from here on the PATH,

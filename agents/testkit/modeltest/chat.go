@@ -102,12 +102,7 @@ func (c *chatReply) deltas(field, s string) error {
 	if err := c.start(); err != nil {
 		return err
 	}
-	for _, p := range pieces(s) {
-		if err := c.chunk(object{field: p}, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.piecewise(s, func(p string) error { return c.chunk(object{field: p}, nil) })
 }
 
 func (c *chatReply) text(s string) error {

@@ -141,11 +141,7 @@ func (g *geminiReply) text(s string) error {
 	if g.whole {
 		return g.say(object{"text": s})
 	}
-	var parts []object
-	for _, p := range pieces(s) {
-		parts = append(parts, object{"text": p})
-	}
-	return g.say(parts...)
+	return g.piecewise(s, func(p string) error { return g.say(object{"text": p}) })
 }
 
 func (g *geminiReply) thinking(s string) error { return g.say(object{"text": s, "thought": true}) }

@@ -157,6 +157,17 @@ func (m *messagesReply) start() error {
 
 // block streams one content block: as it begins, then its deltas.
 func (m *messagesReply) block(begun, block object, deltas ...object) error {
+	return m.blockOf(begun, block, func(send func(object) error) error {
+		for _, d := range deltas {
+			if err := send(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (m *messagesReply) blockOf(begun, block object, deltas func(send func(delta object) error) error) error {
 	i := len(m.content)
 	m.content = append(m.content, block)
 	if m.whole {
@@ -168,20 +179,16 @@ func (m *messagesReply) block(begun, block object, deltas ...object) error {
 	if err := m.event("content_block_start", object{"index": i, "content_block": begun}); err != nil {
 		return err
 	}
-	for _, d := range deltas {
-		if err := m.event("content_block_delta", object{"index": i, "delta": d}); err != nil {
-			return err
-		}
+	if err := deltas(func(d object) error { return m.event("content_block_delta", object{"index": i, "delta": d}) }); err != nil {
+		return err
 	}
 	return m.event("content_block_stop", object{"index": i})
 }
 
 func (m *messagesReply) text(s string) error {
-	var deltas []object
-	for _, p := range pieces(s) {
-		deltas = append(deltas, object{"type": "text_delta", "text": p})
-	}
-	return m.block(object{"type": "text", "text": ""}, object{"type": "text", "text": s}, deltas...)
+	return m.blockOf(object{"type": "text", "text": ""}, object{"type": "text", "text": s}, func(send func(object) error) error {
+		return m.piecewise(s, func(p string) error { return send(object{"type": "text_delta", "text": p}) })
+	})
 }
 
 func (m *messagesReply) thinking(s string) error {

@@ -247,6 +247,37 @@ func TestHold(t *testing.T) {
 	}
 }
 
+func TestHalved(t *testing.T) {
+	s := New(t, Script{Name: "h", Turns: []Turn{{Halved{"first and last", "g"}}}})
+	res, err := ask(t.Context(), s, true, "#script:h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var seen string
+	buf := make([]byte, 1<<10)
+	for !strings.Contains(seen, "first a") {
+		n, err := res.Body.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen += string(buf[:n])
+	}
+	s.WaitHeld(t, "g", 1)
+	if strings.Contains(seen, "nd last") || strings.Contains(seen, "content_block_stop") {
+		t.Errorf("it goes on: %s", seen)
+	}
+	open, err := http.Post(s.URL+"/gates/g", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open.Body.Close()
+	rest, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(rest), "nd last") || strings.Count(string(rest), "content_block_stop") != 2 || len(s.Strays()) > 0 {
+		t.Errorf("%v: %s", err, rest)
+	}
+}
+
 func TestModeld(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "modeld")

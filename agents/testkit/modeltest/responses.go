@@ -198,10 +198,8 @@ func (r *responsesReply) text(s string) error {
 		if err := r.emit("response.content_part.added", at(object{"part": part("")})); err != nil {
 			return err
 		}
-		for _, p := range pieces(s) {
-			if err := r.emit("response.output_text.delta", at(object{"delta": p})); err != nil {
-				return err
-			}
+		if err := r.piecewise(s, func(p string) error { return r.emit("response.output_text.delta", at(object{"delta": p})) }); err != nil {
+			return err
 		}
 		if err := r.emit("response.output_text.done", at(object{"text": s})); err != nil {
 			return err

@@ -30,7 +30,7 @@ type Script struct {
 // ends with the stop reason for that, another with the one for an end.
 type Turn []Step
 
-// Step is a part of an answer: Text, Thinking, ToolUse, Shell, Usage, Hold,
+// Step is a part of an answer: Text, Halved, Thinking, ToolUse, Shell, Usage, Hold,
 // Fault, StopReason or Func.
 type Step interface{ step() }
 
@@ -51,6 +51,13 @@ type (
 	// Func makes the steps that stand in its place.
 	Func func(Request) Turn
 )
+
+// Halved is one text that keeps its stream open at a gate, as Hold does, when half of it
+// was sent.
+type Halved struct {
+	Text string `yaml:"text"`
+	Hold string `yaml:"hold"`
+}
 
 // ToolUse calls a tool; Input is marshalled as JSON.
 type ToolUse struct {
@@ -89,6 +96,7 @@ type Fault struct {
 }
 
 func (Text) step()       {}
+func (Halved) step()     {}
 func (Thinking) step()   {}
 func (Shell) step()      {}
 func (Hold) step()       {}
@@ -137,11 +145,12 @@ func UsageLimit(d time.Duration) Fault { return Fault{Status: 429, Limit: "five_
 //	      - - fault: {status: 529, times: 2}
 //	        - usage: {input: 1000, output: 50, cache_read: 900}
 //	        - hold: gate
+//	        - halved: {text: first and then the rest, hold: gate}
 //	        - report: added a.txt
 //	      - - text: finished
 //	        - stop: end_turn
 //
-// A step has exactly one key: text, thinking, shell, report, blocked, hold,
+// A step has exactly one key: text, halved, thinking, shell, report, blocked, hold,
 // stop, tool, usage or fault. Durations are written as in Go ("90s").
 func Load(name string) ([]Script, error) {
 	src, err := os.ReadFile(name)
@@ -220,6 +229,8 @@ func (s *stepNode) UnmarshalYAML(n *yaml.Node) error {
 	} else {
 		var err error
 		switch key {
+		case "halved":
+			s.step, err = into[Halved](value)
 		case "tool":
 			s.step, err = into[ToolUse](value)
 		case "usage":

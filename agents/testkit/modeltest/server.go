@@ -66,6 +66,7 @@ func Serve(addr string, scripts ...Script) (*Server, error) {
 	mux.HandleFunc("POST /v1/responses", s.handle(parseResponses))
 	mux.HandleFunc("POST /v1/chat/completions", s.handle(parseChat))
 	mux.HandleFunc("POST /v1beta/models/{call}", s.gemini)
+	mux.HandleFunc("POST /gates/{gate}", func(_ http.ResponseWriter, r *http.Request) { s.Release(r.PathValue("gate")) }) // for another process
 	mux.HandleFunc("/", s.stray)
 	s.http = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect || r.URL.IsAbs() { // asked as a proxy
@@ -261,6 +262,10 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r Request, s
 		switch step := step.(type) {
 		case Text:
 			err = out.text(string(step))
+		case Halved:
+			st.halfway = func() error { return s.hold(ctx, step.Hold) }
+			err = out.text(step.Text)
+			st.halfway = nil
 		case Thinking:
 			err = out.thinking(string(step))
 		case Shell:
@@ -363,6 +368,23 @@ type stream struct {
 	w      http.ResponseWriter
 	id     string // of the answer
 	opened bool
+
+	halfway func() error // waits between the pieces of a text; nil: they come at once
+}
+
+// piecewise sends the pieces of a text.
+func (s *stream) piecewise(text string, send func(piece string) error) error {
+	for i, p := range pieces(text) {
+		if i > 0 && s.halfway != nil {
+			if err := s.halfway(); err != nil {
+				return err
+			}
+		}
+		if err := send(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // open sends the headers and then what first says, once.
