@@ -13,6 +13,7 @@ import (
 	"cmux/agents/kinds/news"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
+	"cmux/agents/records/unfinished"
 	"cmux/dag"
 )
 
@@ -59,14 +60,17 @@ type Stage struct {
 	// screen once more and calls it again after a change. Only Deliver may call it.
 	MayType func(context.Context, news.Screen) (bool, error)
 
-	Events  *event.Log // nil: what happens is not kept
-	Lines   *event.Printer
-	Spawner *proc.Spawner
-	Confine func(*exec.Cmd) error // puts up the fence around what is started; nil: there is none
-	Steps   func(*exec.Cmd) error // the same for checks and on_complete, which may write outside of the scope
-	Ours    func(*exec.Cmd) error // the same for programs that cmux chooses: they find what is hidden, such as a keyring
-	Mark    proc.Mark             // of its processes
-	Drain   time.Duration         // wait for output held open by an unproven process
+	Events *event.Log // nil: what happens is not kept
+	// Unfinished is told the pieces of a text, where the program tells them, until the event
+	// with the whole text is kept; nil: nobody sees them.
+	Unfinished *unfinished.Text
+	Lines      *event.Printer
+	Spawner    *proc.Spawner
+	Confine    func(*exec.Cmd) error // puts up the fence around what is started; nil: there is none
+	Steps      func(*exec.Cmd) error // the same for checks and on_complete, which may write outside of the scope
+	Ours       func(*exec.Cmd) error // the same for programs that cmux chooses: they find what is hidden, such as a keyring
+	Mark       proc.Mark             // of its processes
+	Drain      time.Duration         // wait for output held open by an unproven process
 }
 
 // Files is where an agent's program keeps files of its own. Every start has
@@ -105,4 +109,12 @@ func (s *Stage) Show(e event.Event) {
 
 // Keep appends e to the agent's events, but not to the log and the pane. It is for events
 // that those two show in another way.
-func (s *Stage) Keep(e event.Event) { s.Events.Append(e) }
+func (s *Stage) Keep(e event.Event) {
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	s.Events.Append(e)
+	if e.Kind == event.Text {
+		s.Unfinished.Finished(e.Text, e.At)
+	}
+}

@@ -109,7 +109,7 @@ func newAgent(s *agent.Stage) (*instance, error) {
 	a := &instance{stage: s, path: path, prompt: s.Prompt, promptFile: s.PromptFile, greeted: make(chan struct{}), asks: make(chan struct{}, 1), silence: newSilence(time.Now())}
 	a.start = start{
 		Session: s.Conversation, Model: s.Model, Bypass: s.AutoAccept, Automatic: s.Automatic,
-		Headless: s.Terminal == nil, Review: s.Review,
+		Headless: s.Terminal == nil, Review: s.Review, Partial: s.Unfinished != nil,
 	}
 	// The program refuses a conversation without an answer.
 	if a.start.Resume = Resumable(s.Env, a.start.Session); !a.start.Resume {

@@ -87,6 +87,10 @@ func TestArgs(t *testing.T) {
 			"--settings /s --mcp-config /m --resume ID --model opus --dangerously-skip-permissions --disallowedTools EnterPlanMode EnterWorktree ExitWorktree Write Edit MultiEdit NotebookEdit -- x"},
 		{start{Settings: "/s", Servers: "/m", Session: "ID", Automatic: true, Prompt: "x"},
 			"--settings /s --mcp-config /m --session-id ID --permission-mode auto --disallowedTools EnterPlanMode EnterWorktree ExitWorktree -- x"},
+		{start{Settings: "/s", Servers: "/m", Session: "ID", Headless: true, Partial: true},
+			"-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --settings /s --mcp-config /m --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree AskUserQuestion --"},
+		{start{Settings: "/s", Servers: "/m", Session: "ID", Partial: true, Prompt: "in a pane"},
+			"--settings /s --mcp-config /m --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree -- in a pane"},
 		{start{Settings: "/s", Servers: "/m", Session: "ID", Headless: true, Prompt: "by standard input"},
 			"-p --input-format stream-json --output-format stream-json --verbose --settings /s --mcp-config /m --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree AskUserQuestion --"},
 	} {

@@ -111,6 +111,7 @@ type start struct {
 	Bypass   bool // no permission is asked for
 	Headless bool
 	Review   bool
+	Partial  bool // headless: it prints answers in pieces
 
 	Automatic bool   // a model decides what is safe
 	Prompt    string // in a pane, where it names a file; headless it is written to the program
@@ -121,6 +122,9 @@ func (s start) args() []string {
 	var args []string
 	if s.Headless {
 		args = append(args, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+	}
+	if s.Headless && s.Partial {
+		args = append(args, "--include-partial-messages")
 	}
 	args = append(args, "--settings", s.Settings, "--mcp-config", s.Servers)
 	if s.Resume {

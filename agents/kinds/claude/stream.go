@@ -107,6 +107,8 @@ func (s *stream) line(b []byte) {
 		fmt.Fprintf(s.agent.stage.Out, "! call of the model failed (%d %s), try %d of %d\n", l.Retry.Status, event.Printable(l.Retry.Error), l.Retry.Attempt, l.Retry.MaxRetries)
 	case l.Limit != nil:
 		s.lifted = l.Limit.Lifted()
+	case l.Partial != nil && l.Parent == "":
+		s.partially(l.Partial)
 	case l.Message != "":
 		s.agent.follow.counts(l.Message, l.Used)
 	case l.Result != nil:
@@ -114,6 +116,21 @@ func (s *stream) line(b []byte) {
 		case s.results <- result{*l.Result, s.lifted}:
 		case <-s.agent.ctx.Done():
 		}
+	}
+}
+
+// partially takes in a piece of an answer.
+func (s *stream) partially(p *transcript.Partial) {
+	text := s.agent.stage.Unfinished
+	switch p.Type {
+	case transcript.BlockBegins:
+		if p.Block.Type == "text" {
+			text.Begin()
+		}
+	case transcript.BlockGrows:
+		text.Say(p.Delta.Text) // of a thought or a call it has none
+	case transcript.BlockEnds:
+		text.End()
 	}
 }
 

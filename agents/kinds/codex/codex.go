@@ -349,6 +349,10 @@ func (a *instance) Handle(m stdio.Message) {
 		a.turnCompleted(n, own)
 	case "item/started", "item/completed":
 		a.item(n, own, m.Method == "item/completed")
+	case "item/agentMessage/delta":
+		if own {
+			a.Stage.Unfinished.Say(n.Delta)
+		}
 	case "thread/tokenUsage/updated":
 		a.usage(n)
 		if own {

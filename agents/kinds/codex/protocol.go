@@ -28,6 +28,7 @@ type notice struct {
 	Summary  string            `json:"summary"`
 	Request  json.RawMessage   `json:"requestId"`
 	ItemID   string            `json:"itemId"`
+	Delta    string            `json:"delta"`
 	Command  string            `json:"command"`
 	Dir      string            `json:"cwd"`
 	Reason   string            `json:"reason"`

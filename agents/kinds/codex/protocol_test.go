@@ -1,21 +1,27 @@
 package codex
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cmux/agents/kinds/agent"
 	"cmux/agents/kinds/news"
 	"cmux/agents/kinds/stdio"
 	"cmux/agents/records/event"
+	"cmux/agents/records/unfinished"
 	"cmux/agents/testkit/agenttest/fuzzing"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // lines are what the real program printed, shortened.
@@ -156,6 +162,40 @@ func TestCommitting(t *testing.T) {
 	if got := committing(tree); !reflect.DeepEqual(got, []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs")}) {
 		t.Errorf("%q", got)
 	}
+}
+
+// What the agent itself is writing is shown until it is complete, and nothing of its
+// sub-agents'.
+func TestTextInPieces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := t.TempDir()
+		if err := errors.Join(signals.Init(root), signals.MkdirAll(unfinished.Dir(root), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		stage := &agent.Stage{Unfinished: unfinished.New(root, "design.ada"), Out: io.Discard, Lines: new(event.Printer), Tell: func(context.Context, ...news.Event) error { return nil }}
+		defer stage.Unfinished.Close()
+		a := &instance{thread: "T", tools: map[string]bool{}, commands: map[string]bool{}}
+		a.Agent = stdio.NewAgent(stage, a, "", stdio.Options{})
+		for _, step := range []struct{ line, want string }{
+			{`{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"U","itemId":"m","delta":"o"}}`, "o"},
+			{`{"method":"item/agentMessage/delta","params":{"threadId":"another","turnId":"U","itemId":"x","delta":"x"}}`, "o"},
+			{`{"method":"item/reasoning/summaryTextDelta","params":{"threadId":"T","turnId":"U","itemId":"r","delta":"y"}}`, "o"},
+			{`{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"U","itemId":"m","delta":"k"}}`, "ok"},
+			{`{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"U","itemId":"m","delta":7}}`, "ok"},
+			{lines[5], ""},
+		} {
+			m, err := stdio.Parse([]byte(step.line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Handle(m)
+			time.Sleep(unfinished.Every) // of the bubble's clock
+			synctest.Wait()
+			if p, err := unfinished.Read(filepath.Join(unfinished.Dir(root), "design.ada")); err != nil || p.Text != step.want {
+				t.Errorf("%s: %q (%v), want %q", step.line, p.Text, err, step.want)
+			}
+		}
+	})
 }
 
 // Where a resumed conversation stood is told beside the answer that it is

@@ -21,6 +21,9 @@ func (s *Speech) Add(to *agent.Stage, kind event.Kind, piece string) (shown bool
 	}
 	s.kind = kind
 	s.said.WriteString(piece)
+	if kind == event.Text {
+		to.Unfinished.Say(piece)
+	}
 	return shown
 }
 

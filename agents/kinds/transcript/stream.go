@@ -22,6 +22,7 @@ type Stream struct {
 	Message  string        // assistant: its id
 	Used     dag.Usage     // assistant: of that message, so far
 	Failure  string        // assistant: why the request failed, such as "rate_limit"
+	Partial  *Partial
 	Init     *Init
 	Retry    *Retry
 	Result   *Result
@@ -29,6 +30,25 @@ type Stream struct {
 	Request  *ControlRequest
 	Response *ControlResponse
 }
+
+// Partial is a piece of an answer that is not complete, of --include-partial-messages: an
+// event of the API's.
+type Partial struct {
+	Type  string `json:"type"`
+	Block struct {
+		Type string `json:"type"` // such as text
+	} `json:"content_block"`
+	Delta struct {
+		Text string `json:"text"` // of a text alone
+	} `json:"delta"`
+}
+
+// Types of a Partial; there are others.
+const (
+	BlockBegins = "content_block_start"
+	BlockGrows  = "content_block_delta"
+	BlockEnds   = "content_block_stop"
+)
 
 // Init begins each turn.
 type Init struct {
@@ -117,6 +137,7 @@ func ParseStream(b []byte) (Stream, error) {
 		Limit     lenient[RateLimit]       `json:"rate_limit_info"`
 		Request   lenient[ControlRequest]  `json:"request"`
 		Response  lenient[ControlResponse] `json:"response"`
+		Event     lenient[Partial]         `json:"event"`
 	}
 	if err := json.Unmarshal(b, &l); err != nil {
 		return Stream{}, err
@@ -146,6 +167,8 @@ func ParseStream(b []byte) (Stream, error) {
 		if s.Result = whole[Result](b); s.Result != nil {
 			s.Result.Usage = l.Usage.v.usage()
 		}
+	case l.Type == "stream_event":
+		s.Partial = &l.Event.v
 	case l.Type == "rate_limit_event":
 		s.Limit = &l.Limit.v
 	case l.Type == "control_request":

@@ -14,6 +14,7 @@ import (
 	"cmux/agents/kinds/handover"
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/records/event"
+	"cmux/agents/records/unfinished"
 	"cmux/agents/runs/attempt/workspace"
 	"cmux/agents/runs/conversation"
 	"cmux/agents/runs/prompt"
@@ -101,7 +102,7 @@ func (a *assignment) policy(may workspace.Scopes) places.Policy {
 		p.Private = append(p.Private, dir)
 	}
 	p.Private = append(p.Private, endpoint.Secrets(p.Root)...)
-	for _, name := range []string{"rooms", "memory.jsonl"} { // what is said in them reaches each member by itself
+	for _, name := range []string{"rooms", "memory.jsonl", unfinished.Folder} { // what is said in them reaches each member by itself
 		p.Private = append(p.Private, filepath.Join(p.Root, signals.Folder, name))
 	}
 	for _, n := range a.spec.Frame.Peers {

@@ -43,6 +43,8 @@ func (p *progress) become(act dag.Activity, until time.Time, detail string) erro
 	p.budget.run(counts && !p.untimed)
 	if act == dag.Working {
 		p.armIdle()
+	} else {
+		p.events.Unfinished.Clear() // also of a turn that was broken off
 	}
 	detail = prompt.Cut(detail, maxDetail)
 	if !p.told || act != p.activity || detail != "" {

@@ -10,6 +10,7 @@ import (
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/proc"
 	"cmux/agents/records/event"
+	"cmux/agents/records/unfinished"
 	"cmux/agents/runs/attempt/output"
 	"cmux/agents/runs/attempt/verdict"
 	"cmux/agents/runs/conversation"
@@ -107,6 +108,10 @@ func (a *attempt) run() (run.End, error) {
 		Binary: a.paths.Binary(), Files: agent.Files{Dir: a.paths.NodeDir(a.node.Name), N: a.spec.Attempt},
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
+	}
+	if a.spec.Terms.Replies {
+		a.stage.Unfinished = unfinished.New(a.spec.Frame.Root, a.node.Name)
+		defer a.stage.Unfinished.Close()
 	}
 	a.reporter = &reporter{name: a.spec.Node, attempt: a.spec.Attempt, append: a.job.Record, out: a.out, events: a.stage}
 	a.progress.reporter, a.meter.reporter, a.meter.pace = a.reporter, a.reporter, a.limits.Note
