@@ -182,6 +182,11 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 			s.log.Error("what happens is not taken in any more", "err", err)
 		}
 	})
+	tasks.Go(func() {
+		if err := hub.FollowUnfinished(ctx, s.project.Root); err != nil {
+			s.log.Warn("what members of rooms are writing is not shown before it is complete", "err", err)
+		}
+	})
 	tasks.Go(func() { s.store.FollowTasks(ctx, s.project.TaskList) })
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(open) }()

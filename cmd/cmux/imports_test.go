@@ -148,7 +148,7 @@ var house = []struct {
 	{"server/selfsigned", "signals"},
 	{"server/api", "agents/control agents/control/commands agents/control/configfile agents/control/crew agents/control/draft agents/control/files agents/control/finding agents/control/graphs agents/control/health agents/control/letters agents/control/locking agents/control/logs agents/control/merging agents/control/overview agents/control/project agents/control/records agents/control/remains agents/control/rooms agents/control/runs agents/control/schedules agents/control/tasks agents/control/teams agents/org/schedule agents/org/standing agents/org/task agents/org/team agents/org/upkeep agents/platform/endpoint agents/platform/harmless agents/records/event agents/records/incident agents/records/journal agents/records/ledger agents/room agents/room/marks agents/runs/run dag server/login server/store signals signals/mailbox worktree worktree/hint"},
 	{"server/changes", "agents/org/recovery agents/org/schedule agents/records/alert agents/records/locks agents/runs/run signals"},
-	{"server/live", "agents/control/letters agents/records/event agents/room server/login server/store"},
+	{"server/live", "agents/control/letters agents/records/event agents/records/unfinished agents/room server/login server/store signals"},
 	{"server/health", ""},
 	{"server/static", ""},
 	{"server/terminal", "agents/control/project agents/control/terminals agents/platform/tmux server/login signals worktree/hint"},

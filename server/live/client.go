@@ -44,6 +44,8 @@ type client struct {
 	behind  bool
 	more    chan struct{} // has room for one: there is something in the queue
 	sent    int64         // seq of the last event that it was sent
+
+	latest map[string]message // to be sent behind the queue; what comes for the same key meanwhile replaces it
 }
 
 // push queues a message for the client. If too much waits, push returns false: the client
@@ -67,12 +69,28 @@ func (c *client) push(m message) bool {
 	return !c.behind
 }
 
-// take returns the queue of the client.
-func (c *client) take() (all []message, behind bool) {
+// replace queues a message for the client in the place of one that waits for the same key,
+// so that a slow client keeps nothing waiting.
+func (c *client) replace(key string, m message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.latest == nil {
+		c.latest = make(map[string]message)
+	}
+	c.latest[key] = m
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the queue of the client, and what is sent behind it.
+func (c *client) take() (all []message, latest map[string]message, behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all, c.queue = c.queue, nil
-	return all, c.behind
+	latest, c.latest = c.latest, nil
+	return all, latest, c.behind
 }
 
 // taken records that events of the queue were sent.
@@ -218,12 +236,17 @@ func (c *client) write(ctx context.Context) error {
 
 // drain sends the queue.
 func (c *client) drain(ctx context.Context) error {
-	all, behind := c.take()
+	all, latest, behind := c.take()
 	for _, m := range all {
 		if err := c.send(ctx, m); err != nil {
 			return err
 		}
 		c.taken(m.events)
+	}
+	for _, m := range latest {
+		if err := c.send(ctx, m); err != nil {
+			return err
+		}
 	}
 	if behind {
 		c.mu.Lock()
@@ -243,7 +266,7 @@ func (c *client) begin(ctx context.Context, a ask) error {
 	h.leave(c)
 	h.mu.Unlock()
 	c.mu.Lock()
-	c.queue, c.waiting, c.behind = nil, 0, false
+	c.queue, c.latest, c.waiting, c.behind = nil, nil, 0, false
 	c.mu.Unlock()
 	head := h.Log.Head()
 	at := store.Position{Epoch: a.Epoch, Seq: a.Seq}

@@ -95,10 +95,15 @@ func messages(events []store.Event) (all []message) {
 
 // heartbeat returns the organization's status as a message.
 func heartbeat(status json.RawMessage, at time.Time) message {
+	return unlogged(Frame{Event: "heartbeat_update", At: at, Data: status})
+}
+
+// unlogged returns a message with an event that is not in the log.
+func unlogged(f Frame) message {
 	b, _ := json.Marshal(struct {
 		Type   string  `json:"type"`
 		Events []Frame `json:"events"`
-	}{"events", []Frame{{Event: "heartbeat_update", At: at, Data: status}}})
+	}{"events", []Frame{f}})
 	return message{text: b, events: 1}
 }
 
@@ -108,11 +113,7 @@ func changedRoutes(routes []string, at time.Time) message {
 		Routes []string `json:"routes"`
 	}
 	b, _ := json.Marshal(data{routes}) // of texts alone
-	b, _ = json.Marshal(struct {
-		Type   string  `json:"type"`
-		Events []Frame `json:"events"`
-	}{"events", []Frame{{Event: "changed", At: at.UTC(), Data: b}}})
-	return message{text: b, events: 1}
+	return unlogged(Frame{Event: "changed", At: at.UTC(), Data: b})
 }
 
 // name returns the name of an event for clients.

@@ -58,6 +58,8 @@ type Hub struct {
 	changed  map[string]bool // changed routes to report
 	status   json.RawMessage // as last sent; nil: not since a client is live
 	statusAt time.Time       // it stood so
+
+	unfinished map[string]message // texts that members of rooms are writing, by ROOM.NAME
 }
 
 // NewHub returns a hub that serves clients until ctx ends.
@@ -65,7 +67,7 @@ func NewHub(ctx context.Context, o Options) *Hub {
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
-	return &Hub{Options: o, ctx: ctx, at: o.Log.Head(), live: make(map[*client]struct{}), look: make(chan struct{}, 1), news: make(chan struct{}, 1), changed: make(map[string]bool)}
+	return &Hub{Options: o, ctx: ctx, at: o.Log.Head(), live: make(map[*client]struct{}), look: make(chan struct{}, 1), news: make(chan struct{}, 1), changed: make(map[string]bool), unfinished: make(map[string]message)}
 }
 
 // Run sends new events to clients until the hub's context ends, and returns when they have
@@ -163,6 +165,9 @@ func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, err
 				c.push(heartbeat(h.status, h.statusAt))
 			} else {
 				h.lookSoon()
+			}
+			for key, m := range h.unfinished {
+				c.replace(key, m)
 			}
 			h.mu.Unlock()
 			return true, nil

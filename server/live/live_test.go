@@ -241,7 +241,7 @@ func TestWhoIsBehindIsToldSo(t *testing.T) {
 			t.Errorf("push %d: %v", i, got)
 		}
 	}
-	if all, behind := c.take(); len(all) != 2 || !behind || c.waiting != 800 {
+	if all, _, behind := c.take(); len(all) != 2 || !behind || c.waiting != 800 {
 		t.Errorf("%d wait, behind %v", len(all), behind)
 	}
 

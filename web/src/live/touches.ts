@@ -30,6 +30,7 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   room_member: ofRoom,
   room_decision: ofRoom,
   room_unverified: ofRoom,
+  room_delta: [], // it says all that it changes
   heartbeat_update: ["/api/heartbeat", "/api/agents", "/api/rooms$", "/api/rooms/{room}$"],
   audit_event: ["/api/projects", "/api/sessions", "/api/teams", "/api/maintenance", "/api/onboarding"],
 };

@@ -1,0 +1,79 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cmux/agents/records/unfinished"
+	"cmux/server/store"
+	"cmux/signals"
+)
+
+// FollowUnfinished tells live clients what members of rooms of the project at root are
+// writing, until ctx ends: while it runs, they write it down. An error means that clients
+// are told nothing of it; everything else is not touched by it.
+func (h *Hub) FollowUnfinished(ctx context.Context, root string) error {
+	dir := unfinished.Dir(root)
+	if err := errors.Join(removeUnfinished(dir), signals.MkdirAll(dir, 0o700)); err != nil { // one that was killed left it
+		return err
+	}
+	w := signals.Watch(ctx, dir)
+	defer w.Close()
+	last := map[string]unfinished.Piece{}
+	for n := range w.C {
+		for _, path := range n.Files {
+			name := filepath.Base(path)
+			room, member, ok := strings.Cut(name, ".")
+			p, err := unfinished.Read(path)
+			if !ok || err != nil || p == last[name] { // it is being replaced: another notice comes
+				continue
+			}
+			last[name] = p
+			h.Unfinished(room, member, p)
+		}
+	}
+	return removeUnfinished(dir)
+}
+
+func removeUnfinished(dir string) error {
+	entries, err := signals.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if err := signals.RemoveFile(filepath.Join(dir, e.Name())); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if err := signals.RemoveDir(dir); !errors.Is(err, fs.ErrExist) { // else somebody has written meanwhile
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Unfinished tells live clients what a member of a room has written of a text so far. It is
+// not in the log: of several that wait for a client, it gets the last.
+func (h *Hub) Unfinished(room, member string, p unfinished.Piece) {
+	b, _ := json.Marshal(p) // of texts and a time alone
+	m := unlogged(Frame{Event: "room_delta", At: time.Now().UTC(), Source: store.Room + room, Name: member, Data: b})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := room + "." + member
+	if p.Text == "" {
+		delete(h.unfinished, key)
+	} else {
+		h.unfinished[key] = m
+	}
+	for c := range h.live {
+		c.replace(key, m)
+	}
+}
