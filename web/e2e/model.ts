@@ -10,6 +10,12 @@ import { bin } from "./setup";
 
 const root = join(import.meta.dirname, "..", "..");
 
+/** Has the model go on behind the steps that hold at a gate. */
+export async function release(org: Organization, gate: string): Promise<void> {
+  const address = readFileSync(join(org.dir, "address"), "utf8").trim();
+  expect((await fetch(`http://${address}/gates/${gate}`, { method: "POST" })).ok).toBe(true);
+}
+
 /** Starts a model that says what the script has, and has Claude Code ask it: nothing of the person's is used. */
 export async function startModel(org: Organization, script: string): Promise<ChildProcess> {
   const modeld = join(bin, "modeld");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { behind, kept, keptText, nothing, step, type Log } from "@/live/fold";
+import { behind, kept, keptText, nothing, step, type Input, type Log } from "@/live/fold";
 import { parse, type Frame, type Message } from "@/live/protocol";
 
 const frame = (seq: number): Frame => ({ event: "agent_event", seq, at: "2026-01-01T00:00:00Z", data: { seq } });
@@ -176,6 +176,33 @@ describe("the fold", () => {
     const small = frame(21);
     [log] = step(log, { type: "message", message: { type: "events", events: [small] } });
     expect(log.recent.at(-1)).toBe(small);
+  });
+
+  it("takes what members of rooms are writing, which has no seq", () => {
+    let log: Log = { ...nothing, phase: "live", epoch: "a", seq: 7 };
+    const delta = (name: string, data: object) => {
+      const e: Frame = { event: "room_delta", at: "2026-01-01T00:00:00Z", source: "room:design", name, data };
+      const [next, effects] = step(log, { type: "message", message: { type: "events", events: [e] } });
+      expect([next.seq, next.recent.length, effects.events]).toEqual([7, 0, [e]]);
+      log = next;
+    };
+    delta("ann", { text: "Post", since: "s0" });
+    delta("bob", { text: "of it", cut: true, since: "s0" });
+    delta("ann", { text: "Postgres", since: "s0" });
+    expect(log.unfinished).toEqual({ "design.ann": { text: "Postgres", cut: false, since: "s0" }, "design.bob": { text: "of it", cut: true, since: "s0" } });
+    delta("bob", { text: "", since: "s0" }); // broken off
+    expect(Object.keys(log.unfinished)).toEqual(["design.ann"]);
+    delta("ann", { text: "", since: "s1" }); // complete: whoever shows it has the event soon
+    expect(log.unfinished["design.ann"]?.text).toBe("Postgres");
+    delta("ann", { text: "And", since: "s1" });
+    delta("ann", { text: "", since: "s1" });
+    expect(log.unfinished).toEqual({});
+    delta("ann", { text: "", since: "s1" });
+    delta("ann", { text: "x", since: "s1" });
+    const inputs: Input[] = [{ type: "lost" }, ...(["hello", "reload", "behind"] as const).map((type) => ({ type: "message" as const, message: { type, epoch: "a", seq: 7 } }))];
+    for (const input of inputs) {
+      expect(step(log, input)[0].unfinished).toEqual({}); // the server says it again
+    }
   });
 
   it("takes the heartbeat, which has no seq", () => {

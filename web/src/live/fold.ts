@@ -26,7 +26,15 @@ export interface Log {
   instance: string; // of the server
   recent: readonly Frame[]; // the newest events that are in the log, in order, at most `kept`
   heartbeat: Frame | undefined; // the last one
+  unfinished: Readonly<Record<string, Unfinished>>; // what members of rooms are writing, by agent
   lost: number; // times that the connection was lost
+}
+
+/** What an agent has written of a text so far. */
+export interface Unfinished {
+  text: string; // the end of it
+  cut: boolean; // there is more before it
+  since: string; // when its text before this one was complete, or its life began
 }
 
 export type Input =
@@ -50,6 +58,7 @@ export const nothing: Log = {
   instance: "",
   recent: [],
   heartbeat: undefined,
+  unfinished: {},
   lost: 0,
 };
 
@@ -62,7 +71,7 @@ export function step(log: Log, input: Input): [Log, Effects] {
     case "silent":
       return [log.phase === "live" || log.phase === "catching up" ? { ...log, phase: "silent" } : log, none];
     case "lost":
-      return [{ ...log, phase: "offline", lost: log.lost + 1 }, none];
+      return [{ ...log, phase: "offline", lost: log.lost + 1, unfinished: {} }, none];
     case "message":
       return take(log, input.message);
   }
@@ -72,7 +81,7 @@ function take(log: Log, m: Message): [Log, Effects] {
   switch (m.type) {
     case "hello": {
       const epoch = m.epoch ?? "";
-      const next: Log = { ...log, phase: "catching up", newest: m.seq, instance: m.instance ?? "" };
+      const next: Log = { ...log, phase: "catching up", newest: m.seq, instance: m.instance ?? "", unfinished: {} };
       if (log.epoch === "") {
         // Lists that were asked for before this may miss what came in between.
         return [{ ...next, epoch, seq: m.seq }, { send: from(epoch, m.seq), events: [], reload: true }];
@@ -85,11 +94,11 @@ function take(log: Log, m: Message): [Log, Effects] {
       return [{ ...log, phase: "live", newest: Math.max(log.seq, m.seq), seq: Math.max(log.seq, m.seq) }, none];
     case "reload": {
       const epoch = m.epoch ?? "";
-      const next: Log = { ...log, phase: "catching up", epoch, seq: m.seq, newest: m.seq, recent: [] };
+      const next: Log = { ...log, phase: "catching up", epoch, seq: m.seq, newest: m.seq, recent: [], unfinished: {} };
       return [next, { send: from(epoch, m.seq), events: [], reload: true }];
     }
     case "behind":
-      return [{ ...log, phase: "catching up", newest: Math.max(log.newest, m.seq) }, { ...none, send: from(log.epoch, log.seq) }];
+      return [{ ...log, phase: "catching up", newest: Math.max(log.newest, m.seq), unfinished: {} }, { ...none, send: from(log.epoch, log.seq) }];
     case "error":
       return [log, none];
   }
@@ -97,13 +106,15 @@ function take(log: Log, m: Message): [Log, Effects] {
 
 /** Events come once and in order: what was seen already is left out. */
 function fold(log: Log, events: readonly Frame[]): [Log, Effects] {
-  let { seq, heartbeat } = log;
+  let { seq, heartbeat, unfinished } = log;
   const fresh: Frame[] = [];
   const logged: Frame[] = [];
   for (const e of events) {
     if (e.seq === undefined || e.seq === 0) {
       if (e.event === "heartbeat_update") {
         heartbeat = e;
+      } else if (e.event === "room_delta") {
+        unfinished = written(unfinished, e);
       }
       fresh.push(e);
       continue;
@@ -118,7 +129,20 @@ function fold(log: Log, events: readonly Frame[]): [Log, Effects] {
     return [log, none];
   }
   const recent = logged.length === 0 ? log.recent : [...log.recent, ...logged].slice(-kept);
-  return [{ ...log, seq, newest: Math.max(log.newest, seq), heartbeat, recent }, { events: fresh, reload: false }];
+  return [{ ...log, seq, newest: Math.max(log.newest, seq), heartbeat, unfinished, recent }, { events: fresh, reload: false }];
+}
+
+/** What is being written after a piece. A text that became complete stays: who shows it knows when they have it. */
+function written(was: Log["unfinished"], { source = "", name = "", data }: Frame): Log["unfinished"] {
+  const agent = `${source.replace("room:", "")}.${name}`;
+  const { text = "", cut = false, since = "" } = (data ?? {}) as Partial<Unfinished>;
+  if (text !== "") {
+    return { ...was, [agent]: { text, cut, since } };
+  }
+  if (was[agent] === undefined || was[agent].since !== since) {
+    return was;
+  }
+  return Object.fromEntries(Object.entries(was).filter(([other]) => other !== agent));
 }
 
 /** An event as it is kept: each of 2,000 may come with a MB. Of one that is cut, its short fields stay. */

@@ -6,7 +6,9 @@ import { visible } from "@/changes/visible";
 import { Conversation } from "@/conversation/Conversation";
 import { doingNow } from "@/conversation/now";
 import { useConversation } from "@/conversation/source";
+import { useLog } from "@/live/store";
 import { give, toneOfMember, type Member, type Order, type Room } from "@/rooms/rooms";
+import { writing } from "@/rooms/writing";
 import { Button, IconButton } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -69,7 +71,7 @@ function MemberRow({ member: m, view: { room }, prompt, dismiss }: Omit<StreamsP
       {kind !== "" && <p className="text-muted wrap-anywhere">{kind}</p>}
       {m.until !== undefined && <p className="text-warn">{`Until ${moment(m.until)}`}</p>}
       {m.why !== "" && m.state !== "off" && <p className="line-clamp-3 wrap-anywhere">{visible(m.why)}</p>}
-      {m.turn !== "" && m.state === "in turn" && <Doing agent={m.agent} />}
+      {m.turn !== "" && m.state === "in turn" && <Doing agent={m.agent} name={m.name} />}
       <p className="flex flex-wrap gap-x-3 text-muted">
         {!m.guest && <span>{m.tokens ? `${tokens(m.used)} tokens` : "tokens not counted"}</span>}
         {m.unread > 0 && <span>{count(m.unread, "unread message")}</span>}
@@ -111,15 +113,29 @@ function MemberRow({ member: m, view: { room }, prompt, dismiss }: Omit<StreamsP
   );
 }
 
-/** What a member does in its turn, in a line. */
-function Doing({ agent }: { agent: string }) {
+/** What a member does in its turn, in a line, and what it is writing. */
+function Doing({ agent, name }: { agent: string; name: string }) {
   const { items } = useConversation({ kind: "agent", name: agent });
+  const piece = useLog((l) => l.unfinished[agent]);
   const doing = useMemo(() => doingNow(items ?? []), [items]);
+  const text = writing(piece, items);
   return (
-    <p className="flex items-baseline gap-2 text-info">
-      <LoaderCircle aria-hidden size={14} className="shrink-0 animate-spin self-center" />
-      <span className="shrink-0 font-medium">{doing?.verb ?? "works"}</span>
-      <span className="min-w-0 grow truncate">{visible(doing?.text ?? "")}</span>
-    </p>
+    <>
+      <p className="flex items-baseline gap-2 text-info">
+        <LoaderCircle aria-hidden size={14} className="shrink-0 animate-spin self-center" />
+        <span className="shrink-0 font-medium">{text === "" ? (doing?.verb ?? "works") : "writes"}</span>
+        {text === "" && <span className="min-w-0 grow truncate">{visible(doing?.text ?? "")}</span>}
+      </p>
+      {text !== "" && <Unfinished name={name} text={text} />}
+    </>
+  );
+}
+
+/** What a member is writing, the end of it. It can be read at any time and is never announced: it changes ten times a second. */
+function Unfinished({ name, text }: { name: string; text: string }) {
+  return (
+    <div role="log" aria-live="off" aria-label={`What ${name} is writing`} className="flex max-h-40 flex-col-reverse overflow-hidden rounded bg-sunken px-2 py-1">
+      <p className="wrap-anywhere whitespace-pre-wrap">{visible(text)}</p>
+    </div>
   );
 }
