@@ -37,7 +37,7 @@ type instance struct {
 	replaying bool                 // what was before is told again
 	prompted  bool                 // it was, and a prompt was among it
 	history   bool                 // it was, and an answer was among it
-	answered  chan struct{}        // closed with history; nil: nobody waits for that
+	again     chan struct{}        // has one when more of it was told
 	calls     map[string]call      // by id, until their result
 	unsure    map[string][]request // by id of a call: requests for leave that wait until all of its input was told
 	speech    stdio.Speech
@@ -62,7 +62,7 @@ func newAgent(p program, s *agent.Stage) (*instance, error) {
 		}
 		return nil, err
 	}
-	a := &instance{program: p, policy: s.Policy, calls: map[string]call{}, unsure: map[string][]request{}}
+	a := &instance{program: p, policy: s.Policy, again: make(chan struct{}, 1), calls: map[string]call{}, unsure: map[string][]request{}}
 	a.Agent = stdio.NewAgent(s, a, s.Prompt, stdio.Options{Path: path, Args: command[1:], Env: p.env, Version: "2.0"})
 	return a, nil
 }
@@ -131,7 +131,7 @@ func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (re
 	case a.can.LoadSession:
 		a.replay(true)
 		err = a.Call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: a.Stage.Dir, McpServers: []sdk.McpServer{}}, answer)
-		a.awaitAnswer(ctx)
+		a.awaitReplay(ctx)
 		resumed = a.replay(false)
 	case a.can.SessionCapabilities.Resume != nil:
 		// It tells nothing again, so nothing proves that there was an answer.
@@ -150,26 +150,45 @@ func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (re
 	return resumed && err == nil, err
 }
 
-// toldLate bounds the wait for an answer that the program tells again after it has
-// answered the request, as Gemini CLI does.
-const toldLate = 3 * time.Second
+// toldLate bounds the wait for the first answer that the program tells again after it has
+// answered the request, as Gemini CLI does. All was told when nothing came for toldAll: what
+// comes later is taken for the next turn's.
+const (
+	toldLate = 3 * time.Second
+	toldAll  = 500 * time.Millisecond
+)
 
-// awaitAnswer waits for an answer that belongs to a prompt which was told again.
-func (a *instance) awaitAnswer(ctx context.Context) {
+// awaitReplay waits until the program has told again what was before.
+func (a *instance) awaitReplay(ctx context.Context) {
 	a.mu.Lock()
-	if !a.prompted || a.history {
-		a.mu.Unlock()
+	rest := toldAll
+	switch {
+	case a.prompted && !a.history:
+		rest = toldLate
+	case !a.program.late:
+		rest = 0
+	}
+	a.mu.Unlock()
+	if rest == 0 {
 		return
 	}
-	answered := make(chan struct{})
-	a.answered = answered
-	a.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, toldLate)
-	defer cancel()
-	select {
-	case <-answered:
-	case <-a.Ended():
-	case <-ctx.Done():
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	for {
+		select {
+		case <-a.again:
+			a.mu.Lock()
+			if a.history {
+				timer.Reset(toldAll)
+			}
+			a.mu.Unlock()
+		case <-timer.C:
+			return
+		case <-a.Ended():
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

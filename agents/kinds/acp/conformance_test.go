@@ -50,8 +50,27 @@ func TestOpenCode(t *testing.T) {
 	agenttest.Run(t, s)
 }
 
+func TestStandingQwenCode(t *testing.T) {
+	testall.Only(t)
+	agenttest.RunStanding(t, subject(acp.Qwen(), true, mt.Fault{Status: 429, Header: map[string]string{"Retry-After-Ms": "1"}}))
+}
+
+func TestStandingOpenCode(t *testing.T) {
+	testall.Only(t)
+	agenttest.RunStanding(t, subject(acp.OpenCode(), false, mt.RateLimited))
+}
+
+func TestStandingGeminiCLI(t *testing.T) {
+	testall.Only(t)
+	agenttest.RunStanding(t, gemini())
+}
+
 func TestGeminiCLI(t *testing.T) {
 	testall.Only(t)
+	agenttest.Run(t, gemini())
+}
+
+func gemini() agenttest.Subject {
 	s := subject(acp.Gemini(), true, mt.UsageLimit(0))
 	s.Later = func(t testing.TB, home string) {
 		moved := 0
@@ -66,7 +85,7 @@ func TestGeminiCLI(t *testing.T) {
 			t.Fatalf("%d conversations: %v", moved, err)
 		}
 	}
-	agenttest.Run(t, s)
+	return s
 }
 
 // sessionFile is the file of a conversation of Gemini CLI, named by the minute in

@@ -20,6 +20,7 @@ type program struct {
 	install string
 	env     []string // in which it asks leave before commands and edits
 	asks    asks
+	late    bool // it may tell a conversation again after it has answered the request
 	home    func(func(string) string) string
 	reopen  func(conversation string) []string
 }
@@ -39,7 +40,7 @@ const (
 // Kind is any program that speaks the protocol.
 func Kind() agent.Kind {
 	return program{
-		kind: Name, title: "the program",
+		kind: Name, title: "the program", late: true,
 		reopen: func(string) []string { return nil },
 	}.as(agent.Capability{
 		Headless: "its `command`",
@@ -82,6 +83,7 @@ func Gemini() agent.Kind {
 		kind: "gemini", title: "Gemini CLI", command: []string{"gemini", "--acp"}, install: "npm install -g @google/gemini-cli",
 		home:   agent.HomeIn("GEMINI_CLI_HOME", ".gemini"),
 		asks:   inWords,
+		late:   true,
 		reopen: func(id string) []string { return []string{"gemini", "--resume", id} },
 	}.as(agent.Capability{
 		Program: "gemini", Limits: "yes", Resume: "yes, after its first minute", Tested: "with the real program",

@@ -82,11 +82,10 @@ func (u *update) UnmarshalJSON(b []byte) error {
 func (a *instance) update(u update) {
 	if a.replaying {
 		a.prompted = a.prompted || u.Kind == "user_message_chunk"
-		if answer := u.Kind == "agent_message_chunk" || u.Kind == "agent_thought_chunk" || u.Kind == "tool_call"; answer && !a.history {
-			a.history = true
-			if a.answered != nil {
-				close(a.answered)
-			}
+		a.history = a.history || u.Kind == "agent_message_chunk" || u.Kind == "agent_thought_chunk" || u.Kind == "tool_call"
+		select {
+		case a.again <- struct{}{}:
+		default:
 		}
 		return
 	}

@@ -11,8 +11,12 @@ import (
 	"cmux/agents/testkit/agenttest"
 )
 
-func TestConformance(t *testing.T) {
-	agenttest.Run(t, agenttest.Subject{
+func TestConformance(t *testing.T) { agenttest.Run(t, subject()) }
+
+func TestStandingConformance(t *testing.T) { agenttest.RunStanding(t, subject()) }
+
+func subject() agenttest.Subject {
+	return agenttest.Subject{
 		Kind: kimi.Kind(),
 		Play: func(t testing.TB, base string, play agenttest.Play) agenttest.Player {
 			p := &player{t: t, base: base}
@@ -20,7 +24,7 @@ func TestConformance(t *testing.T) {
 			return p
 		},
 		Question: agenttest.Question{Shown: "which way?", Answer: "2", Told: "right"},
-	})
+	}
 }
 
 // player has the stand-in play.

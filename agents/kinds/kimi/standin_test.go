@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -239,7 +240,7 @@ func (s *standin) turn(ctx context.Context, input string) (status string, fail *
 			case text := <-s.steered:
 				s.event("SteerInput", m{"user_input": text})
 				if on, ok := s.script.on(text); ok {
-					steps, i = on, 0
+					steps, i = append(slices.Clone(on), steps[min(i, len(steps)):]...), 0 // and then what it was at
 				}
 			default:
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cmux/agents/kinds/agent"
+	"cmux/agents/platform/proc"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -140,6 +141,9 @@ func RunStanding(t *testing.T, subject Subject) {
 	// Its program dies: it goes on in its conversation, and what it has read it is
 	// not told again.
 	before := s.Last(run.Conversed)
+	if s.subject.Later != nil {
+		s.subject.Later(t, proc.Getenv(s.Env, "HOME"))
+	}
 	for _, pid := range s.program() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
