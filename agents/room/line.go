@@ -55,6 +55,7 @@ type Line struct {
 	Key   string   `json:"key,omitempty"`   // its sender's own id: the same key again is the same message
 	Aside string   `json:"aside,omitempty"` // what its author kept for the person
 	Wakes []string `json:"wakes,omitempty"`
+	Files []File   `json:"files,omitempty"` // attached to it
 
 	Round int    `json:"round,omitempty"`
 	State Mark   `json:"state,omitempty"` // round, blind
@@ -84,6 +85,14 @@ type Line struct {
 	From    int64    `json:"from,omitempty"`
 	For     []string `json:"for,omitempty"`
 	Dissent []string `json:"dissent,omitempty"`
+}
+
+// File is a file that the person has attached to a message.
+type File struct {
+	Name   string `json:"name"` // made safe
+	File   string `json:"file"` // in the folder files of the room, and of each member that gets it
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
 }
 
 // The modes of members: with a window of tmux, or without.

@@ -2,6 +2,7 @@ package room
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,26 +107,25 @@ func (s *State) manners(name string) []string {
 }
 
 // Prompt is what a turn gives its member: the messages, then which turn of the round it is.
-// again: its conversation is gone, so the last messages to all stand before them.
-func (s *State) Prompt(turn string, again bool) string {
+// again: its conversation is gone, so the last messages to all stand before them. files is
+// the folder in which the member finds the files of Attached.
+func (s *State) Prompt(turn string, again bool, files string) string {
 	t := s.Turn(turn)
 	if t == nil {
 		return ""
 	}
 	who := s.member(t.Member)
 	var b strings.Builder
-	if again && len(t.Messages) > 0 {
-		if earlier := s.earlier(t); len(earlier) > 0 {
-			b.WriteString("Your conversation is gone. This was said last:\n\n")
-			for _, l := range earlier {
-				b.WriteString(s.quoted(l, t) + "\n")
-			}
-			b.WriteString("This is new:\n\n")
+	if earlier := s.earlier(t); again && len(earlier) > 0 {
+		b.WriteString("Your conversation is gone. This was said last:\n\n")
+		for _, l := range earlier {
+			b.WriteString(s.quoted(l, t, files) + "\n")
 		}
+		b.WriteString("This is new:\n\n")
 	}
 	for _, n := range t.Messages {
 		if l := s.Message(n); l != nil {
-			b.WriteString(s.quoted(l, t) + "\n")
+			b.WriteString(s.quoted(l, t, files) + "\n")
 		}
 	}
 	most := s.allowance(t.Member)
@@ -144,6 +144,9 @@ func (s *State) Prompt(turn string, again bool) string {
 
 // earlier are the last messages before a turn that its member has had, as far as they fit.
 func (s *State) earlier(t *Turn) (all []*Line) {
+	if len(t.Messages) == 0 {
+		return nil
+	}
 	size := 0
 	for _, l := range slices.Backward(s.Messages) {
 		own := l.By == t.Member
@@ -159,9 +162,34 @@ func (s *State) earlier(t *Turn) (all []*Line) {
 	return all
 }
 
-// quoted is a message as a member sees it: a head line, and its text, whose lines cannot
-// imitate one.
-func (s *State) quoted(l *Line, t *Turn) string {
+// Attached are the files of the messages in Prompt, each once.
+func (s *State) Attached(turn string, again bool) (all []File) {
+	t := s.Turn(turn)
+	if t == nil {
+		return nil
+	}
+	var given []*Line
+	if again {
+		given = s.earlier(t)
+	}
+	for _, n := range t.Messages {
+		if l := s.Message(n); l != nil {
+			given = append(given, l)
+		}
+	}
+	for _, l := range given {
+		for _, f := range l.Files {
+			if !slices.Contains(all, f) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// quoted is a message as a member sees it: a head line, where it finds each attached file,
+// and its text, whose lines cannot imitate these.
+func (s *State) quoted(l *Line, t *Turn, files string) string {
 	head := fmt.Sprintf("[%s] (%s#%d", s.shownAs(l.By, t.Member), s.Name, l.N)
 	if l.Re != 0 {
 		head += fmt.Sprintf(", answers %s#%d", s.Name, l.Re)
@@ -172,7 +200,27 @@ func (s *State) quoted(l *Line, t *Turn) string {
 	case l.By != User && l.By != Cmux && slices.Contains(l.Wakes, t.Member) && len(l.Wakes) == 1:
 		head += ", to you"
 	}
-	return head + ")\n" + quote(l.Text)
+	head += ")\n"
+	for i := range l.Files {
+		head += l.Files[i].Shown(files) + "\n"
+	}
+	return head + quote(l.Text)
+}
+
+// Shown says in one line that the file is attached, and where it is: in the folder.
+func (f *File) Shown(folder string) string {
+	return fmt.Sprintf("attached: %s (%s)", harmless.Line(filepath.Join(folder, f.File)), Size(f.Size))
+}
+
+// Size is a number of bytes for people: 512 B, 12 KB, 1.5 MB.
+func Size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%d KB", (n+1<<9)>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
 // shownAs is the author of a message as a member sees it. The judge of a debate sees

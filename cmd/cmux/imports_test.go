@@ -97,7 +97,7 @@ var house = []struct {
 	{"agents/room", "agents/platform/harmless agents/room/marks"},
 	{"agents/room/carrier", "agents/records/ledger agents/room"},
 	{"agents/room/minutes", "agents/records/journal agents/room"},
-	{"agents/room/book", "agents/records/ledger agents/room agents/room/marks signals worktree/hint"},
+	{"agents/room/book", "agents/platform/harmless agents/records/ledger agents/room agents/room/marks signals worktree/hint"},
 
 	{"agents/org/roomconfig", "agents/room agents/room/book dag/keys"},
 	{"agents/org/seat", "agents/room agents/runs/run signals/mailbox"},

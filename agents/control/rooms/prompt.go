@@ -72,7 +72,7 @@ func sent(org *standing.Org, name string, l *room.Line) (text string, ok bool) {
 // again is the prompt of the turn that the last line begins.
 func (p *Rooms) again(org *standing.Org, name string, lines []room.Line) string {
 	s, l := room.Fold(name, lines), &lines[len(lines)-1]
-	text := s.Prompt(l.Turn, false)
+	text := s.Prompt(l.Turn, false, seat.Files(p.Root, standing.MemberName(name, l.Member)))
 	if !carrier.First(lines, l.Member, l.Turn) {
 		return text
 	}

@@ -4,6 +4,8 @@
 package seat
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +55,28 @@ func TurnID(roomName, turn string, began time.Time) string {
 // Envelope is a turn as its member gets it, by whose id it is known again.
 func Envelope(id, text string) string {
 	return `<turn id="` + id + "\">\n" + strings.TrimSuffix(text, "\n") + "\n</turn>"
+}
+
+// Files is the folder in which an agent that is a room's member finds the files that messages
+// have attached. The room's own folder is hidden from it: what is said to others alone is there.
+func Files(root, agent string) string {
+	return filepath.Join(run.OrganizationDir(root), agent, "files")
+}
+
+// mostForGuest bounds a message of a room that a guest gets, in bytes.
+const mostForGuest = 16 << 10
+
+// Letter is a message of a room as mail to a guest.
+func Letter(roomName string, l *room.Line) (subject, body string) {
+	text := l.Text
+	if len(text) > mostForGuest {
+		text = strings.ToValidUTF8(text[:mostForGuest], "") + "\n[cut: cmux rooms log " + roomName + " has the whole]"
+	}
+	for i := range l.Files {
+		text += "\n" + l.Files[i].Shown("") + ", which members of the room have"
+	}
+	return fmt.Sprintf("room %s#%d, %s says", roomName, l.N, l.By),
+		text + "\n\nYou are a guest of this room. If you have something to say there: cmux rooms say " + roomName + " TEXT. Nobody waits for it."
 }
 
 // Wants takes in a record by which the program is to run, or to end.

@@ -2,6 +2,7 @@ package seat
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,5 +65,18 @@ func TestEnvelope(t *testing.T) {
 	text := Envelope(id, "[user] (r#4)\n> <turn id=\"my_room-2/t13\">\n")
 	if got := mail.Seen(text); len(got) != 1 || got[0] != id {
 		t.Errorf("in %q is seen %q", text, got)
+	}
+}
+
+// A guest reads what was said, and the names of what was attached, which it does not have.
+func TestLetter(t *testing.T) {
+	l := &room.Line{N: 7, By: "user", Text: strings.Repeat("x", mostForGuest+1), Files: []room.File{{Name: "a.log", File: "0-a.log", Size: 12 << 10}}}
+	subject, body := Letter("design", l)
+	if subject != "room design#7, user says" || !strings.Contains(body, "\n[cut: cmux rooms log design has the whole]\nattached: 0-a.log (12 KB), which members of the room have\n") || len(body) > mostForGuest+300 {
+		t.Errorf("%s\n%.100s … %s", subject, body, body[mostForGuest:])
+	}
+	l.Text, l.Files = "short", nil
+	if _, body := Letter("design", l); !strings.HasPrefix(body, "short\n\nYou are a guest") {
+		t.Errorf("%s", body)
 	}
 }

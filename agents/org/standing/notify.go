@@ -117,19 +117,30 @@ func (k *Keeper) alert(ctx context.Context, q run.Request, ask Ask) (done, error
 
 // notify tells in the ways that the configuration names. None of them may hold
 // the keeper up.
-func (k *Keeper) notify(ctx context.Context, n notice.News) {
-	n.At, n.Run, n.Session = k.Now(), k.org.Run.Plan.ID, k.org.Run.Plan.Session
-	how := k.org.Settings.Notify
-	if how.Bell && k.Bell != nil {
-		k.Bell()
+func (k *Keeper) notify(ctx context.Context, n notice.News) { newTeller(k).news(ctx, n) }
+
+// teller is notify for what runs beside the keeper.
+type teller struct {
+	*Keeper
+	to   notice.To
+	plan run.Plan
+}
+
+func newTeller(k *Keeper) teller {
+	return teller{k, notice.To{Notify: k.org.Settings.Notify, Root: k.org.Root(), Dir: k.org.Run.Dir, Log: k.Log}, k.org.Run.Plan}
+}
+
+func (t teller) news(ctx context.Context, n notice.News) {
+	n.At, n.Run, n.Session = t.Now(), t.plan.ID, t.plan.Session
+	if t.to.Notify.Bell && t.Bell != nil {
+		t.Bell()
 	}
-	if !notice.Beyond(how) {
+	if !notice.Beyond(t.to.Notify) {
 		return
 	}
-	to := notice.To{Notify: how, Root: k.org.Root(), Dir: k.org.Run.Dir, Log: k.Log}
-	k.tasks.Go(func() {
+	t.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, notice.Time)
 		defer cancel()
-		to.Tell(ctx, n)
+		t.to.Tell(ctx, n)
 	})
 }

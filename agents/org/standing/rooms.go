@@ -33,9 +33,6 @@ import (
 // The keeper carries the project's rooms. A room's members are standing agents whose lives
 // the room orders: a record of the order is made first, and each order can be given again.
 
-// mostForGuest bounds a message of a room that a guest gets, in bytes.
-const mostForGuest = 16 << 10
-
 // rooms are those that the keeper carries, by name.
 type rooms struct {
 	*Keeper
@@ -94,6 +91,7 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 		c, err := carrier.New(carrier.Config{
 			Name: name, File: b, Members: members, Now: k.Now, Forgot: members.forgot,
 			Place: func(name string) room.Place { return members.place(ctx, name) },
+			Files: func(member string) string { return seat.Files(k.org.Root(), MemberName(name, member)) },
 			Notify: func(text string, needs bool) {
 				k.Log.Info("room", "room", name, "said", text)
 				if needs {
@@ -320,14 +318,10 @@ func (k *rooms) mailGuestsOf(ctx context.Context, r *openRoom) error {
 			if name == l.By || k.org.Agents[agent] == nil {
 				continue
 			}
-			text := l.Text
-			if len(text) > mostForGuest {
-				text = strings.ToValidUTF8(text[:mostForGuest], "") + "\n[cut: cmux rooms log " + s.Name + " has the whole]"
-			}
+			subject, body := seat.Letter(s.Name, l)
 			m := mailbox.Message{
 				ID: mailID(fmt.Sprintf("room-%s-%d-%s", s.Name, l.N, agent)), From: "monitor", To: agent,
-				Subject: mailbox.Sys.Subject(fmt.Sprintf("room %s#%d, %s says", s.Name, l.N, l.By)),
-				Body:    text + "\n\nYou are a guest of this room. If you have something to say there: cmux rooms say " + s.Name + " TEXT. Nobody waits for it.",
+				Subject: mailbox.Sys.Subject(subject), Body: body,
 			}
 			if err := k.sends(ctx, m); err != nil {
 				return err
@@ -421,21 +415,33 @@ func (o *Org) RoomStand(roomName, name string, now time.Time) room.Stand {
 
 // Tell does not wait: that the program has the turn stands in its records, and if it does not
 // take it in time, a clock of the room rings.
-func (m roomMembers) Tell(ctx context.Context, t *room.Turn, text string) error {
+func (m roomMembers) Tell(ctx context.Context, t *room.Turn, text string, files []room.File) error {
 	m.trees.tend(ctx) // the turn before is over: what it did is not this one's
-	m.trees.handed[m.id(t)] = m.say(ctx, t.Member, attempt.Message{Op: attempt.OpTell, Key: m.id(t), Text: seat.Envelope(m.id(t), text), Alone: true}, m.watches(ctx, t))
+	id, g := m.id(t), m.giving(t.Member)
+	m.trees.handed[id] = m.say(ctx, t.Member, m.watches(ctx, t), func() attempt.Message {
+		return attempt.Message{Op: attempt.OpTell, Key: id, Text: seat.Envelope(id, text+g.Give(ctx, files)), Alone: true}
+	})
 	return nil
+}
+
+// giving gives files to a member. The keeper does not wait for it.
+func (m roomMembers) giving(member string) book.Giving {
+	tell := newTeller(m.Keeper)
+	return book.Giving{Book: m.book, Member: member, Dir: seat.Files(m.org.Root(), MemberName(m.room, member)), Failed: func(ctx context.Context, why string) {
+		m.Log.Error("an attached file is missing in a turn", "room", m.room, "err", why)
+		tell.news(ctx, notice.News{Event: "needs_input", Node: m.room, Text: "room " + m.room + ": " + why})
+	}}
 }
 
 // BreakOff does not wait either: the end of the turn is heard, or a clock rings.
 func (m roomMembers) BreakOff(ctx context.Context, t *room.Turn) error {
-	m.say(ctx, t.Member, attempt.Message{Op: attempt.OpEndTurn, Key: m.id(t) + "-break"}, m.trees.handed[m.id(t)])
+	m.say(ctx, t.Member, m.trees.handed[m.id(t)], func() attempt.Message { return attempt.Message{Op: attempt.OpEndTurn, Key: m.id(t) + "-break"} })
 	return nil
 }
 
 // say tells a member's program something when after is closed, or soon; nil: at once. done is
 // closed when it was told.
-func (m roomMembers) say(ctx context.Context, name string, what attempt.Message, after <-chan struct{}) (done <-chan struct{}) {
+func (m roomMembers) say(ctx context.Context, name string, after <-chan struct{}, what func() attempt.Message) (done <-chan struct{}) {
 	told := make(chan struct{})
 	l := m.lives.Of(MemberName(m.room, name))
 	if l == nil {
@@ -448,17 +454,18 @@ func (m roomMembers) say(ctx context.Context, name string, what attempt.Message,
 			select {
 			case <-after:
 			case <-time.After(treewatch.MostBefore):
-				m.Log.Info("a member is told something before its checkout was looked at", "room", m.room, "member", name, "op", what.Op)
+				m.Log.Info("a member is told something before its checkout was looked at", "room", m.room, "member", name)
 			case <-ctx.Done():
 				return
 			}
 		}
-		r, err := l.Tell(ctx, what)
+		text := what()
+		r, err := l.Tell(ctx, text)
 		if err == nil && r.Error != "" {
 			err = errors.New(r.Error)
 		}
 		if err != nil {
-			m.Log.Warn("a member was not reached", "room", m.room, "member", name, "op", what.Op, "err", err)
+			m.Log.Warn("a member was not reached", "room", m.room, "member", name, "op", text.Op, "err", err)
 		}
 	})
 	return told

@@ -1,5 +1,5 @@
 // Package book keeps the files of rooms: .cmux/rooms/ROOM/room.jsonl, one fact a line, each
-// with the code of the person's key, and long texts in files beside it.
+// with the code of the person's key, and long texts and attached files beside it.
 //
 // A writer takes the file's lock, reads what is new, decides on the newest room and appends
 // with one write. So no decision rests on an old room, and of two writers the second builds
@@ -226,6 +226,7 @@ type Message struct {
 	By, To, Text string
 	Re           int64
 	Key          string // the sender's own id: said again with it, it is the same message
+	Files        []room.File
 }
 
 // Say says something. It returns the number of the message, and whom it wakes.
@@ -234,7 +235,10 @@ func (b *Book) Say(ctx context.Context, m Message) (n int64, wakes []string, err
 	case strings.TrimSpace(m.Text) == "":
 		return 0, nil, fmt.Errorf("%w: it is empty", ErrText)
 	case len(m.Text) > MaxText:
-		return 0, nil, fmt.Errorf("%w: it has %d KB, and may have %d: put it into a file, and name that", ErrText, len(m.Text)>>10, MaxText>>10)
+		return 0, nil, fmt.Errorf("%w: it has %d KB, and may have %d: put it into a file, and attach that", ErrText, len(m.Text)>>10, MaxText>>10)
+	}
+	if len(m.Files) > MaxFiles {
+		return 0, nil, fmt.Errorf("%w: %d files, and a message may have %d: say it in several messages", ErrFile, len(m.Files), MaxFiles)
 	}
 	_, _, err = b.Append(ctx, func(so []room.Line) ([]room.Line, error) {
 		s, err := b.open(so)
@@ -252,8 +256,11 @@ func (b *Book) Say(ctx context.Context, m Message) (n int64, wakes []string, err
 		if m.To != "" && !slices.Contains(s.Names(), m.To) {
 			return nil, fmt.Errorf("%w: nobody in the room %s is called %q: %s", ErrUnknown, b.Name, m.To, strings.Join(s.Names(), ", "))
 		}
+		if err := b.hold(m.Files); err != nil {
+			return nil, err
+		}
 		n, wakes = s.N+1, s.Wakes(m.By, m.To, marks.Answer{Pieces: marks.Pieces(m.Text, s.Names())})
-		return []room.Line{{Kind: room.KindSaid, By: m.By, To: m.To, Text: m.Text, Re: m.Re, Key: m.Key, Wakes: wakes}}, nil
+		return []room.Line{{Kind: room.KindSaid, By: m.By, To: m.To, Text: m.Text, Re: m.Re, Key: m.Key, Wakes: wakes, Files: m.Files}}, nil
 	})
 	return n, wakes, err
 }

@@ -22,8 +22,9 @@ type Members interface {
 	// Stand is what a member does now, and what its records tell that the room may not have
 	// heard of its turn, nil: it has none: that its program took it, and how it ended.
 	Stand(ctx context.Context, name string, turn *room.Turn) (now room.Stand, since []room.What, err error)
-	// Tell hands a turn over. The same turn again is no second one.
-	Tell(ctx context.Context, turn *room.Turn, text string) error
+	// Tell hands a turn over, with the files that its text names. The same turn again is no
+	// second one.
+	Tell(ctx context.Context, turn *room.Turn, text string, files []room.File) error
 	// BreakOff interrupts a turn. One that is not under way is told to have ended, too.
 	BreakOff(ctx context.Context, turn *room.Turn) error
 	Start(ctx context.Context, name string) error
@@ -42,7 +43,8 @@ type Config struct {
 	File    File
 	Members Members
 	Place   func(member string) room.Place
-	Forgot  func(member string) bool // the conversation is gone that its last turn was in; nil: it never is
+	Files   func(member string) string // the folder in which it finds attached files; nil: it gets none
+	Forgot  func(member string) bool   // the conversation is gone that its last turn was in; nil: it never is
 	Notes   func(topic string) []string
 	Notify  func(text string, needs bool)
 	Record  func(d *room.Decision) // keeps what a member has decided, once
@@ -197,7 +199,8 @@ func (c *Carrier) do(ctx context.Context, what room.What, e room.Effect) error {
 		return c.append(ctx, what, e.Lines)
 	case room.Tell:
 		t := c.s.Turn(e.Turn)
-		return c.Members.Tell(ctx, t, c.prompt(t))
+		text, files := c.prompt(t)
+		return c.Members.Tell(ctx, t, text, files)
 	case room.BreakOff:
 		return c.Members.BreakOff(ctx, c.s.Turn(e.Turn))
 	case room.Start:
@@ -248,16 +251,21 @@ func (c *Carrier) append(ctx context.Context, what room.What, lines []room.Line)
 	return nil
 }
 
-// prompt is what a turn gives its member. Before its first one it is told where it is; where
-// its conversation is gone it is told again, with what was said last.
-func (c *Carrier) prompt(t *room.Turn) string {
+// prompt is what a turn gives its member, and the files that it names. Before its first one
+// it is told where it is; where its conversation is gone it is told again, with what was said
+// last.
+func (c *Carrier) prompt(t *room.Turn) (text string, files []room.File) {
 	opens := First(c.lines, t.Member, t.ID)
 	again := !opens && c.Forgot != nil && c.Forgot(t.Member)
-	text := c.s.Prompt(t.ID, again)
+	folder := ""
+	if c.Files != nil {
+		folder, files = c.Files(t.Member), c.s.Attached(t.ID, again)
+	}
+	text = c.s.Prompt(t.ID, again, folder)
 	if opens || again {
 		text = c.Opening(t.Member) + "\n" + text
 	}
-	return text
+	return text, files
 }
 
 // Opening is what a member is told once, before its first turn.

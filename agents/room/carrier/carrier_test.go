@@ -91,7 +91,7 @@ func (s *scene) Stand(_ context.Context, name string, _ *room.Turn) (room.Stand,
 	return room.Stand{Is: m.is}, slices.Concat(m.taken, m.since), nil
 }
 
-func (s *scene) Tell(_ context.Context, t *room.Turn, text string) error {
+func (s *scene) Tell(_ context.Context, t *room.Turn, text string, _ []room.File) error {
 	s.point()
 	name, turn := t.Member, t.ID
 	m := s.members[name]
