@@ -54,6 +54,7 @@ var elsewhere = map[string]string{
 	"agents/control/crew/workers.go":            "the folder that the person named",
 	"agents/control/crew/projects.go":           "the folder of another project",
 	"agents/org/standing/archive.go":            "an agent's folder that is given up, moved by its name",
+	"agents/control/rooms/attach.go":            "what the person named with --attach",
 	"agents/control/rooms/start.go":             "the folder of a room, in the project",
 	"agents/room/book/book.go":                  "a room's folder, moved by its name",
 	"agents/org/standing/life.go":               "the worktree",

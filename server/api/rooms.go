@@ -144,6 +144,7 @@ func (r *routes) rooms() {
 	}) (*rooms.Said, error) {
 		return p.Rooms().Say(ctx, i.Room, i.Body)
 	})
+	r.roomFiles(group, one+"/files")
 	get(r, group, one+"/log", "List the facts of a room, oldest first", func(_ context.Context, i *struct {
 		RoomIn
 		After int64 `query:"after" minimum:"0" doc:"Lines with larger numbers"`

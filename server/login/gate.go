@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ import (
 const (
 	// MaxBody bounds the body of a request, in bytes.
 	MaxBody = 1 << 20
+	// MaxUpload bounds the body of a request that uploads a file to a room, in bytes. It is
+	// above what a file may have, so that the answer can name a file that is too large.
+	MaxUpload = 10<<20 + 64<<10
 	// Path is the page that exchanges a one-time link for a session.
 	Path = "/login"
 )
@@ -150,8 +154,16 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, r, http.StatusUnauthorized, "you are not logged in", "cmux open")
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+	r.Body = http.MaxBytesReader(w, r.Body, most(r))
 	g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), how{}, by)))
+}
+
+// most bounds the body of a request, in bytes.
+func most(r *http.Request) int64 {
+	if ok, _ := path.Match("/api/rooms/*/files", r.URL.Path); ok && r.Method == http.MethodPost {
+		return MaxUpload
+	}
+	return MaxBody
 }
 
 // who returns how a request to a host is authenticated.

@@ -334,6 +334,9 @@ func (p *Rooms) Export(name string, as Format) (string, error) {
 			if l.Text != "" {
 				fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(l.Text))
 			}
+			for i := range l.Files {
+				fmt.Fprintf(&b, "\n%s\n", l.Files[i].Shown(book.Files))
+			}
 			if l.Aside != "" {
 				fmt.Fprintf(&b, "\n<!-- for the person alone -->\n> %s\n", strings.ReplaceAll(strings.TrimSpace(l.Aside), "\n", "\n> "))
 			}

@@ -24,6 +24,8 @@ type Message struct {
 	Round int       `json:"round"` // of that turn, or of the first turn that read it; 0: none yet
 	Wakes []string  `json:"wakes"`
 
+	Files []room.File `json:"files"` // attached to it
+
 	Pieces      []marks.Piece `json:"pieces"` // of the text; together they are the text
 	AsidePieces []marks.Piece `json:"aside_pieces"`
 }
@@ -51,7 +53,7 @@ func (p *Rooms) Messages(name string, before int64, limit int) (all []Message, m
 		}
 		names := said.names(l.N)
 		all = append(all, Message{
-			N: l.N, At: l.At, By: l.By, Text: l.Text, Aside: l.Aside, To: l.To, Re: l.Re, Key: l.Key, Turn: l.Turn, Round: said.round(l), Wakes: l.Wakes,
+			N: l.N, At: l.At, By: l.By, Text: l.Text, Aside: l.Aside, To: l.To, Re: l.Re, Key: l.Key, Turn: l.Turn, Round: said.round(l), Wakes: l.Wakes, Files: l.Files,
 			Pieces: marks.Pieces(l.Text, names), AsidePieces: marks.Pieces(l.Aside, names),
 		})
 	}

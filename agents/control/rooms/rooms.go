@@ -444,7 +444,7 @@ func forAgent(name string, lines []room.Line, agent string) []room.Line {
 		own := l.By != room.User && standing.MemberName(name, l.By) == agent
 		to := l.To != "" && standing.MemberName(name, l.To) != agent
 		if l.Kind == room.KindSaid && !own && (to || s.Withheld(l)) {
-			l.Text = "(not for you)"
+			l.Text, l.Files = "(not for you)", nil
 		}
 		if !own {
 			l.Aside = ""
@@ -465,9 +465,9 @@ func (p *Rooms) Path(name string) (string, error) {
 // Check names each rule of rooms that the room's file breaks, and each line that does not
 // count.
 func (p *Rooms) Check(name string) (broken []room.Broken, bad []ledger.Bad, lines int, err error) {
-	_, all, bad, err := p.open(name)
+	b, all, bad, err := p.open(name)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	return room.Check(all), bad, len(all), nil
+	return append(room.Check(all), changed(b, all)...), bad, len(all), nil
 }

@@ -29,6 +29,9 @@ type Say struct {
 	Interrupt bool   `json:"interrupt,omitempty"` // break off the turns of those whom it wakes
 	Resume    bool   `json:"resume,omitempty"`    // a paused room
 	NoStart   bool   `json:"-"`                   // leave it to who starts the monitor
+
+	Files  []string `json:"files,omitempty"` // that were uploaded: each as Upload calls it
+	Attach []string `json:"-"`               // paths of files to attach
 }
 
 // Said is the result.
@@ -82,11 +85,18 @@ func (p *Rooms) Say(ctx context.Context, name string, say Say) (*Said, error) {
 	if by != room.User && (say.Interrupt || say.Resume) {
 		return nil, fmt.Errorf("interrupting and resuming are a person's: nothing was said")
 	}
+	if err := say.mayAttach(by); err != nil {
+		return nil, err
+	}
 	if said := said(name, lines, by, say.Key); said != nil {
-		if say.Text != said.text || say.To != said.to {
+		if say.Text != said.text || say.To != said.to || !say.attaches(said.files) {
 			said.Note = fmt.Sprintf("the key %q is that of %s#%d, which says something else: nothing was said", say.Key, name, said.Message)
 		}
 		return &said.Said, nil
+	}
+	files, err := p.attach(ctx, b, &say)
+	if err != nil {
+		return nil, usage(err)
 	}
 	s := room.Fold(name, lines)
 	wakes := s.Wakes(by, say.To, marks.Answer{Pieces: marks.Pieces(say.Text, s.Names())})
@@ -109,7 +119,7 @@ func (p *Rooms) Say(ctx context.Context, name string, say Say) (*Said, error) {
 		}
 		s.Paused = false
 	}
-	n, wakes, err := b.Say(ctx, book.Message{By: by, To: say.To, Text: say.Text, Re: say.Re, Key: say.Key})
+	n, wakes, err := b.Say(ctx, book.Message{By: by, To: say.To, Text: say.Text, Re: say.Re, Key: say.Key, Files: files})
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -129,13 +139,14 @@ func (p *Rooms) Say(ctx context.Context, name string, say Say) (*Said, error) {
 type before struct {
 	Said
 	text, to string
+	files    []room.File
 }
 
 // said is the message of an author with a key; nil: there is none.
 func said(name string, lines []room.Line, by, key string) *before {
 	for i := range lines {
 		if l := &lines[i]; key != "" && l.Kind == room.KindSaid && l.By == by && l.Key == key {
-			return &before{Said{Room: name, Message: l.N, Wakes: append([]string{}, l.Wakes...)}, l.Text, l.To}
+			return &before{Said{Room: name, Message: l.N, Wakes: append([]string{}, l.Wakes...)}, l.Text, l.To, l.Files}
 		}
 	}
 	return nil
@@ -143,7 +154,7 @@ func said(name string, lines []room.Line, by, key string) *before {
 
 // usage marks an error of what was given.
 func usage(err error) error {
-	if errors.Is(err, book.ErrUnknown) || errors.Is(err, book.ErrText) {
+	if errors.Is(err, book.ErrUnknown) || errors.Is(err, book.ErrText) || errors.Is(err, book.ErrFile) {
 		return project.Tag(err, project.ErrUsage)
 	}
 	return err

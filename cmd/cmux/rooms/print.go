@@ -8,6 +8,7 @@ import (
 	"cmux/agents/control/rooms"
 	"cmux/agents/platform/say"
 	"cmux/agents/room"
+	"cmux/agents/room/book"
 	"cmux/cmd/cmux/cli"
 )
 
@@ -136,6 +137,9 @@ func (p printer) line(l *room.Line) {
 			head += ", to " + l.To + " alone"
 		}
 		fmt.Fprintf(p.Out, "%s) %s\n", head, l.At.Local().Format("15:04:05"))
+		for i := range l.Files {
+			fmt.Fprintf(p.Out, "  %s\n", l.Files[i].Shown(book.FilesOf(p.room)))
+		}
 		if l.Text != "" {
 			fmt.Fprintln(p.Out, indent(l.Text, "  "))
 		}

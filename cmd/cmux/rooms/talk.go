@@ -28,8 +28,10 @@ func newSayCmd(d *cli.Deps) *cobra.Command {
 input. @NAME wakes that member, @all everybody. A message with the same --key is said
 once. --wait waits until the room has come to rest and prints what was said; the exit code
 is then that of cmux rooms wait. Agents that were invited speak by this command too.
+--attach gives a copy of a file to each member that the message is for: at most 10 files
+of 10 MB each, and 100 MB in a room. Only a person attaches files.
 With --json the shape is {"room", "message", "wakes", "note"}.`,
-		Example: "  cmux rooms say design '@codex is that so?' --wait\n  git diff | cmux rooms say design - --to claude",
+		Example: "  cmux rooms say design '@codex is that so?' --wait\n  git diff | cmux rooms say design - --to claude\n  cmux rooms say design 'What is wrong in it?' --attach error.log",
 		Args:    cobra.ExactArgs(2),
 	}, true, func(ctx context.Context, c *call) error {
 		if text.Text = c.args[0]; text.Text == "-" {
@@ -62,6 +64,7 @@ With --json the shape is {"room", "message", "wakes", "note"}.`,
 	f.BoolVar(&text.Interrupt, "interrupt", false, "interrupt the turns of those whom it wakes")
 	f.BoolVar(&text.Resume, "resume", false, "resume the room if it is paused")
 	f.StringVar(&text.Key, "key", "", "your own id of the message, `KEY`")
+	f.StringArrayVar(&text.Attach, "attach", nil, "attach this `FILE`; may be repeated")
 	f.BoolVar(&text.NoStart, "no-start", false, "do not start the monitor")
 	f.BoolVar(&wait, "wait", false, "wait until the room has come to rest, and print what was said")
 	f.DurationVar(&timeout, "timeout", 0, "with --wait: give up after this long, `DURATION` (0: never)")

@@ -1551,6 +1551,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rooms/{room}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Upload a file, to be attached to a message within an hour */
+        post: operations["postRoomsRoomFiles"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/files/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Download an attached file */
+        get: operations["getRoomsRoomFilesFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rooms/{room}/log": {
         parameters: {
             query?: never;
@@ -4563,6 +4597,13 @@ export interface components {
         RoomDecisionState: "proposed" | "asked" | "answered" | "decided";
         /** @enum {string} */
         RoomDo: "pause" | "resume" | "stop" | "cancel" | "continue" | "skip" | "close" | "reopen" | "wake" | "wait" | "decide";
+        RoomFile: {
+            file: string;
+            name: string;
+            sha256: string;
+            /** Format: int64 */
+            size: number;
+        };
         /** @enum {string} */
         RoomHow: "replied" | "passed" | "stopped" | "failed" | "timeout" | "lost";
         /** @enum {string} */
@@ -4582,6 +4623,7 @@ export interface components {
             /** Format: int64 */
             estimate?: number;
             file?: string;
+            files?: components["schemas"]["RoomFile"][];
             for?: string[];
             /** Format: int64 */
             from?: number;
@@ -4665,6 +4707,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             by: string;
+            files: components["schemas"]["RoomFile"][];
             key: string;
             /** Format: int64 */
             n: number;
@@ -4697,6 +4740,7 @@ export interface components {
             wakes: string[];
         };
         RoomSay: {
+            files?: string[];
             interrupt?: boolean;
             key?: string;
             /** Format: int64 */
@@ -8946,6 +8990,81 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Text"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomFiles: {
+        parameters: {
+            query: {
+                /** @description Name of the file */
+                name: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomFile"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomFilesFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+                /** @description Its name in the room's folder, which the message has */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is in the file */
+            200: {
+                headers: {
+                    "Content-Disposition"?: string;
+                    "Content-Type"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             /** @description Error */

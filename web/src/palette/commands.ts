@@ -59,6 +59,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "PATCH /api/rooms/{room}": { label: "Change a room's settings", words: "policy turns tokens topic" },
   "POST /api/rooms/{room}/members": { label: "Invite somebody into a room", words: "add member guest join" },
   "DELETE /api/rooms/{room}/members/{name}": { label: "Dismiss a member from a room", words: "remove leave guest" },
+  "POST /api/rooms/{room}/files": null,
   "POST /api/rooms/{room}/messages": { label: "Say something in a room", words: "talk chat write message" },
   "POST /api/rooms/{room}/decisions": { label: "Decide on a proposal in a room", words: "accept reject ask members vote dissent" },
   "POST /api/rooms/{room}/undo": { label: "Undo a change that was made in a room's turn", words: "checkout root revert incident" },
