@@ -5,6 +5,8 @@ import { useState } from "react";
 import { hooks } from "@/api/client";
 import { usePrefs } from "@/app/prefs";
 import { sends, useDraft } from "@/chat/draft";
+import { marks, upload, useAttached } from "@/rooms/attach";
+import { AttachButton, PickedFiles } from "@/rooms/Attached";
 import { forgetKey, keyOf } from "@/rooms/draft";
 import { NamedArea } from "@/rooms/NamedArea";
 import { calledBy, give, type Message, type Room } from "@/rooms/rooms";
@@ -31,9 +33,10 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
   const names = members.map((m) => m.name);
   const direct = names.includes(to) ? to : ""; // it may have left
   const paused = room.phase === "paused";
+  const attached = useAttached(room.name, room.phase !== "closed");
   const [asks, setAsks] = useState<{ least: number; resume: boolean }>(); // the message is to be confirmed
   const send = useOrder(async ({ resume, sure }: { resume: boolean; sure: boolean }) => {
-    const draft = { text, to: direct, re: re?.n ?? 0 };
+    const draft = { text, to: direct, re: re?.n ?? 0, files: marks(attached.files) };
     if (!sure && room.confirm > 0) {
       const { data: cost } = await give.cost({ room: room.name, text, ...(draft.to === "" ? {} : { to: draft.to }) });
       if (cost !== undefined && cost.least > room.confirm) {
@@ -41,6 +44,7 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
         return "asks";
       }
     }
+    const files = await upload(room.name, attached.files);
     const { data } = await give.say({
       room: room.name,
       text,
@@ -48,6 +52,7 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
       ...(draft.to === "" ? {} : { to: draft.to }),
       ...(draft.re === 0 ? {} : { re: draft.re }),
       ...(resume ? { resume } : {}),
+      ...(files.length === 0 ? {} : { files }),
     });
     return data;
   });
@@ -61,6 +66,7 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
           }
           forgetKey(room.name);
           setText("");
+          attached.clear();
           setNote(paused && !resume ? "It waits until the room is resumed." : said !== undefined && said.wakes.length === 0 ? `#${said.message} wakes nobody.` : "");
           forget();
           onSent();
@@ -70,7 +76,9 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
   };
   return (
     <form
-      className="flex shrink-0 flex-col gap-2 border-t border-line bg-surface p-3"
+      aria-label={`Write to ${room.name}`}
+      className={`flex shrink-0 flex-col gap-2 border-t bg-surface p-3 ${attached.over ? "border-accent bg-accent-soft" : "border-line"}`}
+      {...attached.target}
       onSubmit={(e) => {
         e.preventDefault();
         submit();
@@ -116,7 +124,9 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
           />
         )}
       </Field>
+      <PickedFiles files={attached.files} remove={attached.remove} disabled={send.isPending} />
       <div className="flex flex-wrap items-center gap-2">
+        <AttachButton add={attached.add} disabled={send.isPending || room.phase === "closed"} />
         <Field label="To" hidden>
           {(ids) => <Select {...ids} className="max-w-40" disabled={room.phase === "closed"} options={[["", "To all"], ...names.map((n) => [n, `To ${n} alone`] as const)]} value={direct} onChange={(e) => setTo(e.target.value)} />}
         </Field>
@@ -126,7 +136,7 @@ export function Composer({ view: { room, members }, re, forget, onSent }: Compos
               {note}
             </p>
           ) : (
-            text.trim() !== "" && <Estimate room={room.name} text={text} to={direct} />
+            text.trim() !== "" ? <Estimate room={room.name} text={text} to={direct} /> : attached.files.length > 0 && <p className="text-muted">Say what the files are for.</p>
           )}
         </div>
         <span className="ml-auto flex gap-2">

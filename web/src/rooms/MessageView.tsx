@@ -1,5 +1,6 @@
 import { FileText, Reply } from "lucide-react";
 
+import { AttachedFiles } from "@/rooms/Attached";
 import { Marked } from "@/rooms/Marked";
 import { calledBy, type Message } from "@/rooms/rooms";
 import { IconButton } from "@/ui/button";
@@ -8,6 +9,7 @@ import { Ago } from "@/ui/time";
 
 /** What can be done with a message. */
 export interface MessageDeeds {
+  room: string; // whose message it is
   reply: ((m: Message) => void) | undefined; // undefined: nothing can be written now
   show: (n: number) => void; // a message, by its number
   prompt: (turn: string, member: string) => void;
@@ -41,6 +43,7 @@ export function MessageView({ message: m, deeds, wide = false }: { message: Mess
             )}
           </span>
         </header>
+        <AttachedFiles room={deeds.room} files={m.files} />
         {m.text !== "" && <Marked pieces={m.pieces} lines={mine} />}
         {m.aside !== "" && (
           <details className={m.text === "" ? "" : "mt-1 border-t border-line pt-1"}>

@@ -57,7 +57,7 @@ export function Talk({ view, prompt }: { view: Room; prompt: (turn: string, memb
     },
     [entries],
   );
-  const deeds = useMemo((): MessageDeeds => ({ reply: closed ? undefined : answer, show: goTo, prompt }), [closed, goTo, prompt]);
+  const deeds = useMemo((): MessageDeeds => ({ room: room.name, reply: closed ? undefined : answer, show: goTo, prompt }), [room.name, closed, goTo, prompt]);
   return (
     <div className="flex h-full min-h-0 flex-col">
       {room.topic !== "" && (

@@ -3,6 +3,7 @@ export interface Draft {
   text: string;
   to: string; // empty: all
   re: number; // the message that it answers; 0: none
+  files?: readonly string[]; // attached
 }
 
 const place = (room: string) => `cmux-room-key:${room}`;
@@ -17,7 +18,7 @@ function random(): string {
  * connection was lost is the same message. A message that was changed since is another one.
  */
 export function keyOf(room: string, draft: Draft, make = random): string {
-  const what = JSON.stringify([draft.text, draft.to, draft.re]);
+  const what = JSON.stringify([draft.text, draft.to, draft.re, ...(draft.files ?? [])]);
   const [kept, key] = JSON.parse(sessionStorage.getItem(place(room)) ?? "[]") as [string?, string?];
   if (kept === what && key !== undefined) {
     return key;

@@ -4,7 +4,7 @@ import { timeline, type Entry } from "@/rooms/timeline";
 import type { Line, Message } from "@/rooms/rooms";
 
 const at = "2030-01-01T00:00:00Z";
-const said = (n: number, by: string, fields: Partial<Message> = {}): Message => ({ n, at, by, text: `text ${n}`, aside: "", to: "", re: 0, key: "", turn: "", round: 0, wakes: [], pieces: [], aside_pieces: [], ...fields });
+const said = (n: number, by: string, fields: Partial<Message> = {}): Message => ({ n, at, by, text: `text ${n}`, aside: "", to: "", re: 0, key: "", turn: "", round: 0, wakes: [], files: [], pieces: [], aside_pieces: [], ...fields });
 const line = (n: number, kind: Line["kind"], fields: Partial<Line> = {}): Line => ({ n, at, kind, ...fields });
 
 const brief = (e: Entry): string => {
