@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/rights"
+	"cmux/agents/org/seat"
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/settings"
 	"cmux/agents/records/event"
@@ -239,7 +240,7 @@ func (o *Org) terms(m *run.Member) owner.Terms {
 	if m.Role == RoomMember {
 		return owner.Terms{
 			Stays: true, Replies: true, Automatic: m.Automatic, Group: "workers", Rights: r, Asks: m.Supervisor,
-			Documents: slices.DeleteFunc([]string{filepath.Join(o.Root(), "MEMORY.md"), m.Context, m.RoleFile}, func(file string) bool { return file == "" }),
+			Documents: slices.DeleteFunc([]string{filepath.Join(o.Root(), "MEMORY.md"), m.Context, m.RoleFile, seat.Files(o.Root(), m.Name) + "/"}, func(file string) bool { return file == "" }),
 		}
 	}
 	files := []string{filepath.Join(o.Root(), "MEMORY.md"), filepath.Join(o.Root(), signals.Folder, journal.Folder) + "/", m.Context, m.RoleFile}
