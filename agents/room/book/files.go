@@ -219,10 +219,10 @@ type Giving struct {
 	Book   *Book
 	Member string
 	Dir    string                                  // where it finds them; nobody else reads there
-	Failed func(ctx context.Context, about string) // is told of each file that cannot be given
+	Failed func(ctx context.Context, about string) // called for each file that cannot be given
 }
 
-// Give copies files to where the member finds them. It returns what the member is told of
+// Give copies files to where the member finds them. It returns lines for the member about
 // those that cannot be copied. What was given before is whole or given again.
 func (g Giving) Give(ctx context.Context, files []room.File) (told string) {
 	for i := range files {
