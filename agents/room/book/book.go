@@ -203,12 +203,12 @@ func (b *Book) encode(l room.Line) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := signals.MkdirAll(filepath.Join(b.dir, "long"), 0o700); err != nil {
+		if err := makeFolder(filepath.Join(b.dir, "long")); err != nil {
 			return nil, err
 		}
 		sum := sha256.Sum256(text)
 		l.File, l.Sum, l.Text, l.Aside = fmt.Sprintf("long/%d.json", l.N), hex.EncodeToString(sum[:]), "", ""
-		if err := signals.PutFile(filepath.Join(b.dir, l.File), text, 0o600); err != nil {
+		if err := signals.WriteFile(filepath.Join(b.dir, l.File), text, 0o600); err != nil {
 			return nil, err
 		}
 	}

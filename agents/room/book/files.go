@@ -21,7 +21,8 @@ import (
 // A file that a message has attached is in the folder files of the room, under a name that
 // begins with the beginning of its hash: so the same file is there once, and nothing is
 // written over another one. It is there before the message that names it. One that no message
-// names, because its sender was killed in between, is removed after an hour.
+// names, because its sender was killed in between, is removed an hour later, when the next one
+// is attached.
 
 const (
 	// Files is the folder of attached files, in a room's folder.
