@@ -56,7 +56,7 @@ func (p *Rooms) askAbout(ctx context.Context, about string) (string, error) {
 		case s.Settings.Topic != conflictTopic:
 			return name, nil // a person's, who asks
 		}
-		return name, p.askHow(ctx, name)
+		return name, askHow(ctx, p, name)
 	}
 	_, of, _ := subject.Parse(about)
 	base := "merge-" + of[strings.LastIndex(of, "/")+1:]
@@ -74,11 +74,11 @@ func (p *Rooms) askAbout(ctx context.Context, about string) (string, error) {
 	if _, err := p.Create(ctx, s); err != nil {
 		return "", err
 	}
-	return name, p.askHow(ctx, name)
+	return name, askHow(ctx, p, name)
 }
 
 // askHow asks the question about a conflict, once.
-func (p *Rooms) askHow(ctx context.Context, name string) error {
+func askHow(ctx context.Context, p *Rooms, name string) error {
 	_, err := p.Say(ctx, name, Say{Key: "on-conflict", Text: "This work does not fit, as the facts about this room show. What does each side want, and how do they become one? " +
 		"Name files and lines, say which side should give way and why, and what you have not examined."})
 	return err
