@@ -36,16 +36,17 @@ func NoFence(spec *run.Spec) error {
 	if _, err := fence.Support(); err != nil {
 		return err
 	}
-	if spec.Place.Tree == "" && !leads(spec) {
+	if spec.Place.Tree == "" && !leads(spec) && !reads(spec) {
 		return errors.New("it shares a folder, and there can be no fence around one who commits there: git writes beside its settings and hooks. A worktree of its own can have one")
 	}
 	return nil
 }
 
 // leads reports whether a standing agent changes no files but its notes.
-func leads(spec *run.Spec) bool {
-	return spec.Terms.Rights.Leads || spec.Terms.Rights.Sentry || spec.Def.Role == dag.RoleReview
-}
+func leads(spec *run.Spec) bool { return spec.Terms.Rights.Leads || spec.Terms.Rights.Sentry }
+
+// reads reports whether it changes no file at all: a member of a room.
+func reads(spec *run.Spec) bool { return spec.Def.Role == dag.RoleReview }
 
 // lifelong puts the fence up around all that the stage of a standing agent starts. What an
 // earlier life left in its worktree is taken over in any case. ear hears what these programs
@@ -83,7 +84,7 @@ func (f *fencing) lifelong(ctx context.Context, spec *run.Spec, paths run.Paths,
 			return ctx, errors.Join(fmt.Errorf("fence: %w", err), built.drop())
 		}
 		built.places, built.publish = append(built.places, w.Dir(), w.Modules()), func() {}
-	} else {
+	} else if leads(spec) {
 		if err := built.notes(spec); err != nil {
 			return ctx, errors.Join(fmt.Errorf("fence: %w", err), built.drop())
 		}
