@@ -26,6 +26,15 @@ func (u Usage) AtLeast(v Usage) Usage { return u.each(v, func(a, b int64) int64 
 // AtMost returns the smaller of both, count by count.
 func (u Usage) AtMost(v Usage) Usage { return u.each(v, func(a, b int64) int64 { return min(a, b) }) }
 
+// mostTokens is more than anything uses. What a program reports beyond it would make sums of
+// it overflow, and a budget that is used up one that nobody has touched.
+const mostTokens = 1 << 40
+
+// Bounded returns u with no count below 0 or beyond what anything uses: programs report it.
+func (u Usage) Bounded() Usage {
+	return u.AtLeast(Usage{}).AtMost(Usage{mostTokens, mostTokens, mostTokens, mostTokens})
+}
+
 // Counted returns the tokens that count against a budget. Cache reads do not: they cost a
 // small part of the others, and in a long conversation they are nearly all tokens.
 func (u Usage) Counted() int64 { return u.Input + u.Output + u.CacheCreate }

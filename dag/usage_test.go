@@ -12,6 +12,7 @@ func TestUsage(t *testing.T) {
 		{"beyond", u.Beyond(v), Usage{0, 18, 0, 3960}},
 		{"at least", u.AtLeast(v), Usage{10, 20, 3000, 4000}},
 		{"at most", u.AtMost(v), Usage{1, 2, 300, 40}},
+		{"bounded", Usage{-1, 2, 1 << 62, 1 << 40}.Bounded(), Usage{0, 2, 1 << 40, 1 << 40}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.what, c.got, c.want)

@@ -19,6 +19,7 @@ const (
 	answersMost = 10 * time.Minute       // a person is asked whether to stop a long turn
 	mostTries   = 3                      // of a turn, after crashes or without being taken
 	mostSaid    = 256 << 10              // of an answer, in bytes
+	mostUsed    = 1 << 42                // tokens of a turn: sums of more would overflow, and lift a budget
 )
 
 // Step takes in an event. It changes nothing that s points to.
@@ -226,8 +227,8 @@ func (m *move) ended(id string, how How, why, text string, used int64) {
 	case t.breaking != "":
 		how, why = t.breaking, t.why
 	}
-	over := Line{Kind: KindOver, Turn: id, Member: t.Member, How: how, Why: why, Used: used, Took: m.at.Sub(t.Began).Milliseconds()}
-	text = cut(text)
+	over := Line{Kind: KindOver, Turn: id, Member: t.Member, How: how, Why: why, Took: m.at.Sub(t.Began).Milliseconds()}
+	text, over.Used = cut(text), min(max(0, used), mostUsed)
 	if how != HowReplied {
 		if text != "" {
 			over.Said = m.once(Line{Kind: KindSaid, By: t.Member, Turn: id, Key: id, Aside: text})

@@ -150,6 +150,8 @@ func (o *Order) check() error {
 		return project.Usage("", "%s needs the name of a member", o.Do)
 	case len(o.Names) > most:
 		return project.Usage("", "%s takes at most %d names, and not %d", o.Do, most, len(o.Names))
+	case o.N > mostTurns:
+		return project.Usage("", "%d turns: a member has at most %d in a round", o.N, mostTurns)
 	case o.N < 0 || o.N > 0 && o.Do != room.DoContinue:
 		return project.Usage("", "%d is no number of turns for %s", o.N, o.Do)
 	}

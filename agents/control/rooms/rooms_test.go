@@ -127,7 +127,7 @@ func TestSet(t *testing.T) {
 	if err != nil || v.Room.Settings != want {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	for _, bad := range []string{"turns", "turns=0", "turns=x", "policy=x", "tokens=x", "blind=x", "share=x", "on-parse=x", "judge=carl", "moderator=carl", "timeout=-1"} {
+	for _, bad := range []string{"turns", "turns=0", "turns=x", "policy=x", "tokens=x", "blind=x", "share=x", "on-parse=x", "judge=carl", "moderator=carl", "timeout=-1", "timeout=9223372037", "turns=100001", "rebuttals=100001"} {
 		if _, err := p.Set(t.Context(), "r", []string{"topic=changed", bad}); !errors.Is(err, project.ErrUsage) {
 			t.Errorf("%s: %v", bad, err)
 		}

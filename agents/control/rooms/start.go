@@ -27,6 +27,8 @@ import (
 const (
 	mostMembers = 16
 	mostGuests  = 5
+	mostTurns   = 1000     // of a member in a round
+	mostTimeout = 31536000 // seconds: a year
 	mostRooms   = 50
 )
 
@@ -168,6 +170,8 @@ func (p *Rooms) checkSettings(s *room.Settings) error {
 		return project.Usage("", "%q is no policy: %v", s.Policy, policies)
 	case s.Turns < 1:
 		return project.Usage("", "a member has at least 1 turn in a round, and not %d", s.Turns)
+	case s.Turns > mostTurns || s.Rebuttals > mostTurns:
+		return project.Usage("", "a member has at most %d turns in a round, and not %d", mostTurns, max(s.Turns, s.Rebuttals))
 	case s.Tokens.Round < 0 || s.Tokens.Day < 0:
 		return project.Usage("", "a budget is not below 0")
 	case s.Decide != "" && s.Decide != room.ByModerator:
@@ -176,6 +180,8 @@ func (p *Rooms) checkSettings(s *room.Settings) error {
 		return project.Usage("", "%d rebuttals are none", s.Rebuttals)
 	case s.Timeouts.Idle < 0 || s.Timeouts.Parse < 0 || s.Timeouts.Send < 0 || s.Timeouts.Hard < 0:
 		return project.Usage("", "a timeout is not below 0")
+	case max(s.Timeouts.Idle, s.Timeouts.Parse, s.Timeouts.Send, s.Timeouts.Hard) > mostTimeout:
+		return project.Usage("", "a timeout is at most %d seconds, and 0 is none", mostTimeout)
 	case s.Dir == "":
 		return nil
 	}

@@ -36,7 +36,7 @@ func (m *meter) due() <-chan time.Time {
 // uses takes the attempt's usage so far. It records it, but not too often: a killed attempt
 // loses what came since.
 func (m *meter) uses(used dag.Usage) error {
-	m.used = m.used.AtLeast(used)
+	m.used = m.used.AtLeast(used.Bounded())
 	if wait := m.pace - time.Since(m.at); wait > 0 {
 		if m.timer == nil && m.used != m.recorded {
 			m.timer = time.NewTimer(wait)
