@@ -32,7 +32,7 @@ var Rules = [...]string{
 	8:  "no turn has a first answer before all are in, or an answer to the question for a decision",
 	9:  "no turn begins that the room's tokens do not pay for",
 	10: "a direct message, and the answer to it, is in no other member's turn",
-	11: "only a person's message, a card, an order or a guest wakes a room at rest",
+	11: "only a person's message, a card, an order or a guest wakes a room at rest, and guests only ten times in a row",
 	12: "continuing from any line sends no member anything twice",
 }
 
@@ -71,7 +71,8 @@ type checker struct {
 	capped  bool
 	endedAt int64 // line
 	roused  bool  // something may wake the room
-	used    int64
+	used    int64 // in the round, and in those before it that a guest's followed
+	visits  int   // rounds since the person's last word
 	day     time.Time
 	usedDay int64
 	paused  bool
@@ -246,6 +247,7 @@ func (c *checker) message() {
 		}
 	}
 	if l.By == User {
+		c.visits = 0
 		c.refill()
 	}
 	if author != nil && !author.guest && l.Turn == "" {
@@ -298,7 +300,11 @@ func (c *checker) readRound() {
 		if c.capped {
 			c.quiet(c.endedAt)
 		}
-		c.round, c.on, c.capped, c.used, c.roused = l.Round, true, false, 0, false
+		if c.visits == 0 {
+			c.used = 0
+		}
+		c.visits++
+		c.round, c.on, c.capped, c.roused = l.Round, true, false, false
 		c.refill()
 		return
 	}
@@ -322,7 +328,7 @@ func (c *checker) readRound() {
 			c.breaks(4, "%s has a message left that wakes it", name)
 		}
 	}
-	if l.State == Capped && (woken == 0 || spent < woken && !c.bounded()) {
+	if l.State == Capped && (woken == 0 || spent < woken && !c.bounded() && c.visits <= mostVisits) {
 		c.breaks(5, "%d members wake, and %d of them are spent", woken, spent)
 	}
 	c.on, c.capped, c.endedAt = false, l.State == Capped, l.N
@@ -363,6 +369,8 @@ func (c *checker) begin() {
 		c.breaks(11, "no round is under way")
 	case !c.wakes(l.Member, m):
 		c.breaks(11, "nothing wakes %s", l.Member)
+	case c.visits > mostVisits:
+		c.breaks(11, "it is in the round %d since the person's last word", c.visits)
 	}
 	if c.paused || c.closed {
 		c.breaks(6, "the room is paused or closed")
@@ -468,6 +476,9 @@ func (c *checker) stop() {
 
 func (c *checker) order() {
 	l := c.line
+	if l.By == User {
+		c.visits = 0
+	}
 	switch l.Do {
 	case DoPause:
 		c.paused = true

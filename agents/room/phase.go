@@ -41,7 +41,7 @@ var Phases = []struct {
 		{InTalk, "a message of the person wakes members"},
 		{Waits, "it wakes only members that cannot take a turn now"},
 		{IsPaused, "a person pauses it"},
-		{IsCapped, "a message wakes a member, and no budget has tokens for its turn"},
+		{IsCapped, "a message wakes a member, and no budget has tokens for its turn, or only guests have kept the room going"},
 	}},
 	{InGather, "A message wakes a member, which begins with all that came for it half a second after the newest.", []Way{
 		{InTalk, "it begins"},
@@ -49,7 +49,7 @@ var Phases = []struct {
 		{Waits, "it cannot take a turn any more"},
 		{AtRest, "it left, was skipped, or the message wakes nobody any more"},
 		{IsPaused, "a person pauses it"},
-		{IsCapped, "no budget has tokens for its turn"},
+		{IsCapped, "no budget has tokens for its turn, or only guests have kept the room going"},
 	}},
 	{InFirst, "Members answer the person, and none of them sees another's answer.", []Way{
 		{InTalk, "all have answered, the person writes, or five minutes are over: the answers go to the others"},

@@ -15,6 +15,10 @@ const joiningText = 8000
 // mostFails is how many turns in a row a member may fail before it is down.
 const mostFails = 3
 
+// mostVisits is how many rounds may begin since the person last said or ordered something: two
+// agents that thank each other, one of them a guest, would never end.
+const mostVisits = 10
+
 // State is a room: the fold of its lines, and what is known of its members now.
 type State struct {
 	Name      string
@@ -35,6 +39,8 @@ type State struct {
 	proposed []string  // ids
 	day      time.Time // of usedIn
 	usedIn   int64     // tokens in that day
+	visits   int       // rounds that have begun since the person last said or ordered something
+	spent    int64     // tokens of the round, and of those before it that a guest's followed
 
 	folds  bool // nobody else has this state yet: what it points to may grow in place
 	places int  // turns that may still begin
@@ -235,6 +241,7 @@ func (s *State) say(l *Line) {
 	s.Messages = append(s.Messages, l)
 	s.vote(l)
 	if l.By == User {
+		s.visits = 0
 		s.refill()
 		s.Blind.broken = s.Blind.On
 	}
@@ -268,6 +275,11 @@ func (m *Member) isFor(l *Line) bool {
 	return !m.Guest && !m.Gone && m.Name != l.By && (l.To == "" || l.To == m.Name)
 }
 
+// overrun reports whether only guests have kept the room going, for longer than they may.
+func (s *State) overrun() bool {
+	return s.visits > mostVisits || !s.Round.On && s.visits == mostVisits
+}
+
 func (s *State) refill() {
 	for i := range s.Members {
 		s.Members[i].Turns = s.allowance(s.Members[i].Name)
@@ -299,6 +311,10 @@ func (s *State) round(l *Line) {
 			s.from = max(s.from, s.Round.Ended)
 		}
 		s.Round = Round{N: l.Round, On: true, State: Began}
+		if s.visits == 0 {
+			s.spent = 0
+		}
+		s.visits++
 		s.refill()
 		return
 	}
@@ -345,6 +361,7 @@ func (s *State) over(l *Line) {
 	name := s.Open[i].Member
 	s.Open = slices.Delete(slices.Clone(s.Open), i, i+1)
 	s.Round.Used += l.Used
+	s.spent += l.Used
 	if day := dayOf(l.At); !day.Equal(s.day) {
 		s.day, s.usedIn = day, 0
 	}
@@ -367,6 +384,9 @@ func (s *State) over(l *Line) {
 
 func (s *State) order(l *Line) {
 	named := func(name string) bool { return len(l.Names) == 0 || slices.Contains(l.Names, name) }
+	if l.By == User {
+		s.visits = 0
+	}
 	switch l.Do {
 	case DoPause:
 		s.Paused = true

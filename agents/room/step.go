@@ -408,7 +408,7 @@ func (m *move) beginTurns() (begun int, blocked bool) {
 			}
 			continue
 		}
-		if e := m.Estimate(who.Name); !m.affords(pledged + e) {
+		if e := m.Estimate(who.Name); m.overrun() || !m.affords(pledged+e) {
 			blocked = true
 			continue
 		} else {
@@ -527,8 +527,11 @@ func (m *move) blindly(due []string) bool {
 	return true
 }
 
-// OutOfTokens is why a round is capped that a budget ends.
-const OutOfTokens = "tokens are used up"
+// Why a round is capped that not its turns end.
+const (
+	OutOfTokens = "tokens are used up"
+	ofVisits    = "guests have kept it going for long enough"
+)
 
 // settle ends a round in which nothing can happen any more.
 func (m *move) settle(begun int, blocked bool) {
@@ -545,6 +548,8 @@ func (m *move) settle(begun int, blocked bool) {
 		case who.Turns == 0 && why == "":
 			state, why = Capped, "turns are used up"
 		case who.Turns == 0:
+		case blocked && m.ready(who) && m.overrun():
+			state, why = Capped, ofVisits
 		case blocked && m.ready(who) && !m.affords(m.Estimate(who.Name)):
 			state, why = Capped, OutOfTokens
 		default:
@@ -561,8 +566,8 @@ func (m *move) affords(tokens int64) bool {
 		tokens += t.Estimate
 	}
 	used, day := int64(0), int64(0)
-	if m.Round.On {
-		used = m.Round.Used
+	if m.Round.On || m.visits > 0 {
+		used = m.spent
 	}
 	if m.day.Equal(dayOf(m.at)) {
 		day = m.usedIn
