@@ -7,13 +7,16 @@ package footprint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"cmux/worktree/git"
 )
@@ -37,6 +40,40 @@ type Print struct {
 	Branch string           `json:"branch"` // full name; empty: HEAD is detached
 	Commit string           `json:"commit"` // empty: there is none yet
 	Paths  map[string]State `json:"paths"`  // those that are not as in the commit
+}
+
+// MarshalJSON keeps names that are no text, as git allows them: those are quoted.
+func (p Print) MarshalJSON() ([]byte, error) {
+	type plain Print
+	names := make(map[string]State, len(p.Paths))
+	for name, s := range p.Paths {
+		if !utf8.ValidString(name) || strings.HasPrefix(name, `"`) {
+			name = strconv.Quote(name)
+		}
+		names[name] = s
+	}
+	p.Paths = names
+	return json.Marshal(plain(p))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Print) UnmarshalJSON(b []byte) error {
+	type plain Print
+	if err := json.Unmarshal(b, (*plain)(p)); err != nil {
+		return err
+	}
+	names := make(map[string]State, len(p.Paths))
+	for name, s := range p.Paths {
+		if strings.HasPrefix(name, `"`) {
+			var err error
+			if name, err = strconv.Unquote(name); err != nil {
+				return fmt.Errorf("%q is no name: %w", name, err)
+			}
+		}
+		names[name] = s
+	}
+	p.Paths = names
+	return nil
 }
 
 // State is how a path differs from the commit.

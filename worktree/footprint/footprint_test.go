@@ -1,6 +1,7 @@
 package footprint
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -62,27 +63,31 @@ find . -path ./.git -prune -o -type f -print -exec cat {} + -o -type l -print -e
 // Each change is seen, is named, and can be taken back.
 func TestUndo(t *testing.T) {
 	for script, want := range map[string]Change{
-		"echo x > clean":                            {Files: []string{"clean"}},
-		"echo x > changed":                          {Files: []string{"changed"}},
-		"echo x > added":                            {Files: []string{"added"}},
-		"mkdir d && echo x > d/added":               {Files: []string{"d/added"}},
-		"rm clean sub/deep":                         {Files: []string{"clean", "sub/deep"}},
-		"rm new && echo new2 > link2":               {Files: []string{"link2", "new"}},
-		"ln -sf clean link":                         {Files: []string{"link"}},
-		"chmod +x clean":                            {Files: []string{"clean"}},
-		"git add new":                               {Index: []string{"new"}},
-		"git add changed":                           {Index: []string{"changed"}},
-		"git reset -q":                              {Index: []string{"both", "staged"}},
-		"git commit -qam all":                       {Head: true, Files: []string{"both", "changed", "staged"}},
-		"echo x > clean; git add .; git commit -qm": {Head: true},
-		"git checkout -q -b other":                  {Head: true},
-		"git checkout -q --detach":                  {Head: true},
-		"git stash -q; git stash drop -q":           {Files: []string{"both", "changed", "staged"}},
-		"git rm -q --cached clean":                  {Files: []string{"clean"}},
-		"echo x > a.ign; echo x > .cmux/x":          {},
-		"echo x > .cmux/tracked":                    {Files: []string{".cmux/tracked"}},
-		"git update-index --chmod=+x clean":         {Files: []string{"clean"}},
-		"git commit -qm staged":                     {Head: true, Files: []string{"staged"}},
+		"echo x > clean":                               {Files: []string{"clean"}},
+		"echo x > changed":                             {Files: []string{"changed"}},
+		"echo x > added":                               {Files: []string{"added"}},
+		"mkdir d && echo x > d/added":                  {Files: []string{"d/added"}},
+		"rm clean sub/deep":                            {Files: []string{"clean", "sub/deep"}},
+		"rm new && echo new2 > link2":                  {Files: []string{"link2", "new"}},
+		"ln -sf clean link":                            {Files: []string{"link"}},
+		"rm clean; mkdir -p clean/e; echo x > clean/x": {Files: []string{"clean", "clean/x"}},
+		"rm -r sub; echo x > sub":                      {Files: []string{"sub", "sub/deep"}},
+		"rm new; mkdir new; echo x > new/x":            {Files: []string{"new", "new/x"}},
+		"rm changed; ln -s / changed":                  {Files: []string{"changed"}},
+		"chmod +x clean":                               {Files: []string{"clean"}},
+		"git add new":                                  {Index: []string{"new"}},
+		"git add changed":                              {Index: []string{"changed"}},
+		"git reset -q":                                 {Index: []string{"both", "staged"}},
+		"git commit -qam all":                          {Head: true, Files: []string{"both", "changed", "staged"}},
+		"echo x > clean; git add .; git commit -qm":    {Head: true},
+		"git checkout -q -b other":                     {Head: true},
+		"git checkout -q --detach":                     {Head: true},
+		"git stash -q; git stash drop -q":              {Files: []string{"both", "changed", "staged"}},
+		"git rm -q --cached clean":                     {Files: []string{"clean"}},
+		"echo x > a.ign; echo x > .cmux/x":             {},
+		"echo x > .cmux/tracked":                       {Files: []string{".cmux/tracked"}},
+		"git update-index --chmod=+x clean":            {Files: []string{"clean"}},
+		"git commit -qm staged":                        {Head: true, Files: []string{"staged"}},
 	} {
 		t.Run(script, func(t *testing.T) {
 			if strings.HasSuffix(script, "-qm") {
@@ -113,6 +118,55 @@ func TestUndo(t *testing.T) {
 				t.Errorf("the commit is not kept: %+v", done)
 			}
 		})
+	}
+}
+
+// Names that are no text are kept, also in a file.
+func TestNames(t *testing.T) {
+	r, dir := newCheckout(t)
+	before, was := take(t, dir, nil), dump(t, dir)
+	names := []string{"\xff\xfebad", "nl\nname", `"quoted"`, " lead", "-rf", `back\slash`}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := take(t, dir, before)
+	var kept [2]*Print
+	for i, p := range []*Print{before, after} {
+		b, err := json.Marshal(p)
+		if err == nil {
+			err = json.Unmarshal(b, &kept[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(names)
+	if got := kept[0].Compare(kept[1]); !slices.Equal(got.Files, names) {
+		t.Fatalf("%q", got.Files)
+	}
+	if _, err := Undo(t.Context(), r, dir, kept[0], kept[1], func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if now := dump(t, dir); now != was {
+		t.Errorf("it was\n%s\nand is\n%s", was, now)
+	}
+}
+
+// A folder with something that was not looked at stops an undo before it touches anything.
+func TestUndoInTheWay(t *testing.T) {
+	for _, script := range []string{"rm clean; mkdir clean; echo x > clean/x; echo x > clean/y.ign", "mkdir d; echo x > changed; rm clean; git init -q clean"} {
+		r, dir := newCheckout(t)
+		before := take(t, dir, nil)
+		sh(t, dir, script)
+		after, is := take(t, dir, before), dump(t, dir)
+		if _, err := Undo(t.Context(), r, dir, before, after, func() error { return nil }); !errors.Is(err, ErrInTheWay) {
+			t.Errorf("%s: %v", script, err)
+		}
+		if now := dump(t, dir); now != is {
+			t.Errorf("%s: it was touched:\n%s", script, now)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -19,6 +20,10 @@ var ErrSince = errors.New("it has changed since")
 
 // ErrLost means that a content is not kept: nothing was touched.
 var ErrLost = errors.New("what was there before is not kept")
+
+// ErrInTheWay means that a folder with something of which nothing is known stands where a file
+// was: nothing was touched.
+var ErrInTheWay = errors.New("a folder is in the way")
 
 // Undone is what Undo took back.
 type Undone struct {
@@ -101,7 +106,40 @@ func (u *undo) look(ctx context.Context) error {
 	if err := u.committedBefore(ctx); err != nil {
 		return err
 	}
+	if err := u.free(); err != nil {
+		return err
+	}
 	return u.kept(ctx)
+}
+
+// stays reports whether the file of a path is left as it is.
+func (u *undo) stays(name string) bool {
+	s := u.was(name)
+	return s.Mode == submodule || s.Work != "" && s.Work == u.after.Paths[name].Work
+}
+
+// free checks that where a file is to be, or nothing, no folder stays.
+func (u *undo) free() error {
+	at, err := os.OpenRoot(u.root)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	for _, name := range u.paths {
+		if info, err := at.Lstat(name); err != nil || !info.IsDir() || u.stays(name) {
+			continue
+		}
+		err := fs.WalkDir(at.FS(), name, func(in string, e fs.DirEntry, err error) error {
+			if _, goes := slices.BinarySearch(u.paths, in); err != nil || e.IsDir() || goes && !u.stays(in) {
+				return err
+			}
+			return fmt.Errorf("%w: %s holds %s. Move it out of the checkout", ErrInTheWay, git.Shown([]string{name}), git.Shown([]string{in}))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // committedBefore reads how the paths were in the commit.
@@ -232,17 +270,23 @@ func (u *undo) files(ctx context.Context) error {
 		return err
 	}
 	defer at.Close()
+	for _, name := range slices.Backward(u.paths) { // a file may have been where a folder is now, and the other way round
+		s := u.was(name)
+		info, err := at.Lstat(name)
+		if err != nil || u.stays(name) || s.Work != gone && (s.Work != "" || s.Mode != "") && !info.IsDir() {
+			continue
+		}
+		if err := remove(at, name); err != nil {
+			return err
+		}
+	}
 	var staged strings.Builder
 	for _, name := range u.paths {
 		s := u.was(name)
 		switch mode, id, _ := strings.Cut(s.Work, " "); {
-		case s.Mode == submodule || s.Work != "" && s.Work == u.after.Paths[name].Work:
-		case s.Work == gone || s.Work == "" && s.Mode == "":
-			if err := remove(at, name); err != nil {
-				return err
-			}
+		case u.stays(name), s.Work == gone, s.Work == "" && s.Mode == "":
 		case s.Work == "":
-			if err := remove(at, name); err != nil {
+			if err := at.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 			staged.WriteString(name + "\x00")
@@ -263,9 +307,22 @@ func (u *undo) files(ctx context.Context) error {
 	return err
 }
 
-// remove removes a file, and folders that are empty then.
+// remove removes a file, or a folder without files, and folders that are empty then.
 func remove(at *os.Root, name string) error {
-	if err := at.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+	var folders []string
+	err := fs.WalkDir(at.FS(), name, func(in string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			folders = append(folders, in)
+		}
+		return err
+	})
+	for _, in := range slices.Backward(folders) {
+		err = errors.Join(err, at.Remove(in))
+	}
+	if len(folders) == 0 {
+		err = at.Remove(name)
+	}
+	if err != nil {
 		return err
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {

@@ -103,7 +103,7 @@ func (p *Rooms) undo(ctx context.Context, name string, i *incident.Incident, of 
 		}
 		return err
 	})
-	if errors.Is(err, footprint.ErrSince) {
+	if errors.Is(err, footprint.ErrSince) || errors.Is(err, footprint.ErrInTheWay) {
 		return nil, hint.New(fmt.Errorf("nothing was undone: %w", err), "cmux incidents show "+i.ID)
 	}
 	if err != nil {
