@@ -21,8 +21,8 @@ var ErrSince = errors.New("it has changed since")
 // ErrLost means that a content is not kept: nothing was touched.
 var ErrLost = errors.New("what was there before is not kept")
 
-// ErrInTheWay means that a folder with something of which nothing is known stands where a file
-// was: nothing was touched.
+// ErrInTheWay means that a folder stands where a file was, and holds what no print has: nothing
+// was touched.
 var ErrInTheWay = errors.New("a folder is in the way")
 
 // Undone is what Undo took back.
