@@ -745,7 +745,7 @@ func (k *roomTrees) others(f *treewatch.Change) string {
 
 // report writes the incident down, and tells the person.
 func (k *roomTrees) report(ctx context.Context, roomName string, f *treewatch.Change) error {
-	r, err := f.Report(k.org.Root(), roomName, k.org.Run.Events)
+	all, err := f.Reports(k.org.Root(), roomName, k.org.Run.Events)
 	if err != nil {
 		return err
 	}
@@ -753,12 +753,14 @@ func (k *roomTrees) report(ctx context.Context, roomName string, f *treewatch.Ch
 	if err != nil {
 		return err
 	}
-	i, _, err := b.Open(ctx, "cmux", *r)
-	if err != nil {
-		return err
+	for _, r := range all {
+		i, _, err := b.Open(ctx, "cmux", *r)
+		if err != nil {
+			return err
+		}
+		text := strings.TrimSuffix(harmless.Line(r.Title), ".") + ": cmux incidents show " + i.ID
+		k.Watch.Log.Warn(text)
+		k.notify(ctx, notice.News{Event: "needs_input", Node: roomName, Text: text})
 	}
-	text := strings.TrimSuffix(harmless.Line(r.Title), ".") + ": cmux incidents show " + i.ID
-	k.Watch.Log.Warn(text)
-	k.notify(ctx, notice.News{Event: "needs_input", Node: roomName, Text: text})
 	return nil
 }

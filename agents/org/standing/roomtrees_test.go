@@ -150,6 +150,13 @@ func TestRoomTrees(t *testing.T) {
 			t.Errorf("%s: %d, %+v", i.Title, i.Seen, i.Evidence)
 		}
 	}
+	// What the member leaves for the person's own git to run is one of its own; a branch is none.
+	says("h", "do: git config core.pager evil; printf x > .git/hooks/pre-commit; git branch more;end")
+	all = w.incidents(4)
+	if len(all) != 4 || all[3].Title != "room r: h (or you) changed what git does: setting core.pager, .git/hooks/pre-commit" || !strings.Contains(all[3].Evidence[0].Text, "setting core.pager: none -> evil") ||
+		!strings.Contains(all[3].Advice.Command, "git config --local --unset") || !strings.Contains(all[3].Advice.Command, "rm "+filepath.Join(w.root, ".git/hooks/pre-commit")) {
+		t.Errorf("%+v %+v", all[len(all)-1], all[len(all)-1].Advice)
+	}
 	w.answered(w.ask(run.OpStop, "", Ask{}))
 	if err := stop(); err != nil {
 		t.Fatal(err)

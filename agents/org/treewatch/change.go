@@ -70,7 +70,22 @@ func (f *Change) KeptOut(file string, attempt int) bool {
 	return true
 }
 
-// Report is the incident of a change, for the turns of one room. What can be taken back is in
+// Reports are the incidents of a change, for the turns of one room.
+func (f *Change) Reports(root, roomName string, events func(agent string) string) (all []*incident.Report, err error) {
+	if !f.what.None() {
+		r, err := f.Report(root, roomName, events)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	if len(f.shared) > 0 {
+		all = append(all, f.sharedReport(roomName))
+	}
+	return all, nil
+}
+
+// Report is the incident of a changed checkout, for the turns of one room. What can be taken back is in
 // the room's folder when it returns. events is the file with the events of an agent.
 func (f *Change) Report(root, roomName string, events func(agent string) string) (*incident.Report, error) {
 	text, err := json.Marshal(Undo{Root: f.Root, Before: f.before, After: f.after})
@@ -168,18 +183,23 @@ func shortID(commit string) string {
 
 // evidence is what is known of the change.
 func (f *Change) evidence(sum string, calls []call) []incident.Evidence {
-	var turns []string
-	for _, t := range f.Turns {
-		turns = append(turns, t.Turn+" of "+t.Member)
-	}
-	clock := func(at time.Time) string { return at.Local().Format("15:04:05") }
-	text := fmt.Sprintf("%s, in %s, between %s and %s. Turns under way: %s. No fence kept their members from it, cmux did not do it, and no other agent worked there. (change %s)",
-		f.did(), f.Root, clock(f.Since), clock(f.Until), strings.Join(turns, ", "), sum)
+	text := fmt.Sprintf("%s, %s (change %s)", f.did(), f.where(), sum)
 	all := incident.Saw(text)
 	for _, c := range calls {
 		all = append(all, incident.Evidence{At: c.at, Text: c.member + " called " + c.text})
 	}
 	return all
+}
+
+// where says where and when something was changed, and who may have done it.
+func (f *Change) where() string {
+	var turns []string
+	for _, t := range f.Turns {
+		turns = append(turns, t.Turn+" of "+t.Member)
+	}
+	clock := func(at time.Time) string { return at.Local().Format("15:04:05") }
+	return fmt.Sprintf("in %s, between %s and %s. Turns under way: %s. No fence kept their members from it, cmux did not do it, and no other agent worked there.",
+		f.Root, clock(f.Since), clock(f.Until), strings.Join(turns, ", "))
 }
 
 // call is a call of a tool that explains the change.

@@ -6,6 +6,7 @@ package treewatch
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/worktree"
+	"cmux/worktree/common"
 	"cmux/worktree/footprint"
 	"cmux/worktree/separate"
 )
@@ -71,6 +73,7 @@ type checkout struct {
 	// These belong to the look under way.
 	turns []Turn
 	last  *footprint.Print // nil: not known
+	share *common.State    // nil: not known
 	begun time.Time        // the look that took it
 	taken time.Time
 }
@@ -84,6 +87,7 @@ type Change struct {
 	before, after *footprint.Print
 	what          footprint.Change
 	committed     []string // what differs between the commits
+	shared        []common.Change
 }
 
 // Checkout is the root of the checkout that a folder is in; empty: it is in none.
@@ -170,7 +174,7 @@ func (w *Watch) look(ctx context.Context, tree *checkout) bool {
 	if err != nil && ctx.Err() == nil {
 		w.Log.Warn("a checkout at which members of rooms work cannot be looked at", "root", tree.root, "err", err)
 	}
-	tree.last, tree.taken = p, w.Now()
+	tree.last, tree.share, tree.taken = p, w.readShared(ctx, tree), w.Now()
 	if err != nil {
 		tree.last = nil
 	}
@@ -179,7 +183,7 @@ func (w *Watch) look(ctx context.Context, tree *checkout) bool {
 
 // ended compares a checkout with what it was before the turns that were under way.
 func (w *Watch) ended(ctx context.Context, tree *checkout, t Turn) {
-	before, since, turns := tree.last, tree.taken, slices.Clone(tree.turns)
+	before, share, since, turns := tree.last, tree.share, tree.taken, slices.Clone(tree.turns)
 	tree.turns = slices.DeleteFunc(tree.turns, func(o Turn) bool { return o.ID == t.ID })
 	if !w.look(ctx, tree) || before == nil {
 		return
@@ -201,11 +205,13 @@ func (w *Watch) ended(ctx context.Context, tree *checkout, t Turn) {
 		}
 	}
 	f := Change{Root: tree.root, before: before, after: tree.last, Turns: turns, Since: since, Until: tree.taken}
-	if err := f.explain(ctx); err != nil && ctx.Err() == nil {
-		w.Log.Warn("a change of a checkout could not be looked into", "root", tree.root, "err", err)
+	err := f.explain(ctx)
+	var serr error
+	if f.shared, serr = sharedChanges(ctx, tree.root, share, tree.share, since); errors.Join(err, serr) != nil && ctx.Err() == nil {
+		w.Log.Warn("a change of a checkout could not be looked into", "root", tree.root, "err", errors.Join(err, serr))
 	}
 	w.Log.Debug("a checkout was looked at after a turn", "root", tree.root, "room", t.Room, "turn", t.Turn, "changed", !f.what.None())
-	if f.what.None() {
+	if f.what.None() && len(f.shared) == 0 {
 		return
 	}
 	select {
