@@ -71,6 +71,9 @@ func (p *Rooms) Undo(ctx context.Context, name, id string) (*Undone, error) {
 			}
 		}
 	}
+	if id == "" && len(all) > 0 {
+		return nil, hint.New(project.Tag(fmt.Errorf("what git does in the room %s is taken back by the commands in its incident: nothing was undone", name), project.ErrMissing), "cmux incidents show "+all[len(all)-1].ID)
+	}
 	what := fmt.Errorf("no change %q in an open incident of the room %s", id, name)
 	if id == "" {
 		what = fmt.Errorf("the room %s has no open incident: nothing was undone", name)
@@ -145,7 +148,11 @@ func (p *Rooms) looks(name string) (all []Wait, err error) {
 	open, err := p.incidents(name)
 	for _, i := range open {
 		if i.Waits() {
-			all = append(all, Wait{What: strings.TrimPrefix(i.Title, "room "+name+": "), Try: "cmux incidents show " + i.ID, Way: WayUndo, Do: []room.Do{}, Incident: i.ID})
+			w := Wait{What: strings.TrimPrefix(i.Title, "room "+name+": "), Try: "cmux incidents show " + i.ID, Way: WayUndo, Do: []room.Do{}, Incident: i.ID}
+			if len(sums(i)) == 0 { // what takes it back stands in it
+				w.Way, w.Incident = WayCommand, ""
+			}
+			all = append(all, w)
 		}
 	}
 	return all, err
