@@ -248,7 +248,7 @@ func (p *Rooms) Remove(ctx context.Context, name string) (archive string, err er
 	}
 	s := room.Fold(name, lines)
 	if !s.Closed {
-		if err := b.Order(ctx, "remove", room.DoClose, 0); err != nil && !errors.Is(err, book.ErrClosed) {
+		if err := b.Order(ctx, "remove-"+strconv.FormatInt(s.N, 10), room.DoClose, 0); err != nil && !errors.Is(err, book.ErrClosed) {
 			return "", err
 		}
 	}
@@ -264,7 +264,7 @@ func (p *Rooms) Remove(ctx context.Context, name string) (archive string, err er
 			return "", hint.New(fmt.Errorf("%s is still there: %w", agent, err), "cmux rooms remove "+name)
 		}
 	}
-	archive = filepath.Join(p.Root, signals.Folder, "archives", book.Folder, name+"-"+p.Now().UTC().Format("20060102-150405"))
+	archive = filepath.Join(p.Root, signals.Folder, "archives", book.Folder, name+"-"+p.Now().UTC().Format("20060102-150405.000"))
 	if err := signals.MkdirAll(filepath.Dir(archive), 0o700); err != nil {
 		return "", err
 	}

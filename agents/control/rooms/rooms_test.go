@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,20 @@ func TestRemoveIsGivenAgain(t *testing.T) {
 	archive, err := p.Remove(t.Context(), "r")
 	if err != nil || !strings.Contains(archive, "archives/rooms/r-") {
 		t.Fatalf("%q, %v", archive, err)
+	}
+	// A room of the name, in the same second; and one that was reopened after such a close.
+	b = p.made(t, "r")
+	for _, do := range []room.Do{room.DoClose, room.DoReopen} {
+		if err := b.Order(t.Context(), map[room.Do]string{room.DoClose: "remove", room.DoReopen: "again"}[do], do, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := p.Remove(t.Context(), "r")
+	if err != nil || again == archive {
+		t.Fatalf("%q, %v", again, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(again, book.File)); err != nil || strings.Count(string(text), `"do":"close"`) != 2 {
+		t.Errorf("it was not closed: %s, %v", text, err)
 	}
 	if all, err := p.List(); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
