@@ -102,13 +102,13 @@ func TestRoomTrees(t *testing.T) {
 	var said lockedText
 	o := w.options()
 	o.Patience, o.Windows, o.Host, o.Log = 0, Nowhere{}, Detached, log.NewWithOptions(&said, log.Options{Level: log.DebugLevel})
-	stop := w.keepBy(o)
 	b := w.room("r", room.Defaults(), nil, "h", "calm")
 	for _, who := range []string{"h", "calm"} {
 		if err := os.WriteFile(RolePath(w.root, "role-"+who), []byte(doer), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	stop := w.keepBy(o) // it starts members, with their roles as they are then
 	n := 0
 	says := func(to, text string) {
 		n++
@@ -157,6 +157,13 @@ func TestRoomTrees(t *testing.T) {
 		!strings.Contains(all[3].Advice.Command, "git config --local --unset") || !strings.Contains(all[3].Advice.Command, "rm "+filepath.Join(w.root, ".git/hooks/pre-commit")) {
 		t.Errorf("%+v %+v", all[len(all)-1], all[len(all)-1].Advice)
 	}
+	// A checkout that git cannot read any more is one as well.
+	says("h", "do: mv .git/index .git/index.was; echo broken > .git/index;end")
+	all = w.incidents(5)
+	if len(all) != 5 || all[4].Title != "room r: h (or you) left a checkout that git cannot read" || !strings.Contains(all[4].Evidence[0].Text, "index") {
+		t.Errorf("%+v", all[len(all)-1])
+	}
+	w.git("mv .git/index.was .git/index")
 	w.answered(w.ask(run.OpStop, "", Ask{}))
 	if err := stop(); err != nil {
 		t.Fatal(err)

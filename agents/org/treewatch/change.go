@@ -72,6 +72,9 @@ func (f *Change) KeptOut(file string, attempt int) bool {
 
 // Reports are the incidents of a change, for the turns of one room.
 func (f *Change) Reports(root, roomName string, events func(agent string) string) (all []*incident.Report, err error) {
+	if f.unread != nil {
+		all = append(all, f.unreadReport(roomName))
+	}
 	if !f.what.None() {
 		r, err := f.Report(root, roomName, events)
 		if err != nil {

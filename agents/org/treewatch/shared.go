@@ -2,6 +2,7 @@ package treewatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,24 @@ func sharedChanges(ctx context.Context, root string, before, now *common.State, 
 		}
 	}
 	return grave, nil
+}
+
+// unreadReport is the incident of a checkout that git cannot read any more. What was there
+// cannot be compared, so cmux undoes nothing.
+func (f *Change) unreadReport(roomName string) *incident.Report {
+	var of *git.Error
+	why := f.unread.Error()
+	if errors.As(f.unread, &of) {
+		why = of.Stderr
+	}
+	return &incident.Report{
+		Kind: Kind, About: roomName, Key: Kind + "/" + roomName + "/unread/" + strings.Join(f.members(), ","),
+		Title: fmt.Sprintf("room %s: %s left a checkout that git cannot read", roomName, f.suspects(nil)),
+		Note: incident.Note{
+			Evidence: incident.Saw(strings.TrimSpace(why) + ". " + f.where()),
+			Advice:   &incident.Advice{Text: "Commits and files are where they were. Look at what git says, and put HEAD or the index back (rm .git/index, git reset):", Command: "git -C " + git.ShellWord(f.Root) + " status"},
+		},
+	}
 }
 
 // sharedReport is the incident of what was changed for all worktrees. It is one of its own: no

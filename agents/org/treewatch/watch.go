@@ -15,9 +15,11 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/runs/run"
 	"cmux/worktree"
 	"cmux/worktree/common"
 	"cmux/worktree/footprint"
+	"cmux/worktree/git"
 	"cmux/worktree/separate"
 )
 
@@ -88,6 +90,7 @@ type Change struct {
 	what          footprint.Change
 	committed     []string // what differs between the commits
 	shared        []common.Change
+	unread        error // git cannot read the checkout any more
 }
 
 // Checkout is the root of the checkout that a folder is in; empty: it is in none.
@@ -168,7 +171,7 @@ func (w *Watch) then(tree *checkout, do func()) {
 }
 
 // look takes the print of a checkout. One that cannot be read is not known any more.
-func (w *Watch) look(ctx context.Context, tree *checkout) bool {
+func (w *Watch) look(ctx context.Context, tree *checkout) error {
 	tree.begun = w.Now()
 	p, err := footprint.Take(separate.AtRest(ctx, w.Root, tree.root), tree.root, tree.last)
 	if err != nil && ctx.Err() == nil {
@@ -178,25 +181,32 @@ func (w *Watch) look(ctx context.Context, tree *checkout) bool {
 	if err != nil {
 		tree.last = nil
 	}
-	return err == nil
+	return err
 }
 
 // ended compares a checkout with what it was before the turns that were under way.
 func (w *Watch) ended(ctx context.Context, tree *checkout, t Turn) {
 	before, share, since, turns := tree.last, tree.share, tree.taken, slices.Clone(tree.turns)
 	tree.turns = slices.DeleteFunc(tree.turns, func(o Turn) bool { return o.ID == t.ID })
-	if !w.look(ctx, tree) || before == nil {
+	err := w.look(ctx, tree)
+	for looks := 1; broken(err) && before != nil && looks < mostLooks; looks++ { // git may be in the middle of something
+		if !settle(ctx) {
+			return
+		}
+		err = w.look(ctx, tree)
+	}
+	if broken(err) && before != nil {
+		w.Log.Debug("a checkout was looked at after a turn", "root", tree.root, "room", t.Room, "turn", t.Turn, "unread", true)
+		w.found(ctx, Change{Root: tree.root, Turns: turns, Since: since, Until: tree.taken, unread: err})
+		return
+	}
+	if err != nil || before == nil {
 		return
 	}
 	change := before.Compare(tree.last)
 	for looks := 1; !change.None() && looks < mostLooks; looks++ { // until it rests: it may be in the middle of something
-		select {
-		case <-time.After(settling):
-		case <-ctx.Done():
-			return
-		}
 		was := tree.last
-		if !w.look(ctx, tree) {
+		if !settle(ctx) || w.look(ctx, tree) != nil {
 			return
 		}
 		change = before.Compare(tree.last)
@@ -205,7 +215,7 @@ func (w *Watch) ended(ctx context.Context, tree *checkout, t Turn) {
 		}
 	}
 	f := Change{Root: tree.root, before: before, after: tree.last, Turns: turns, Since: since, Until: tree.taken}
-	err := f.explain(ctx)
+	err = f.explain(ctx)
 	var serr error
 	if f.shared, serr = sharedChanges(ctx, tree.root, share, tree.share, since); errors.Join(err, serr) != nil && ctx.Err() == nil {
 		w.Log.Warn("a change of a checkout could not be looked into", "root", tree.root, "err", errors.Join(err, serr))
@@ -214,11 +224,35 @@ func (w *Watch) ended(ctx context.Context, tree *checkout, t Turn) {
 	if f.what.None() && len(f.shared) == 0 {
 		return
 	}
+	w.found(ctx, f)
+}
+
+func (w *Watch) found(ctx context.Context, f Change) {
 	select {
 	case w.Found <- f:
 	case <-ctx.Done():
 	}
 }
+
+// settle waits for a moment. It is false if ctx ends.
+func settle(ctx context.Context) bool {
+	select {
+	case <-time.After(settling):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// broken reports whether git says that a checkout cannot be read. A full disk, or one process
+// too many, says nothing about the checkout.
+func broken(err error) bool {
+	var of *git.Error
+	return errors.As(err, &of) && of.Code == fatal && !run.NoSpace(err) && !run.NoFiles(err)
+}
+
+// fatal is what git exits with when it cannot go on.
+const fatal = 128
 
 // explain leaves out that cmux itself has moved the branch, which is checked out, to where it
 // is: by a merge, or a recovery. The list of what cmux did is no proof, as an agent without a
