@@ -50,6 +50,7 @@ type Line struct {
 	Text  string   `json:"text,omitempty"`
 	File  string   `json:"file,omitempty"`  // holds a long text and aside, in place of them
 	Sum   string   `json:"sum,omitempty"`   // SHA-256 of that file
+	Lost  string   `json:"-"`               // why that file cannot be read
 	To    string   `json:"to,omitempty"`    // of a direct message
 	Re    int64    `json:"re,omitempty"`    // the message that it answers
 	Key   string   `json:"key,omitempty"`   // its sender's own id: the same key again is the same message

@@ -276,21 +276,30 @@ func (m *move) answers(t *Turn) (message int64, direct string) {
 	return message, direct
 }
 
+// mostProposed bounds the proposals of one answer, and the words about its handoffs to nobody.
+const mostProposed = 10
+
 // proposes writes what an answer proposes, and tells its author of a name that nobody has.
 func (m *move) proposes(t *Turn, a marks.Answer, from int64) {
 	by := t.Member
 	if m.moderates(t, a) {
 		return
 	}
+	proposed, unknown := 0, 0
 	for i, p := range a.Pieces {
 		switch {
+		case p.Kind == marks.Status && (p.Mark == marks.Decision || p.Mark == marks.Todo) && proposed == mostProposed:
+			m.once(Line{Kind: KindSaid, By: Cmux, To: by, Key: fmt.Sprintf("m%d", from), Text: fmt.Sprintf("Only the first %d proposals of your answer count. Propose the others in later turns, if they still matter.", mostProposed)})
+			return
 		case p.Kind == marks.Status && (p.Mark == marks.Decision || p.Mark == marks.Todo):
 			what := "decision"
 			if p.Mark == marks.Todo {
 				what = "card"
 			}
+			proposed++
 			m.once(Line{Kind: KindProposed, What: what, By: by, Text: p.Words, From: from, ID: fmt.Sprintf("p%d.%d", from, i)})
-		case p.Kind == marks.Handoff && !slices.Contains(m.Names(), p.Name):
+		case p.Kind == marks.Handoff && !slices.Contains(m.Names(), p.Name) && unknown < mostProposed:
+			unknown++
 			m.once(Line{
 				Kind: KindSaid, By: Cmux, To: by, Key: fmt.Sprintf("h%d.%d", from, i),
 				Text: fmt.Sprintf("Nobody in this room is called %q, so nothing was handed off. Members: %s.", p.Name, strings.Join(m.Names(), ", ")),

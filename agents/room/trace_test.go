@@ -203,6 +203,28 @@ func (w *world) hear(t *testing.T, words string) {
 	}
 }
 
+// TestFloods holds that one answer proposes and hands off so much and no more, and its author
+// is told.
+func TestFloods(t *testing.T) {
+	settings := Defaults()
+	w := roomOf(t, &settings, "policy=once a b")
+	w.hear(t, "user: which?")
+	w.hear(t, "a took")
+	w.hear(t, "a says "+strings.Repeat("[HANDOFF:nobody] look. ", 3000)+`\n\n`+strings.Repeat(`[DECISION] this one\n\n`, 3000))
+	proposed, told := 0, 0
+	for _, l := range w.file {
+		switch {
+		case l.Kind == KindProposed:
+			proposed++
+		case l.Kind == KindSaid && l.By == Cmux && l.To == "a":
+			told++
+		}
+	}
+	if proposed != mostProposed || told != mostProposed+1 {
+		t.Errorf("%d proposals, %d notices", proposed, told)
+	}
+}
+
 // TestWakes holds who is woken, by policy.
 func TestWakes(t *testing.T) {
 	for _, c := range []struct {

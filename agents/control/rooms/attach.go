@@ -160,9 +160,12 @@ func (p *Rooms) File(name, id string) (*room.File, []byte, error) {
 	return nil, nil, project.Tag(fmt.Errorf("no message of the room %s has attached %.200q", name, id), project.ErrMissing)
 }
 
-// changed are the messages of which an attached file is not as it was attached.
+// changed are the messages whose text, or an attached file, is not as it was said.
 func changed(b *book.Book, lines []room.Line) (all []room.Broken) {
 	for i := range lines {
+		if lost := lines[i].Lost; lost != "" {
+			all = append(all, room.Broken{Line: lines[i].N, What: "its text cannot be read: " + lost})
+		}
 		for j := range lines[i].Files {
 			f := &lines[i].Files[j]
 			if err := b.Whole(f); err != nil {

@@ -356,7 +356,8 @@ func (l *lines) read(line *room.Line) {
 		}
 	}
 	if err != nil {
-		text = long{Text: fmt.Sprintf("(the text of this message cannot be shown: %s: %v)", line.File, err)}
+		line.Lost = fmt.Sprintf("%s: %v", line.File, err)
+		text = long{Text: "(the text of this message cannot be shown: " + line.Lost + ")"}
 	}
 	line.Text, line.Aside = text.Text, text.Aside
 }

@@ -101,8 +101,8 @@ func TestLongText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := other.must(t); !strings.Contains(all[n-1].Text, "was changed") {
-		t.Errorf("it reads as %.100q", all[n-1].Text)
+	if all := other.must(t); !strings.Contains(all[n-1].Text, "was changed") || !strings.Contains(all[n-1].Lost, "was changed") || all[n-2].Lost != "" {
+		t.Errorf("it reads as %.100q, lost: %q", all[n-1].Text, all[n-1].Lost)
 	}
 }
 
