@@ -247,6 +247,9 @@ func (p *Rooms) setup(pane bool) agent.Setup {
 // member reads one that is to join a room, and looks at its program.
 func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so []room.Line) (*room.Line, []string, error) {
 	kind, name, role := ParseMember(text)
+	if kind == "" {
+		return nil, nil, project.Usage("", "%q names no kind of agent: a member is KIND[=NAME][:ROLE], such as claude=ann:reviewer", text)
+	}
 	k, ok := p.Kinds[kind]
 	if !ok || !k.Judge {
 		return nil, nil, project.Tag(hint.New(fmt.Errorf("%s: there is no kind of agent %q", text, kind), "cmux doctor"), project.ErrUsage)
