@@ -62,7 +62,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/rooms/{room}/files": null,
   "POST /api/rooms/{room}/messages": { label: "Say something in a room", words: "talk chat write message" },
   "POST /api/rooms/{room}/decisions": { label: "Decide on a proposal in a room", words: "accept reject ask members vote dissent" },
-  "POST /api/rooms/{room}/undo": { label: "Undo a change that was made in a room's turn", words: "checkout root revert incident" },
+  "POST /api/rooms/{room}/undo": { label: "Undo a room's change", words: "checkout root revert incident" },
   "POST /api/rooms/{room}/orders": { label: "Pause, stop or close a room", words: "resume cancel continue skip reopen wake" },
   "POST /api/runs": { label: "Start a run", words: "graph workflow agents go new", dialog: "run" },
   "POST /api/runs/plan": null,
