@@ -42,10 +42,11 @@ func roomWorld(t *testing.T) (w *world, keep func() (stop func() error)) {
 	w = newWorld(t, scripted.ConversationVar+"="+t.TempDir()+"/$CMUX_NODE")
 	w.kinds = agent.NewKinds(scripted.Kind(true))
 	set := w.org().Settings
-	set.Fence.Mode = dag.FenceOff // the scripts write beside their roles
+	set.Fence.Mode = dag.FenceOff
 	if err := w.org().Set(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
+	w.unfenced() // the scripts write beside their roles
 	t.Cleanup(func() { // nothing of a test that has failed stays
 		for _, a := range w.org().Agents {
 			if l := a.Life; l.On() && l.PID > 0 {

@@ -97,7 +97,6 @@ done`
 // changes between turns, and what cmux does itself, is none.
 func TestRoomTrees(t *testing.T) {
 	w, _ := roomWorld(t)
-	w.unfenced()
 	w.git("git init -q -b main; echo '*.ign' > .gitignore; echo a > a.txt; git add a.txt .gitignore; git commit -qm first; echo more >> a.txt")
 	var said lockedText
 	o := w.options()

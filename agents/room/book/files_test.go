@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/platform/harmless"
 	"cmux/agents/room"
+	"cmux/agents/testkit/agenttest/fuzzing"
 )
 
 func TestFileName(t *testing.T) {
@@ -49,6 +50,8 @@ func TestFileName(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzFileName(f *testing.F) {
 	for _, s := range []string{"a.txt", "../x", "\x1b]0;x\a", "a\u2028b", ".-._"} {
