@@ -46,7 +46,7 @@ func roomWorld(t *testing.T) (w *world, keep func() (stop func() error)) {
 	if err := w.org().Set(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
-	w.unfenced() // the scripts write beside their roles
+	w.unfenced()       // the scripts write beside their roles
 	t.Cleanup(func() { // nothing of a test that has failed stays
 		for _, a := range w.org().Agents {
 			if l := a.Life; l.On() && l.PID > 0 {
