@@ -235,7 +235,8 @@ func (c *checker) message() {
 	if l.By == User || author != nil && author.guest {
 		c.roused = c.roused || len(l.Wakes) > 0
 	}
-	if l.By == Cmux && len(l.Wakes) > 0 && (l.Ask == "" || !c.on) {
+	c.roused = c.roused || l.aboutCard()
+	if l.By == Cmux && len(l.Wakes) > 0 && !l.aboutCard() && (l.Ask == "" || !c.on) {
 		c.breaks(11, "a notice of cmux wakes %v", l.Wakes)
 	}
 	for _, name := range l.Wakes {
@@ -246,7 +247,7 @@ func (c *checker) message() {
 			c.breaks(10, "a message to %s wakes %s", l.To, name)
 		}
 	}
-	if l.By == User {
+	if l.By == User || l.aboutCard() {
 		c.visits = 0
 		c.refill()
 	}

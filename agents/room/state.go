@@ -240,6 +240,10 @@ func (s *State) leave(name string) {
 func (s *State) say(l *Line) {
 	s.Messages = append(s.Messages, l)
 	s.vote(l)
+	if l.aboutCard() {
+		s.visits = 0
+		s.refill()
+	}
 	if l.By == User {
 		s.visits = 0
 		s.refill()

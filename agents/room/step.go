@@ -245,6 +245,8 @@ func (m *move) ended(id string, how How, why, text string, used int64) {
 	switch ask := m.ask(t); {
 	case ask != nil: // it is for whoever decides
 		said.Re, said.Ask = ask.N, ask.Ask
+	case m.card(t) != nil: // the others read it with their next turns
+		said.Re, said.Card = waking, m.card(t).Card
 	case !a.Pass:
 		said.Re = waking
 		if direct != "" && !a.Tagged {

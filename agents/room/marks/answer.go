@@ -68,6 +68,11 @@ func names(pieces []Piece, kind Kind) []string {
 	return all
 }
 
+// Finishes reports whether it says that what was asked is done: [DONE], alone on its line.
+func (a Answer) Finishes() bool {
+	return slices.ContainsFunc(a.Pieces, func(p Piece) bool { return p.Kind == Status && p.Mark == Done && p.Alone })
+}
+
 // A Handoff gives something to a member.
 type Handed struct {
 	Agent   string `json:"agent"`

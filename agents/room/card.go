@@ -1,0 +1,59 @@
+package room
+
+import "slices"
+
+// A card's question goes to one member, who answers it alone in a turn. The others read the
+// answer with their next turns: it wakes nobody.
+
+// AskCard is the message that asks a member about a card. key names the question: the same one
+// is asked once.
+func AskCard(card, member, key, text string) Line {
+	return Line{Kind: KindSaid, By: Cmux, To: member, Card: card, Key: key, Text: text, Wakes: []string{member}}
+}
+
+// aboutCard reports whether the message asks a member about a card.
+func (l *Line) aboutCard() bool {
+	return l.Kind == KindSaid && l.By == Cmux && l.Card != "" && len(l.Wakes) == 1
+}
+
+// card is the question about a card that a turn answers; nil: it answers none.
+func (s *State) card(t *Turn) *Line {
+	for _, n := range slices.Backward(t.Messages) {
+		if l := s.Message(n); l != nil && l.aboutCard() && l.To == t.Member {
+			return l
+		}
+	}
+	return nil
+}
+
+// CardAnswer is what has become of the question about a card with this key. said is the
+// message that answers it; nil: there is none. over: nothing more comes of it, and why says
+// why there is no answer.
+func CardAnswer(lines []Line, key string) (asked bool, said *Line, over bool, why string) {
+	var ask *Line
+	turn := ""
+	for i := range lines {
+		l := &lines[i]
+		switch {
+		case l.aboutCard() && l.Key == key:
+			ask = l
+		case ask == nil:
+		case l.Kind == KindTurn && slices.Contains(l.Messages, ask.N):
+			turn = l.Turn
+		case l.Kind == KindSaid && l.Turn == turn && turn != "":
+			said = l
+		case l.Kind == KindOver && l.Turn == turn && turn != "":
+			if l.How == HowReplied {
+				return true, said, true, ""
+			}
+			why = ask.To + " " + string(l.How)
+			if l.Why != "" {
+				why += ": " + l.Why
+			}
+			return true, nil, true, why
+		case l.Kind == KindDropped && l.Message == ask.N:
+			return true, nil, true, ask.To + " did not get it: " + l.Why
+		}
+	}
+	return ask != nil, nil, false, ""
+}
