@@ -23,6 +23,7 @@ const (
 	OpVerdict  Op = "verdict"  // End of Attempt
 	OpOverride Op = "override" // a person calls it done, for Reason
 	OpMerge    Op = "merge"    // Merged
+	OpCard     Op = "card"     // Card, in any state
 )
 
 // Fields are those of a task that a person or the supervisor sets. Nil: as it is.
@@ -40,6 +41,7 @@ type Fields struct {
 	Backlog  *bool     `json:"backlog,omitempty"`
 	After    *[]string `json:"after,omitempty"` // of a new task alone
 	Start    *Start    `json:"start,omitempty"` // cmux sets it when it makes the branch; one without tasks takes it away
+	Card     *Card     `json:"card,omitempty"`  // whole
 }
 
 // Change is a line of tasks.jsonl.
@@ -133,6 +135,9 @@ func (f *Fields) apply(t *Task) {
 	set(&t.PartOf, f.PartOf)
 	set(&t.Backlog, f.Backlog)
 	set(&t.After, f.After)
+	if f.Card != nil {
+		t.Card = f.Card
+	}
 	if f.Start != nil {
 		if t.Start = f.Start; len(f.Start.Tasks) == 0 {
 			t.Start = nil
@@ -192,6 +197,13 @@ func (c *Change) legal(t *Task) error {
 	case OpMerge:
 		if c.Merged == nil || t.State != Done {
 			return illegal("it is %s, and only what is done is merged", t.State)
+		}
+	case OpCard:
+		switch {
+		case c.Card == nil || c.Fields != (Fields{Card: c.Card}):
+			return illegal("nothing of a card is changed")
+		case t.Card == nil:
+			return illegal("it is no card")
 		}
 	default:
 		return illegal("%.40q is no change", c.Op)
@@ -336,6 +348,8 @@ func (c *Change) String() string {
 		return text
 	case OpOverride:
 		return "done (override)" + why
+	case OpCard:
+		return c.Card.did()
 	}
 	if c.Merged == nil {
 		return "not merged"

@@ -117,7 +117,7 @@ func (l *List) Unmerged() []*Task {
 	}
 	var all []*Task
 	for _, t := range l.All() {
-		if t.Delivers() && !t.Merged.In() {
+		if t.Delivers() && !t.Merged.In() && l.Approved(t) {
 			all = append(all, t)
 		}
 	}

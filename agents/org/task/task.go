@@ -128,11 +128,12 @@ type Task struct {
 	Branch   string   `json:"branch"`
 	Project  string   `json:"project"`
 	Parent   string   `json:"parent"`
-	PartOf   string   `json:"part_of"`       // task at whose branch its own began, and without which it does not come in
-	Backlog  bool     `json:"backlog"`       // for later: nobody is given it before it is taken from there
-	After    []string `json:"after"`         // ids of tasks that must be done before an agent begins with it
-	Start    *Start   `json:"start"`         // other tasks' work that its branch began at; nil: none
-	Key      string   `json:"key,omitempty"` // what cmux made it for, once; empty: somebody added it
+	PartOf   string   `json:"part_of"`        // task at whose branch its own began, and without which it does not come in
+	Backlog  bool     `json:"backlog"`        // for later: nobody is given it before it is taken from there
+	After    []string `json:"after"`          // ids of tasks that must be done before an agent begins with it
+	Start    *Start   `json:"start"`          // other tasks' work that its branch began at; nil: none
+	Card     *Card    `json:"card,omitempty"` // nil: it is no card
+	Key      string   `json:"key,omitempty"`  // what cmux made it for, once; empty: somebody added it
 
 	State    State     `json:"state"`
 	Reason   string    `json:"reason"` // of failed, blocked, cancelled, paused, needs input, override

@@ -1,0 +1,136 @@
+package task
+
+import "strings"
+
+// Card makes a task a card of a room: who does what there, and where it stands. Names are
+// those of members of the room.
+type Card struct {
+	Room        string `json:"room"`
+	Coordinator string `json:"coordinator,omitempty"`
+	Planner     string `json:"planner,omitempty"`
+	Implementer string `json:"implementer,omitempty"`
+	Reviewer    string `json:"reviewer,omitempty"`
+
+	Phase    Phase  `json:"phase,omitempty"`
+	Asked    int    `json:"asked,omitempty"`     // how often a member was asked about it: the number of the newest question
+	Brief    int64  `json:"brief,omitempty"`     // the message in which the coordinator says what matters
+	Plan     int64  `json:"plan,omitempty"`      // the message with the plan
+	Feedback int64  `json:"feedback,omitempty"`  // the message for which it was sent back; 0: it was not
+	Remark   string `json:"remark,omitempty"`    // what the person said when they sent it back
+	SentBack int    `json:"sent_back,omitempty"` // how often, in this phase
+	Waits    string `json:"waits,omitempty"`     // why it waits for the person; empty: it does not
+
+	Work     string `json:"work,omitempty"`     // the task with its newest work; empty: its own
+	Approved string `json:"approved,omitempty"` // who has approved the work: the reviewer, or user
+}
+
+// Phase is what is done about a card now.
+type Phase string
+
+// The phases. Without one nobody has begun.
+const (
+	Coordinating Phase = "coordinating"
+	Planning     Phase = "planning"
+	PlanReview   Phase = "plan review"
+	Implementing Phase = "implementing" // the task says how far
+	WorkReview   Phase = "review"
+)
+
+// Phases are all of them, in the order in which a card may meet them.
+func Phases() []Phase {
+	return []Phase{Coordinating, Planning, PlanReview, Implementing, WorkReview}
+}
+
+// Asks reports whether in this phase a member of the room is asked.
+func (p Phase) Asks() bool {
+	return p == Coordinating || p == Planning || p == PlanReview || p == WorkReview
+}
+
+// Column is where a card stands on the board.
+type Column string
+
+// The columns, in their order.
+const (
+	InBacklog      Column = "backlog"
+	InPlanning     Column = "planning"
+	InReview       Column = "reviewing"
+	InImplementing Column = "implementing"
+	InDone         Column = "done"
+)
+
+// Columns are all of them, from left to right.
+func Columns() []Column {
+	return []Column{InBacklog, InPlanning, InReview, InImplementing, InDone}
+}
+
+// Column computes where a card stands; work is the task with its newest work, which may be
+// the card itself. Empty: it is on no board, as it is no card or was cancelled.
+func (t *Task) Column(work *Task) Column {
+	c := t.Card
+	switch {
+	case c == nil, t.State == Cancelled:
+		return ""
+	case c.Phase == PlanReview:
+		return InReview
+	case c.Phase == Coordinating, c.Phase == Planning:
+		return InPlanning
+	case work.State == Done && (work.Override || c.Approved != ""):
+		return InDone
+	case work.State == Done:
+		return InReview
+	case work.State == Open && c.Phase == "":
+		return InBacklog
+	}
+	return InImplementing
+}
+
+// CardLabel is how a card stands, in a few words.
+func (t *Task) CardLabel(work *Task) string {
+	c := t.Card
+	switch {
+	case c == nil, t.State == Cancelled:
+		return t.Label()
+	case c.Waits != "":
+		return "needs you: " + c.Waits
+	case c.Phase == Coordinating:
+		return c.Coordinator + " says what matters"
+	case c.Phase == Planning:
+		return c.Planner + " plans"
+	case c.Phase == PlanReview:
+		return c.Reviewer + " reviews the plan"
+	case c.Phase == WorkReview && c.Approved == "" && work.State == Done && !work.Override:
+		return c.Reviewer + " reviews the work"
+	case work.State == Done && c.Approved != "":
+		return work.Label() + ", approved by " + c.Approved
+	case work.State == Done && !work.Override:
+		return work.Label() + ", waits for your approval"
+	case work.State == Open && c.Phase == Implementing:
+		return "waits for its worker"
+	}
+	return work.Label()
+}
+
+// Approved reports whether the work of a task may be merged, as far as a card is about it: the
+// task is the card, or takes up work of one that was sent back.
+func (l *List) Approved(t *Task) bool {
+	if p := l.tasks[t.Parent]; t.Card == nil && p != nil && p.Card != nil && strings.HasPrefix(t.Key, "card-"+p.ID+"-") {
+		return t.Override || p.approved()
+	}
+	return t.approved()
+}
+
+// approved reports whether its reviewer or the person has approved a card.
+func (t *Task) approved() bool { return t.Card == nil || t.Override || t.Card.Approved != "" }
+
+// did says what a change of a card has made of it.
+func (c *Card) did() string {
+	switch {
+	case c.Waits != "":
+		return "card: needs you: " + c.Waits
+	case c.Approved != "":
+		return "card: approved by " + c.Approved
+	case c.Phase != "":
+		return "card: " + string(c.Phase)
+	}
+	return "card: changed"
+}
