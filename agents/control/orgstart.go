@@ -449,6 +449,7 @@ type MonitorOptions struct {
 	Kinds    agent.Kinds
 	Tell     func() // something is new; must not wait
 	Bell     func() // somebody is wanted
+	Project  *Project
 }
 
 // Monitor keeps the organization in this process. It returns without an error
@@ -468,9 +469,18 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	changed := make(chan struct{}, 1)
+	carried := keepCards(ctx, o.Project, changed, logger)
+	defer carried()
 	options := standing.Options{
 		Root: r.Plan.Root, Windows: standing.Nowhere{}, Host: standing.Detached, Trees: trees.Git{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
-		Tell: func(*standing.Org) { o.Tell() },
+		Tell: func(*standing.Org) {
+			o.Tell()
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		},
 		Bell: o.Bell,
 	}
 	if o.Detached {

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"sync"
 
+	"github.com/charmbracelet/log"
+
+	"cmux/agents/control/cards"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/rooms"
 	"cmux/agents/org/standing"
@@ -21,6 +25,22 @@ import (
 // Rooms opens the rooms of the project.
 func (p *Project) Rooms() *rooms.Rooms {
 	return &rooms.Rooms{Project: &p.Project, Crew: p.Crew(), Records: p.Records(), Up: func(ctx context.Context) error { return startForRooms(ctx, p) }}
+}
+
+// keepCards carries cards on until ctx ends, or the function that it returns is called.
+func keepCards(ctx context.Context, p *Project, changed <-chan struct{}, logger *log.Logger) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() { Cards(p).Keep(ctx, changed, logger) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// Cards opens the cards of rooms of the project.
+func Cards(p *Project) *cards.Cards {
+	return &cards.Cards{Project: &p.Project, Tasks: p.Tasks(), Rooms: p.Rooms(), Crew: p.Crew()}
 }
 
 // talkOf has agents of the project talk about work that does not fit.

@@ -26,6 +26,7 @@ import (
 	"cmux/agents/kinds/agent"
 	"cmux/agents/platform/harmless"
 	"cmux/cmd/cmux/agents"
+	"cmux/cmd/cmux/cards"
 	"cmux/cmd/cmux/cli"
 	"cmux/cmd/cmux/early"
 	"cmux/cmd/cmux/help"
@@ -118,6 +119,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		help.NewManCmd(),
 		mailbox.NewCmd(d),
 		rooms.NewCmd(d),
+		cards.NewCmd(d),
 		tasks.NewCmd(d),
 		tasks.NewBacklogCmd(d),
 		schedule.NewCmd(d),

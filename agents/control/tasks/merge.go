@@ -167,6 +167,12 @@ func (m *taskMerger) wanted(list *task.List) (ids []string, err error) {
 			return nil, noTask(id)
 		case t.State != task.Done:
 			return nil, hint.New(fmt.Errorf("task %s is %s: only what is done is merged", id, t.Label()), "cmux tasks show "+id)
+		case !t.Merged.In() && !list.Approved(t):
+			card := t.ID
+			if t.Card == nil {
+				card = t.Parent
+			}
+			return nil, hint.New(fmt.Errorf("the work of card %s is not approved: nothing was merged", card), "cmux cards approve "+card)
 		case !t.Merged.In() && !t.Delivers():
 			return nil, hint.New(fmt.Errorf("task %s was done without commits: there is nothing to merge", id), "cmux tasks show "+id)
 		}

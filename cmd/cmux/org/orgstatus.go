@@ -495,6 +495,7 @@ func newKeepCmd(d *cli.Deps) *cobra.Command {
 			d.Env = os.Environ() // what this process shows is for the person who started the organization
 			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
 			p := &control.Project{Project: project.Project{Caller: d.Caller(), Root: r.Plan.Root}}
+			o.Project = p
 			if o.Detached {
 				o.Tell, o.Bell = func() {}, func() {}
 				return control.Monitor(cmd.Context(), o)

@@ -5235,6 +5235,28 @@ export interface components {
             id: string;
             title: string;
         };
+        TaskCard: {
+            approved?: string;
+            /** Format: int64 */
+            asked?: number;
+            /** Format: int64 */
+            brief?: number;
+            coordinator?: string;
+            /** Format: int64 */
+            feedback?: number;
+            implementer?: string;
+            phase?: string;
+            /** Format: int64 */
+            plan?: number;
+            planner?: string;
+            remark?: string;
+            reviewer?: string;
+            room: string;
+            /** Format: int64 */
+            sent_back?: number;
+            waits?: string;
+            work?: string;
+        };
         TaskChange: {
             after?: string[];
             agent?: string;
@@ -5246,6 +5268,7 @@ export interface components {
             body?: string;
             branch?: string;
             by: string;
+            card?: components["schemas"]["TaskCard"];
             end?: components["schemas"]["RunEnd"];
             key?: string;
             kind?: components["schemas"]["TaskKind"];
@@ -5276,6 +5299,7 @@ export interface components {
             backlog?: boolean;
             body?: string;
             branch?: string;
+            card?: components["schemas"]["TaskCard"];
             kind?: components["schemas"]["TaskKind"];
             parent?: string;
             part_of?: string;
@@ -5323,6 +5347,7 @@ export interface components {
             backlog: boolean;
             body: string;
             branch: string;
+            card?: components["schemas"]["TaskCard"];
             /** Format: date-time */
             changed_at: string;
             changed_by: string;

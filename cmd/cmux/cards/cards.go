@@ -1,0 +1,294 @@
+// Package cards has the commands of cards: tasks of a room, which its members plan and review.
+package cards
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/cards"
+	"cmux/agents/control/project"
+	"cmux/agents/org/task"
+	"cmux/agents/platform/say"
+	"cmux/cmd/cmux/cli"
+)
+
+// NewCmd builds cmux cards and its commands.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "cards",
+		GroupID: "main",
+		Short:   "Have a room plan, review and implement",
+		Long: `A card is a task with a room and roles. Its planner and its reviewer are members of the
+room, who answer about it in turns of their own; a worker like its implementer does the work,
+in a worktree. Cards stand in columns: backlog, planning, reviewing, implementing, done.
+Work that a reviewer, or you, have not approved is not merged.`,
+		Example: "  cmux cards add design 'Sessions in SQLite' --planner claude --implementer codex --reviewer claude\n  cmux cards start t1",
+	}
+	cmd.AddCommand(newAddCmd(d), newListCmd(d), newShowCmd(d), newEditCmd(d), newStartCmd(d), newApproveCmd(d), newSendBackCmd(d))
+	return cmd
+}
+
+// call is a command about cards, as it was given.
+type call struct {
+	*cli.IO
+	p     *cards.Cards
+	args  []string
+	json  bool
+	given func(option string) bool
+}
+
+// about makes cmd a command about cards.
+func about(d *cli.Deps, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
+	c := &call{IO: &d.IO}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, err := d.Project(cmd.Context())
+		if err != nil {
+			return err
+		}
+		c.p, c.args, c.given = control.Cards(p), args, cmd.Flags().Changed
+		return run(cmd.Context(), c)
+	}
+	cli.JSONFlag(cmd, &c.json)
+	return cmd
+}
+
+// shown prints a card: what has become of it, or all of it as JSON.
+func (c *call) shown(v *cards.View, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case c.json:
+		return cli.PrintJSON(c.Out, v)
+	}
+	_, err = fmt.Fprintf(c.Out, "%s: %s, %s\n", v.ID, column(v), say.Line(v.Label))
+	return err
+}
+
+func column(v *cards.View) string {
+	if v.Column == "" {
+		return "cancelled"
+	}
+	return string(v.Column)
+}
+
+// fieldOptions are what a card says, and who does what.
+type fieldOptions struct {
+	Body                                        string
+	Verify, Scope                               []string
+	Coordinator, Planner, Implementer, Reviewer string
+}
+
+func (o *fieldOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.Body, "body", "", "`TEXT` that says more than the title")
+	f.StringArrayVar(&o.Verify, "verify", nil, "`COMMAND` that must pass before the work is done; may be repeated")
+	f.StringArrayVar(&o.Scope, "scope", nil, "`PATTERN` of the files that the work may change; may be repeated")
+	f.StringVar(&o.Coordinator, "coordinator", "", "`MEMBER` that says what matters, before it is planned")
+	f.StringVar(&o.Planner, "planner", "", "`MEMBER` that plans")
+	f.StringVar(&o.Implementer, "implementer", "", "`MEMBER` like which a worker is made")
+	f.StringVar(&o.Reviewer, "reviewer", "", "`MEMBER` that reviews the plan and the work")
+}
+
+// read is what was given of them.
+func (o *fieldOptions) read(c *call) (task.Fields, cards.Roles) {
+	var f task.Fields
+	if c.given("body") {
+		f.Body = &o.Body
+	}
+	if c.given("verify") {
+		f.Verify = &o.Verify
+	}
+	if c.given("scope") {
+		f.Scope = &o.Scope
+	}
+	role := func(option string, name *string) *string {
+		if !c.given(option) {
+			return nil
+		}
+		return name
+	}
+	return f, cards.Roles{
+		Coordinator: role("coordinator", &o.Coordinator), Planner: role("planner", &o.Planner),
+		Implementer: role("implementer", &o.Implementer), Reviewer: role("reviewer", &o.Reviewer),
+	}
+}
+
+func newAddCmd(d *cli.Deps) *cobra.Command {
+	var o fieldOptions
+	cmd := about(d, &cobra.Command{
+		Use:   "add ROOM TITLE",
+		Short: "Add a card to the backlog of a room",
+		Long: `Add a card to the backlog of a room. Roles are members of the room, by their names there;
+cmux cards edit sets them later. Without a planner nobody plans, without a reviewer you
+approve the work. Agents may add cards too.`,
+		Example: "  cmux cards add design 'Sessions in SQLite' --planner claude --implementer codex --reviewer claude",
+		Args:    cobra.ExactArgs(2),
+	}, func(ctx context.Context, c *call) error {
+		f, roles := o.read(c)
+		f.Title = &c.args[1]
+		return c.shown(c.p.Add(ctx, c.args[0], f, roles))
+	})
+	o.flags(cmd)
+	return cmd
+}
+
+func newListCmd(d *cli.Deps) *cobra.Command {
+	return about(d, &cobra.Command{
+		Use:   "list [ROOM]",
+		Short: "List cards by their columns",
+		Long: `List the cards of a room, or of all rooms, by their columns. With --json the shape is
+  {"cards": [{"id", "title", "label", "column", "work", "merge", "card": {"room", "coordinator",
+   "planner", "implementer", "reviewer", "phase", "waits", "approved"}, as cmux tasks show}]}`,
+		Example: "  cmux cards list design",
+		Args:    cobra.MaximumNArgs(1),
+	}, func(_ context.Context, c *call) error {
+		all, err := c.p.List(cli.First(c.args))
+		switch {
+		case err != nil:
+			return err
+		case c.json:
+			return cli.PrintJSON(c.Out, map[string]any{"cards": all})
+		case len(all) == 0:
+			_, err := fmt.Fprintln(c.Out, "There are no cards. Add one: cmux cards add ROOM TITLE")
+			return err
+		}
+		return c.board(all)
+	})
+}
+
+// board prints cards by their columns.
+func (c *call) board(all []cards.View) error {
+	for _, col := range task.Columns() {
+		head := false
+		for i := range all {
+			v := &all[i]
+			if v.Column != col {
+				continue
+			}
+			if !head {
+				head = true
+				fmt.Fprintln(c.Out, strings.ToUpper(string(col)))
+			}
+			fmt.Fprintf(c.Out, "  %-4s %s (%s)\n       %s\n", v.ID, say.Line(v.Title), v.Card.Room, say.Line(v.Label))
+		}
+	}
+	return nil
+}
+
+func newShowCmd(d *cli.Deps) *cobra.Command {
+	return about(d, &cobra.Command{
+		Use:     "show CARD",
+		Short:   "Show a card: who does what, and where it stands",
+		Example: "  cmux cards show t1",
+		Args:    cobra.ExactArgs(1),
+	}, func(_ context.Context, c *call) error {
+		v, err := c.p.Card(c.args[0])
+		if err != nil || c.json {
+			return c.shown(v, err)
+		}
+		row := func(head, text string) {
+			if text != "" {
+				fmt.Fprintf(c.Out, "%-12s %s\n", head, say.Line(text))
+			}
+		}
+		row("Card", v.ID+": "+v.Title)
+		row("Room", v.Card.Room)
+		row("Column", column(v))
+		row("State", v.Label)
+		row("Coordinator", v.Card.Coordinator)
+		row("Planner", v.Card.Planner)
+		row("Implementer", v.Card.Implementer)
+		row("Reviewer", v.Card.Reviewer)
+		for _, said := range []struct {
+			head string
+			n    int64
+		}{{"What matters", v.Card.Brief}, {"Plan", v.Card.Plan}, {"Sent back", v.Card.Feedback}} {
+			if said.n > 0 {
+				row(said.head, fmt.Sprintf("%s#%d", v.Card.Room, said.n))
+			}
+		}
+		row("Sent back", v.Card.Remark)
+		if v.Work != v.ID || v.Card.Phase == task.Implementing || v.Card.Phase == task.WorkReview {
+			row("Work", "cmux tasks show "+v.Work)
+		}
+		row("Next", next(v))
+		return nil
+	})
+}
+
+// next is the command that a person would give.
+func next(v *cards.View) string {
+	switch {
+	case v.Column == "":
+		return ""
+	case v.Card.Phase == "", v.Card.Waits != "":
+		return "cmux cards start " + v.ID
+	case v.Merge && !v.Merged.In():
+		return "cmux tasks merge"
+	case v.Column == task.InReview && (v.Card.Reviewer == "" || v.Card.Phase == task.PlanReview || v.Card.Phase == task.WorkReview):
+		return "cmux cards approve " + v.ID + ", or cmux cards send-back " + v.ID + " TEXT"
+	}
+	return ""
+}
+
+func newEditCmd(d *cli.Deps) *cobra.Command {
+	var o fieldOptions
+	title := ""
+	cmd := about(d, &cobra.Command{
+		Use:     "edit CARD",
+		Short:   "Change a card: its text, or who does what",
+		Long:    "Change a card. What is not given stays; an empty role has nobody.",
+		Example: "  cmux cards edit t1 --reviewer qwen",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, c *call) error {
+		f, roles := o.read(c)
+		if c.given("title") {
+			f.Title = &title
+		}
+		if f == (task.Fields{}) && roles == (cards.Roles{}) {
+			return project.Usage("cmux cards edit --help", "say what changes")
+		}
+		return c.shown(c.p.Edit(ctx, c.args[0], f, roles))
+	})
+	cmd.Flags().StringVar(&title, "title", "", "`TITLE` of the card")
+	o.flags(cmd)
+	return cmd
+}
+
+func newStartCmd(d *cli.Deps) *cobra.Command {
+	return about(d, &cobra.Command{
+		Use:   "start CARD",
+		Short: "Begin a card, or let one go on that waits for you",
+		Long: `Begin a card: its coordinator says what matters, its planner plans, its reviewer reviews the
+plan, and a worker like its implementer does the work. Where a role has nobody, that step is
+left out; an implementer is needed. A card that waits for you goes on where it is.`,
+		Example: "  cmux cards start t1",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Start(ctx, c.args[0])) })
+}
+
+func newApproveCmd(d *cli.Deps) *cobra.Command {
+	return about(d, &cobra.Command{
+		Use:   "approve CARD",
+		Short: "Approve the plan of a card, or its work",
+		Long: `Approve what there is: a plan is implemented, also if its reviewer has not answered; work
+that is done may be merged.`,
+		Example: "  cmux cards approve t1",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Approve(ctx, c.args[0])) })
+}
+
+func newSendBackCmd(d *cli.Deps) *cobra.Command {
+	return about(d, &cobra.Command{
+		Use:   "send-back CARD TEXT",
+		Short: "Send the plan of a card back, or its work",
+		Long: `Send back what there is, and say why: the plan is made again, or another task takes the work
+up where it is.`,
+		Example: "  cmux cards send-back t1 'Keep the old flag.'",
+		Args:    cobra.ExactArgs(2),
+	}, func(ctx context.Context, c *call) error { return c.shown(c.p.SendBack(ctx, c.args[0], c.args[1])) })
+}
