@@ -205,7 +205,7 @@ func (p *Cards) implement(ctx context.Context, t, work *task.Task) error {
 	body := card.Body(work.Body) + card.Order(t, p.facts(t, work, lines))
 	if work.Backlog || work == t && work.Body != body {
 		taken := false
-		_, err := p.Tasks.Write(ctx, func(l *task.List) ([]task.Change, error) {
+		err := p.record(ctx, func(l *task.List) ([]task.Change, error) {
 			now := l.Get(work.ID)
 			f := task.Fields{Backlog: &taken}
 			if work == t {
@@ -213,7 +213,7 @@ func (p *Cards) implement(ctx context.Context, t, work *task.Task) error {
 			}
 			return []task.Change{{Task: now.ID, Saw: work.Version, Op: task.OpEdit, Fields: f}}, nil
 		})
-		return unlessStale(err)
+		return err
 	}
 	if err := standing.WriteRoles(p.Root); err != nil { // a project with rooms alone has none
 		return err
@@ -239,7 +239,7 @@ func (p *Cards) again(ctx context.Context, t, work *task.Task) error {
 	title := task.Titled(fmt.Sprintf("What was sent back of %s: %s", t.ID, t.Title))
 	body := fmt.Sprintf("The work on card %s (%s) was sent back:\n\n%s\n\nYour branch begins with that work. Mend it there.", t.ID, t.Title, f.Back) + card.Order(t, f)
 	after := []string{work.ID}
-	_, err = p.Tasks.Write(ctx, func(l *task.List) ([]task.Change, error) {
+	return p.record(ctx, func(l *task.List) ([]task.Change, error) {
 		if l.ByKey(againKey(t)) != nil {
 			return nil, nil
 		}
@@ -247,7 +247,6 @@ func (p *Cards) again(ctx context.Context, t, work *task.Task) error {
 			Title: &title, Body: &body, Priority: &t.Priority, Scope: &t.Scope, Verify: &t.Verify, Parent: &t.ID, After: &after,
 		}}}, nil
 	})
-	return err
 }
 
 // waits has the card wait for the person.
@@ -259,14 +258,26 @@ func (p *Cards) waits(ctx context.Context, t *task.Task, why string) error {
 
 // write changes a card from what it was.
 func (p *Cards) write(ctx context.Context, t *task.Task, c task.Card) error {
-	_, err := p.Tasks.Write(ctx, func(*task.List) ([]task.Change, error) {
+	return p.record(ctx, func(*task.List) ([]task.Change, error) {
 		return []task.Change{{Task: t.ID, Saw: t.Version, Op: task.OpCard, Fields: task.Fields{Card: &c}}}, nil
 	})
-	return unlessStale(err)
 }
 
-// unlessStale is an error, but for that somebody else was faster: then it is looked at again.
-func unlessStale(err error) error {
+// record writes changes in cmux's name. Where somebody else was faster, nothing is written: what
+// they have made of it is looked at next.
+func (p *Cards) record(ctx context.Context, decide func(*task.List) ([]task.Change, error)) error {
+	b, err := task.OpenBook(p.Root, p.Now, true)
+	if err != nil {
+		return err
+	}
+	_, aside, err := b.Change(ctx, func(l *task.List) ([]task.Change, error) {
+		changes, err := decide(l)
+		for i := range changes {
+			changes[i].By = task.Cmux
+		}
+		return changes, err
+	})
+	p.SetAside(task.Name, aside)
 	if errors.Is(err, task.ErrStale) {
 		return nil
 	}
