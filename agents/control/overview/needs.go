@@ -457,6 +457,9 @@ func roomNeeds(all []rooms.View, known []Need) (more []Need) {
 				continue
 			}
 			n.ID = strings.Join(append([]string{"room", n.Name, n.Member, strconv.FormatInt(w.Since.Unix(), 10)}, n.Orders...), " ")
+			if w.Way == rooms.WayCard { // several may wait
+				n.ID, n.Label = n.ID+" "+w.Try, "card"
+			}
 			more = append(more, n)
 		}
 	}

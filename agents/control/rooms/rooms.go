@@ -111,11 +111,14 @@ const (
 	WayTerminal Way = "terminal" // with keys, in the member's window
 	WayDecision Way = "decision" // on a proposal
 	WayUndo     Way = "undo"     // of a change at the checkout, or the person acknowledges it
+	WayCard     Way = "card"     // by the commands of cards
 	WayCommand  Way = "command"  // that the person has to complete
 )
 
 // Ways are all ways.
-func Ways() []Way { return []Way{WayOrder, WayAnswer, WayTerminal, WayDecision, WayUndo, WayCommand} }
+func Ways() []Way {
+	return []Way{WayOrder, WayAnswer, WayTerminal, WayDecision, WayUndo, WayCard, WayCommand}
+}
 
 // open is a room as its file is now.
 func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
@@ -307,7 +310,9 @@ func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
 	for i := range v.Waits {
 		v.Waits[i].Since = since(v, lines, v.Waits[i].Who)
 	}
-	return v, err
+	cards, cerr := cardWaits(p, name)
+	v.Waits = append(v.Waits, cards...)
+	return v, errors.Join(err, cerr)
 }
 
 // since is when the member, or the room, began to stand as it does.

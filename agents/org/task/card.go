@@ -110,6 +110,20 @@ func (t *Task) CardLabel(work *Task) string {
 	return work.Label()
 }
 
+// NeedsPerson is why a card goes on only when the person does something; empty: it goes on by
+// itself, or it is over. What an agent at work needs, its task says.
+func (t *Task) NeedsPerson(work *Task) string {
+	switch c := t.Card; {
+	case c == nil, t.State == Cancelled, work.Override, c.Approved != "":
+		return ""
+	case c.Waits != "":
+		return c.Waits
+	case c.Phase == Implementing && work.State == Done && c.Reviewer == "":
+		return "its work waits for your approval"
+	}
+	return ""
+}
+
 // Approved reports whether the work of a task may be merged, as far as a card is about it: the
 // task is the card, or takes up work of one that was sent back.
 func (l *List) Approved(t *Task) bool {

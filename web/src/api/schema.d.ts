@@ -4855,7 +4855,7 @@ export interface components {
             who: string;
         };
         /** @enum {string} */
-        RoomWay: "order" | "answer" | "terminal" | "decision" | "undo" | "command";
+        RoomWay: "order" | "answer" | "terminal" | "decision" | "undo" | "card" | "command";
         RunBrief: {
             /** Format: int64 */
             done: number;

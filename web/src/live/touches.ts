@@ -19,7 +19,7 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   user_message: ofMessage,
   webhook_received: ofMessage,
   message_update: ofMessage,
-  task_event: ["/api/tasks", "/api/needs", "/api/agents", "/api/report", "/api/autonomy"],
+  task_event: ["/api/tasks", "/api/needs", "/api/agents", "/api/report", "/api/autonomy", "/api/rooms"],
   journal_entry: ["/api/journal"],
   incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report", "/api/rooms"],
   run_event: ["/api/runs/{id}/nodes/{node}", "/api/thoughts", "/api/needs", "/api/budget"],

@@ -72,6 +72,8 @@ function WayButton({ way, room }: { way: Exclude<Way, { type: "answer" }>; room:
       );
     case "page":
       return <LinkButton to={way.to}>{way.label}</LinkButton>;
+    case "told":
+      return <code className="wrap-anywhere text-muted">{way.command}</code>;
     case "undo":
       return <Changed incident={way.incident} room={room} />;
     case "command":

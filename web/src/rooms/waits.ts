@@ -7,6 +7,7 @@ export type Way =
   | { type: "answer"; name: string; agent: string }
   | { type: "page"; label: string; to: string } // that does it
   | { type: "undo"; incident: string }
+  | { type: "told"; command: string } // the command does all of it
   | { type: "command"; command: string }; // the page has nothing for it
 
 /** The buttons for what a room waits for. */
@@ -23,6 +24,8 @@ export function waysOf(wait: Wait, members: readonly Member[], room: string): re
       return [{ type: "page", label: "Decide", to: decisionsOf(room) }];
     case "undo":
       return [{ type: "undo", incident: wait.incident ?? "" }];
+    case "card":
+      return [{ type: "told", command: wait.try }];
     case "command":
       return [{ type: "command", command: wait.try }];
   }
