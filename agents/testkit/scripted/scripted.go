@@ -189,8 +189,11 @@ func (a *instance) Deliver(ctx context.Context, text string) error {
 	if err := a.stage.Admit(ctx); err != nil {
 		return err
 	}
-	a.wrote.Store(true) // the script may have read it, and ended its turn, before write returns
-	return a.write(ctx, text)
+	if err := a.write(ctx, text); err != nil {
+		return err
+	}
+	a.wrote.Store(true)
+	return nil
 }
 
 // write fails when the script has ended or, within the context, does not read.
