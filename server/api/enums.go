@@ -52,7 +52,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[task.State]():    words(task.States()...),
 		reflect.TypeFor[task.Priority](): words(task.Priorities()...),
 		reflect.TypeFor[task.Kind]():     words(task.Kinds()...),
-		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge),
+		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge, task.OpCard),
 		reflect.TypeFor[run.Verdict]():   words(run.VerdictApproved, run.VerdictDropped, run.VerdictSentBack),
 		reflect.TypeFor[runs.ReviewState](): words(runs.ReviewOpen, runs.ReviewApproved, runs.ReviewMoved, runs.ReviewDropped,
 			runs.ReviewSentBack, runs.ReviewMerged, runs.ReviewNothing),

@@ -5320,7 +5320,7 @@ export interface components {
             task: string;
         };
         /** @enum {string} */
-        TaskOp: "add" | "edit" | "move" | "verdict" | "override" | "merge";
+        TaskOp: "add" | "edit" | "move" | "verdict" | "override" | "merge" | "card";
         /** @enum {string} */
         TaskPriority: "critical" | "high" | "normal" | "low";
         TaskResult: {
