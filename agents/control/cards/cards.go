@@ -5,6 +5,7 @@
 package cards
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,20 +39,12 @@ type View struct {
 }
 
 func (p *Cards) view(l *task.List, t *task.Task) View {
-	work := workOf(l, t)
+	work := l.Work(t)
 	v := View{TaskView: tasks.ViewOf(l, t, p.org()), Label: t.CardLabel(work), Column: t.Column(work), Work: work.ID, Merge: work.State == task.Done && l.Approved(t)}
 	if w := t.Card; w.Phase == task.Implementing && !work.State.Over() && w.Waits == "" && work.State != task.Open {
 		v.Label = tasks.ViewOf(l, work, p.org()).Label
 	}
 	return v
-}
-
-// workOf is the task with the newest work of a card.
-func workOf(l *task.List, t *task.Task) *task.Task {
-	if w := l.Get(t.Card.Work); w != nil {
-		return w
-	}
-	return t
 }
 
 // List is the cards of a room, or of all with an empty name, in the order in which they came
@@ -160,7 +153,7 @@ func (p *Cards) Add(ctx context.Context, roomName string, f task.Fields, r Roles
 
 // Edit changes a card whose work is not over: its text, or who does what. It is for a person.
 func (p *Cards) Edit(ctx context.Context, id string, f task.Fields, r Roles) (*View, error) {
-	return p.change(ctx, id, func(t *task.Task) (task.Change, error) {
+	return p.change(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		s, _, err := p.state(t.Card.Room)
 		if err != nil {
 			return task.Change{}, err
@@ -181,12 +174,12 @@ func (p *Cards) Edit(ctx context.Context, id string, f task.Fields, r Roles) (*V
 
 // Start begins a card, or lets one go on that waits for the person.
 func (p *Cards) Start(ctx context.Context, id string) (*View, error) {
-	if _, err := p.change(ctx, id, func(t *task.Task) (task.Change, error) {
+	if _, err := p.change(ctx, id, func(l *task.List, t *task.Task) (task.Change, error) {
 		switch missing := card.Missing(t.Card); {
 		case len(missing) > 0:
 			return task.Change{}, hint.New(fmt.Errorf("card %s has nobody for %s", id, strings.Join(missing, ", ")), "cmux cards edit "+id+" "+missing[0]+" NAME")
 		case t.Card.Phase != "" && t.Card.Waits == "":
-			return task.Change{}, project.Usage("cmux cards show "+id, "card %s is under way: %s", id, t.CardLabel(t))
+			return task.Change{}, project.Usage("cmux cards show "+id, "card %s is under way: %s", id, t.CardLabel(l.Work(t)))
 		}
 		next := card.Begin(*t.Card)
 		return task.Change{Op: task.OpCard, Fields: task.Fields{Card: &next}}, nil
@@ -198,12 +191,8 @@ func (p *Cards) Start(ctx context.Context, id string) (*View, error) {
 
 // Approve is content with the card's plan, or with its work.
 func (p *Cards) Approve(ctx context.Context, id string) (*View, error) {
-	if _, err := p.change(ctx, id, func(t *task.Task) (task.Change, error) {
-		l, err := p.TaskList()
-		if err != nil {
-			return task.Change{}, err
-		}
-		work := workOf(l, t)
+	if _, err := p.change(ctx, id, func(l *task.List, t *task.Task) (task.Change, error) {
+		work := l.Work(t)
 		switch c := t.Card; {
 		case c.Phase == "":
 			return task.Change{}, hint.New(fmt.Errorf("nobody has begun card %s", id), "cmux cards start "+id)
@@ -225,19 +214,15 @@ func (p *Cards) SendBack(ctx context.Context, id, why string) (*View, error) {
 	if strings.TrimSpace(why) == "" {
 		return nil, project.Usage("", "say why card %s is sent back", id)
 	}
-	if _, err := p.change(ctx, id, func(t *task.Task) (task.Change, error) {
-		l, err := p.TaskList()
-		if err != nil {
-			return task.Change{}, err
-		}
+	if _, err := p.change(ctx, id, func(l *task.List, t *task.Task) (task.Change, error) {
 		c := *t.Card
-		switch work := workOf(l, t); {
+		switch work := l.Work(t); {
 		case c.Phase == "":
 			return task.Change{}, hint.New(fmt.Errorf("nobody has begun card %s", id), "cmux cards start "+id)
 		case c.Phase == task.Implementing && work.State == task.Done:
 			c.Phase = task.WorkReview
 		case c.Phase == task.Implementing:
-			return task.Change{}, hint.New(fmt.Errorf("%s works on card %s", orElse(work.Agent, "nobody yet"), id), "cmux workers send "+orElse(work.Agent, "NAME")+" TEXT")
+			return task.Change{}, hint.New(fmt.Errorf("%s works on card %s", cmp.Or(work.Agent, "nobody yet"), id), "cmux workers send "+cmp.Or(work.Agent, "NAME")+" TEXT")
 		}
 		next := card.SendBack(c, 0, why)
 		return task.Change{Op: task.OpCard, Fields: task.Fields{Card: &next}}, nil
@@ -247,21 +232,14 @@ func (p *Cards) SendBack(ctx context.Context, id, why string) (*View, error) {
 	return p.carried(ctx, id)
 }
 
-func orElse(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
-}
-
 // change makes one change of a card as it is now. It is a person's.
-func (p *Cards) change(ctx context.Context, id string, decide func(*task.Task) (task.Change, error)) (*View, error) {
+func (p *Cards) change(ctx context.Context, id string, decide func(*task.List, *task.Task) (task.Change, error)) (*View, error) {
 	l, err := p.Tasks.Write(ctx, func(l *task.List) ([]task.Change, error) {
 		t, err := find(l, id)
 		if err != nil {
 			return nil, err
 		}
-		c, err := decide(t)
+		c, err := decide(l, t)
 		c.Task, c.Saw = t.ID, t.Version
 		return []task.Change{c}, err
 	})

@@ -1,9 +1,11 @@
 package cards
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +57,7 @@ func (p *Cards) Carry(ctx context.Context) error {
 
 // carry takes one step with a card. The change that comes of it brings the next one.
 func (p *Cards) carry(ctx context.Context, l *task.List, t *task.Task) error {
-	c, work := t.Card, workOf(l, t)
+	c, work := t.Card, l.Work(t)
 	switch {
 	case c.Phase == task.Implementing && work.State == task.Done && (c.Feedback != 0 || c.Remark != ""):
 		if again := l.ByKey(againKey(t)); again == nil {
@@ -104,7 +106,7 @@ func (p *Cards) asks(ctx context.Context, t, work *task.Task) error {
 		return nil // its turn comes, or the room is opened again
 	}
 	who := card.Who(c)
-	if !has(s, who) {
+	if !slices.Contains(s.Names(), who) {
 		return p.waits(ctx, t, who+" is not in the room any more")
 	}
 	b, err := book.Open(p.Root, c.Room, p.Now, true)
@@ -119,15 +121,6 @@ func (p *Cards) asks(ctx context.Context, t, work *task.Task) error {
 		return []room.Line{ask}, nil
 	})
 	return err
-}
-
-func has(s *room.State, name string) bool {
-	for _, n := range s.Names() {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // facts are what a question or an order says about a card.
@@ -200,7 +193,7 @@ func (p *Cards) implement(ctx context.Context, t, work *task.Task) error {
 		}
 	}
 	if who == nil {
-		return p.waits(ctx, t, orElse(c.Implementer, "nobody")+" is no member of the room: who implements it?")
+		return p.waits(ctx, t, cmp.Or(c.Implementer, "nobody")+" is no member of the room: who implements it?")
 	}
 	body := card.Body(work.Body) + card.Order(t, p.facts(t, work, lines))
 	if work.Backlog || work == t && work.Body != body {

@@ -12,11 +12,7 @@ func cardWaits(p *Rooms, name string) (all []Wait, err error) {
 		if t.Card == nil || t.Card.Room != name {
 			continue
 		}
-		work := l.Get(t.Card.Work)
-		if work == nil {
-			work = t
-		}
-		if why := t.NeedsPerson(work); why != "" {
+		if why := t.NeedsPerson(l.Work(t)); why != "" {
 			all = append(all, Wait{What: "card " + t.ID + ": " + why, Try: "cmux cards show " + t.ID, Way: WayCard, Do: []room.Do{}, Holds: true, Since: t.ChangedAt})
 		}
 	}

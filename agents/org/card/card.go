@@ -5,6 +5,7 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -184,11 +185,11 @@ func Question(t *task.Task, f Facts) string {
 	const verdict = "If it is good as it is, end with [DONE] on a line of its own. Otherwise say what must change, without [DONE]: %s is asked again, with your words."
 	switch c.Phase {
 	case task.Coordinating:
-		line("\nYou coordinate this card. Say for %s what matters: the aim, what must not change, what to look at first. Write no plan. %s", orElse(c.Planner, "whoever implements it"), end)
+		line("\nYou coordinate this card. Say for %s what matters: the aim, what must not change, what to look at first. Write no plan. %s", cmp.Or(c.Planner, "whoever implements it"), end)
 	case task.Planning:
 		part("The plan so far", f.Plan)
 		part("It was sent back", f.Back)
-		line("\nYou plan this card, and %s implements it. Read what you need. Write the whole plan: files and functions, steps in their order, how it is checked, what could go wrong. %s", orElse(c.Implementer, "another agent"), end)
+		line("\nYou plan this card, and %s implements it. Read what you need. Write the whole plan: files and functions, steps in their order, how it is checked, what could go wrong. %s", cmp.Or(c.Implementer, "another agent"), end)
 	case task.PlanReview:
 		part("The plan of "+c.Planner, f.Plan)
 		line("\nYou review this plan. Look for what is wrong, missing or not needed, in the code itself where that matters. "+verdict, c.Planner)
@@ -222,11 +223,4 @@ const marker = "From the room"
 func Body(body string) string {
 	own, _, _ := strings.Cut(body, "\n\n## "+marker+"\n")
 	return own
-}
-
-func orElse(name, other string) string {
-	if name == "" {
-		return other
-	}
-	return name
 }

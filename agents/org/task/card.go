@@ -36,11 +36,6 @@ const (
 	WorkReview   Phase = "review"
 )
 
-// Phases are all of them, in the order in which a card may meet them.
-func Phases() []Phase {
-	return []Phase{Coordinating, Planning, PlanReview, Implementing, WorkReview}
-}
-
 // Asks reports whether in this phase a member of the room is asked.
 func (p Phase) Asks() bool {
 	return p == Coordinating || p == Planning || p == PlanReview || p == WorkReview
@@ -63,8 +58,15 @@ func Columns() []Column {
 	return []Column{InBacklog, InPlanning, InReview, InImplementing, InDone}
 }
 
-// Column computes where a card stands; work is the task with its newest work, which may be
-// the card itself. Empty: it is on no board, as it is no card or was cancelled.
+// Work is the task with the newest work of a card, which may be the card itself.
+func (l *List) Work(t *Task) *Task {
+	if w := l.tasks[t.Card.Work]; w != nil {
+		return w
+	}
+	return t
+}
+
+// Column computes where a card stands; work is the task with its newest work. Empty: it is on no board, as it is no card or was cancelled.
 func (t *Task) Column(work *Task) Column {
 	c := t.Card
 	switch {

@@ -494,7 +494,9 @@ func newKeepCmd(d *cli.Deps) *cobra.Command {
 			}
 			d.Env = os.Environ() // what this process shows is for the person who started the organization
 			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
-			p := &control.Project{Project: project.Project{Caller: d.Caller(), Root: r.Plan.Root}}
+			caller := d.Caller()
+			caller.Memory = new(project.Memory) // it reads tasks and rooms all the time
+			p := &control.Project{Project: project.Project{Caller: caller, Root: r.Plan.Root}}
 			o.Project = p
 			if o.Detached {
 				o.Tell, o.Bell = func() {}, func() {}
