@@ -87,6 +87,7 @@ func TestStands(t *testing.T) {
 		{"five deaths", loop, false, 3600, NeedsInput, "it ended five times in a row and is not started again: gone", Stuck},
 		{"five deaths, and a person", append(slices.Clone(loop), rec(run.Resumed, 0)), false, 0, Down, "gone", Begin},
 		{"stopped by a person", append(slices.Clone(life), rec(run.Stopped, 0), vanished(1, run.HowStopped)), false, 0, Stopped, "", Rest},
+		{"ended, to be reset", append(slices.Clone(life), run.Record{Type: run.Noted, Key: keyResetting, Request: "q"}, vanished(1, run.HowStopped)), false, 0, Down, "gone", Wait},
 		{"on its way out", append(slices.Clone(life), noted(keyLeaving)), false, 0, Going, "by a person", Rest},
 	} {
 		s := fold(c.recs)

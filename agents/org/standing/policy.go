@@ -34,6 +34,8 @@ func (s *State) Due(now time.Time) (Due, time.Time) {
 	switch {
 	case s.Born.IsZero(), s.Leaving != "", s.Stopped, s.Life.On(), s.InRoom() && !s.Wanted:
 		return Rest, time.Time{}
+	case s.Resetting != "": // its request comes before its next life
+		return Wait, now.Add(50 * time.Millisecond)
 	case s.InRoom() && s.Held == "": // its room says when
 		return Begin, time.Time{}
 	case s.Crashing(), s.Held != "":
