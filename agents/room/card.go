@@ -11,6 +11,48 @@ func AskCard(card, member, key, text string) Line {
 	return Line{Kind: KindSaid, By: Cmux, To: member, Card: card, Key: key, Text: text, Wakes: []string{member}}
 }
 
+// AskBlind is the message that asks a member about a card whose answer the others do not see.
+func AskBlind(card, member, key, text string) Line {
+	l := AskCard(card, member, key, text)
+	l.Blind = true
+	return l
+}
+
+// CardMoved is the notice that a card has moved: a line with what has become of it, for those
+// who have a role in it. It wakes nobody.
+func CardMoved(card, text string, roles []string) Line {
+	return Line{Kind: KindSaid, By: Cmux, Card: card, Text: text, For: roles}
+}
+
+// isMoved reports whether the message is such a notice.
+func (l *Line) isMoved() bool {
+	return l.Kind == KindSaid && l.By == Cmux && l.Card != "" && len(l.Wakes) == 0
+}
+
+// LastMoved is the text of the newest notice about a card; empty: there is none.
+func LastMoved(lines []Line, card string) string {
+	for i := range slices.Backward(lines) {
+		if l := &lines[i]; l.Card == card && l.isMoved() {
+			return l.Text
+		}
+	}
+	return ""
+}
+
+// movedFor are the cards about which a turn brings notices to a member with a role: the newest of
+// each, in their order.
+func movedFor(s *State, t *Turn) (all []*Line) {
+	for _, n := range t.Messages {
+		l := s.Message(n)
+		if l == nil || !l.isMoved() || !slices.Contains(l.For, t.Member) {
+			continue
+		}
+		all = slices.DeleteFunc(all, func(was *Line) bool { return was.Card == l.Card })
+		all = append(all, l)
+	}
+	return all
+}
+
 // aboutCard reports whether the message asks a member about a card.
 func (l *Line) aboutCard() bool {
 	return l.Kind == KindSaid && l.By == Cmux && l.Card != "" && len(l.Wakes) == 1

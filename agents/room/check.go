@@ -269,7 +269,7 @@ func (c *checker) message() {
 
 func (c *checker) give(l *Line) {
 	for name, m := range c.members {
-		if !m.guest && !m.gone && name != l.By && (l.To == "" || l.To == name) && (!l.asks() || slices.Contains(l.Wakes, name)) {
+		if !m.guest && !m.gone && name != l.By && (l.To == "" || l.To == name) && (!l.asks() || slices.Contains(l.Wakes, name)) && (!l.isMoved() || slices.Contains(l.For, name)) {
 			m.unread = append(m.unread, l.N)
 			slices.Sort(m.unread)
 		}

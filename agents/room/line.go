@@ -56,6 +56,7 @@ type Line struct {
 	Key   string   `json:"key,omitempty"`   // its sender's own id: the same key again is the same message
 	Aside string   `json:"aside,omitempty"` // what its author kept for the person
 	Wakes []string `json:"wakes,omitempty"`
+	Blind bool     `json:"blind,omitempty"` // of a question: its answer is for the person alone
 	Files []File   `json:"files,omitempty"` // attached to it
 
 	Round int    `json:"round,omitempty"`

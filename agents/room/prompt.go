@@ -124,9 +124,16 @@ func (s *State) Prompt(turn string, again bool, files string) string {
 		b.WriteString("This is new:\n\n")
 	}
 	for _, n := range t.Messages {
-		if l := s.Message(n); l != nil {
+		if l := s.Message(n); l != nil && !l.isMoved() {
 			b.WriteString(s.quoted(l, t, files) + "\n")
 		}
+	}
+	if moved := movedFor(s, t); len(moved) > 0 {
+		b.WriteString("Cards in which you have a role:\n\n")
+		for _, l := range moved {
+			b.WriteString("- " + harmless.Line(l.Text) + "\n")
+		}
+		b.WriteString("\n")
 	}
 	most := s.allowance(t.Member)
 	nth := max(1, most-who.Turns)
@@ -150,7 +157,7 @@ func (s *State) earlier(t *Turn) (all []*Line) {
 	size := 0
 	for _, l := range slices.Backward(s.Messages) {
 		own := l.By == t.Member
-		if l.N >= t.Messages[0] || l.Text == "" || !own && (l.To != "" && l.To != t.Member || l.Ask != "") || slices.Contains(s.Blind.Held, l.N) {
+		if l.N >= t.Messages[0] || l.Text == "" || l.isMoved() || !own && (l.To != "" && l.To != t.Member || l.Ask != "") || slices.Contains(s.Blind.Held, l.N) {
 			continue
 		}
 		if size += len(l.Text); size > mostAgain {

@@ -273,7 +273,7 @@ func (s *State) deliver(l *Line) {
 }
 
 func (m *Member) isFor(l *Line) bool {
-	if l.isVote() || l.asks() && !slices.Contains(l.Wakes, m.Name) {
+	if l.isVote() || l.asks() && !slices.Contains(l.Wakes, m.Name) || l.isMoved() && !slices.Contains(l.For, m.Name) {
 		return false
 	}
 	return !m.Guest && !m.Gone && m.Name != l.By && (l.To == "" || l.To == m.Name)

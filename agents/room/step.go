@@ -247,6 +247,9 @@ func (m *move) ended(id string, how How, why, text string, used int64) {
 		said.Re, said.Ask = ask.N, ask.Ask
 	case m.card(t) != nil: // the others read it with their next turns
 		said.Re, said.Card = waking, m.card(t).Card
+		if m.card(t).Blind {
+			said.To = User
+		}
 	case !a.Pass:
 		said.Re = waking
 		if direct != "" && !a.Tagged {
@@ -453,7 +456,7 @@ func (m *move) beginTurns() (begun int, blocked bool) {
 		return 0, blocked
 	}
 	if !m.Round.On {
-		m.write(Line{Kind: KindRound, Round: m.Round.N + 1, State: Began})
+		m.write(Line{Kind: KindRound, Round: m.Round.N + 1, State: Began, Card: m.roundsCard(due)})
 	}
 	if !m.Blind.On && len(due) > 1 && m.blindly(due) {
 		var ids []string
@@ -470,6 +473,20 @@ func (m *move) beginTurns() (begun int, blocked bool) {
 		})
 	}
 	return places, blocked
+}
+
+// roundsCard is the card that a round is about which these members begin; empty: it is about
+// none, or not about it alone.
+func (m *move) roundsCard(due []string) (card string) {
+	for _, name := range due {
+		for _, l := range m.waking(m.member(name)) {
+			if !l.aboutCard() || card != "" && card != l.Card {
+				return ""
+			}
+			card = l.Card
+		}
+	}
+	return card
 }
 
 // eligible are the members that a message wakes and who may take a turn, in the order of

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cmux/agents/control"
+	"cmux/agents/control/cards"
 	"cmux/agents/control/crew"
 	"cmux/agents/control/files"
 	"cmux/agents/control/merging"
@@ -14,6 +15,7 @@ import (
 	"cmux/agents/control/rooms"
 	"cmux/agents/control/runs"
 	"cmux/agents/control/tasks"
+	"cmux/agents/org/card"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/org/upkeep"
@@ -51,6 +53,10 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[dag.Outcome]():   words(dag.NoOutcome.String(), dag.Done.String(), dag.Override.String(), dag.Failed.String(), dag.Cancelled.String()),
 		reflect.TypeFor[task.State]():    words(task.States()...),
 		reflect.TypeFor[task.Priority](): words(task.Priorities()...),
+		reflect.TypeFor[task.Column]():   words(task.Columns()...),
+		reflect.TypeFor[task.Phase]():    words(task.Phases()...),
+		reflect.TypeFor[card.Do]():       words(card.Dos()...),
+		reflect.TypeFor[card.Asked]():    words(card.AsksWhy, card.AsksSure),
 		reflect.TypeFor[task.Kind]():     words(task.Kinds()...),
 		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge, task.OpCard),
 		reflect.TypeFor[run.Verdict]():   words(run.VerdictApproved, run.VerdictDropped, run.VerdictSentBack),
@@ -92,6 +98,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 	orNone := func(all []any) []any { return append(slices.Clone(all), "") }
 	permits := words(standing.PermitAsked, standing.PermitAuto, standing.PermitAll)
 	return map[reflect.Type]map[string][]any{
+		reflect.TypeFor[cards.CardView]():               {"column": orNone(words(task.Columns()...))},
 		reflect.TypeFor[overview.AgentReport]():     {"state": stands},
 		reflect.TypeFor[overview.ReportedAgent]():   {"state": stands},
 		reflect.TypeFor[crew.OrgSession]():          {"state": orNone(stands)},

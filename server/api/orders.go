@@ -58,6 +58,8 @@ var ends = map[string]string{
 	"POST /api/runs/{id}/update":                "The agents of nodes that the edited configuration no longer has are ended; their branches and worktrees are kept. What else it changes counts from a node's next attempt.",
 	"DELETE /api/schedule/{id}":                 "The entry no longer fires. Its earlier results are kept.",
 	"DELETE /api/sessions/{name}":               "The session's agents are ended. What they leave is kept.",
+	"POST /api/cards/{id}/cancel":               "The agent of the card's work is told to stop. What was done is kept.",
+	"POST /api/cards/{id}/done":                 "The card counts as done whatever its checks and its reviewer say, and is shown as done (override).",
 	"POST /api/tasks/{id}/cancel":               "The task's agent is told to stop. What was done is kept.",
 	"POST /api/tasks/{id}/done":                 "The task counts as done whatever its own result is, and is shown as done (override).",
 	"POST /api/tasks/{id}/pause":                "Nobody works on the task until it is assigned again. What was done is kept.",

@@ -7,6 +7,7 @@ package cards
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"cmux/agents/org/card"
 	"cmux/agents/org/task"
 	"cmux/agents/room"
+	"cmux/agents/room/book"
 	"cmux/worktree/hint"
 )
 
@@ -27,20 +29,44 @@ type Cards struct {
 	Tasks *tasks.Tasks
 	Rooms *rooms.Rooms
 	Crew  *crew.Crew
+
+	told map[string]string // what the members of its room know of a card, by its id: see tells
 }
 
-// View is a card as it is shown.
-type View struct {
+// CardView is a card as it is shown.
+type CardView struct {
 	tasks.TaskView
 	Label  string      `json:"label"`  // of the card
 	Column task.Column `json:"column"` // empty: it was cancelled
 	Work   string      `json:"work"`   // the task with its newest work
 	Merge  bool        `json:"merge"`  // the work may be merged
+	Needs  string      `json:"needs"`  // why it goes on only when the person does something; empty: it goes on by itself, or is over
+	Moves  []card.Move `json:"moves"`  // that a person may make now
+
+	Offers []card.Offer `json:"offers,omitempty" nullable:"false" doc:"Who does what, as members have answered: only of one card"`
+	Texts  *Texts       `json:"texts,omitempty" doc:"What was said about it: only of one card"`
 }
 
-func (p *Cards) view(l *task.List, t *task.Task) View {
+// Texts are what was said about a card, each with the message in which it stands.
+type Texts struct {
+	Brief string `json:"brief"` // what matters, says its coordinator
+	Plan  string `json:"plan"`
+	Back  string `json:"back"` // why it was sent back
+	Work  string `json:"work"` // commits, changes and checks; empty: it is not done
+}
+
+// Proposal is a card that a member proposes.
+type Proposal struct {
+	ID      string `json:"id"`
+	Room    string `json:"room"`
+	By      string `json:"by"`
+	Text    string `json:"text"`
+	Message int64  `json:"message"`
+}
+
+func (p *Cards) view(l *task.List, t *task.Task) CardView {
 	work := l.Work(t)
-	v := View{TaskView: tasks.ViewOf(l, t, p.org()), Label: t.CardLabel(work), Column: t.Column(work), Work: work.ID, Merge: work.State == task.Done && l.Approved(t)}
+	v := CardView{TaskView: tasks.ViewOf(l, t, p.org()), Label: t.CardLabel(work), Column: t.Column(work), Work: work.ID, Merge: work.State == task.Done && l.Approved(t), Needs: t.NeedsPerson(work), Moves: card.Moves(t, work)}
 	if w := t.Card; w.Phase == task.Implementing && !work.State.Over() && w.Waits == "" && work.State != task.Open {
 		v.Label = tasks.ViewOf(l, work, p.org()).Label
 	}
@@ -49,7 +75,7 @@ func (p *Cards) view(l *task.List, t *task.Task) View {
 
 // List is the cards of a room, or of all with an empty name, in the order in which they came
 // to be.
-func (p *Cards) List(roomName string) ([]View, error) {
+func (p *Cards) List(roomName string) ([]CardView, error) {
 	if roomName != "" {
 		if _, err := p.Rooms.Show(roomName); err != nil {
 			return nil, err
@@ -59,7 +85,7 @@ func (p *Cards) List(roomName string) ([]View, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []View{}
+	all := []CardView{}
 	for _, t := range l.All() {
 		if t.Card != nil && (roomName == "" || t.Card.Room == roomName) {
 			all = append(all, p.view(l, t))
@@ -69,7 +95,7 @@ func (p *Cards) List(roomName string) ([]View, error) {
 }
 
 // Card is one of them.
-func (p *Cards) Card(id string) (*View, error) {
+func (p *Cards) Card(id string) (*CardView, error) {
 	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
@@ -79,8 +105,53 @@ func (p *Cards) Card(id string) (*View, error) {
 		return nil, err
 	}
 	v := p.view(l, t)
+	_, lines, err := p.state(t.Card.Room)
+	if err != nil && !errors.Is(err, project.ErrMissing) {
+		return nil, err
+	}
+	work := l.Work(t)
+	f := p.facts(t, work, lines)
+	v.Texts = &Texts{Brief: f.Brief, Plan: f.Plan, Back: f.Back}
+	if work.State == task.Done && !work.Override {
+		v.Texts.Work = p.workText(work)
+	}
+	if t.Card.Phase == task.Delegating {
+		v.Offers, _ = offers(t, lines)
+	}
 	return &v, nil
 }
+
+// Proposals are what members of a room, or of all with an empty name, propose and
+// for which there is no card yet.
+func (p *Cards) Proposals(roomName string) ([]Proposal, error) {
+	l, err := p.TaskList()
+	if err != nil {
+		return nil, err
+	}
+	names := []string{roomName}
+	if roomName == "" {
+		if names, err = book.Rooms(p.Root); err != nil {
+			return nil, err
+		}
+	}
+	all := []Proposal{}
+	for _, name := range names {
+		_, lines, err := p.state(name)
+		if errors.Is(err, project.ErrMissing) && roomName == "" {
+			continue // it was removed meanwhile
+		} else if err != nil {
+			return nil, err
+		}
+		for i := range lines {
+			if l1 := &lines[i]; l1.Kind == room.KindProposed && l1.What == "card" && l.ByKey(todoKey(name, l1.ID)) == nil {
+				all = append(all, Proposal{ID: l1.ID, Room: name, By: l1.By, Text: l1.Text, Message: l1.From})
+			}
+		}
+	}
+	return all, nil
+}
+
+func todoKey(roomName, id string) string { return "todo-" + roomName + "-" + id }
 
 func find(l *task.List, id string) (*task.Task, error) {
 	t := l.Get(id)
@@ -132,9 +203,10 @@ func (p *Cards) state(name string) (*room.State, []room.Line, error) {
 	return &s, lines, nil
 }
 
-// Add adds a card to the backlog of a room.
-func (p *Cards) Add(ctx context.Context, roomName string, f task.Fields, r Roles) (*View, error) {
-	s, _, err := p.state(roomName)
+// Add adds a card to the backlog of a room. todo is the id of the proposal that it takes up,
+// each once; empty: it takes up none.
+func (p *Cards) Add(ctx context.Context, roomName, todo string, f task.Fields, r Roles) (*CardView, error) {
+	s, lines, err := p.state(roomName)
 	if err != nil {
 		return nil, err
 	}
@@ -142,18 +214,43 @@ func (p *Cards) Add(ctx context.Context, roomName string, f task.Fields, r Roles
 	if err := r.apply(&c, s); err != nil {
 		return nil, err
 	}
+	key := ""
+	if todo != "" {
+		i := slices.IndexFunc(lines, func(l room.Line) bool { return l.Kind == room.KindProposed && l.What == "card" && l.ID == todo })
+		if i < 0 {
+			return nil, project.Usage("cmux cards list "+roomName, "nobody has proposed a card %s in the room %s", todo, roomName)
+		}
+		key = todoKey(roomName, todo)
+		if f.Title == nil || *f.Title == "" {
+			title := task.Titled(lines[i].Text)
+			if f.Title = &title; title != lines[i].Text && f.Body == nil {
+				f.Body = &lines[i].Text
+			}
+		}
+	}
 	backlog := true
 	f.Card, f.Backlog = &c, &backlog
-	v, err := p.Tasks.Add(ctx, f)
-	if err != nil {
+	id := ""
+	l, err := p.Tasks.Write(ctx, func(l *task.List) ([]task.Change, error) {
+		if was := l.ByKey(key); key != "" && was != nil {
+			return nil, project.Usage("cmux cards show "+was.ID, "%s is card %s", todo, was.ID)
+		}
+		id = l.NextID()
+		return []task.Change{{Task: id, Op: task.OpAdd, Key: key, Fields: f}}, nil
+	})
+	switch {
+	case errors.Is(err, task.ErrIllegal):
+		return nil, project.Usage("cmux cards add --help", "%w", err)
+	case err != nil:
 		return nil, err
 	}
-	return p.Card(v.ID)
+	v := p.view(l, l.Get(id))
+	return &v, nil
 }
 
 // Edit changes a card whose work is not over: its text, or who does what. It is for a person.
-func (p *Cards) Edit(ctx context.Context, id string, f task.Fields, r Roles) (*View, error) {
-	return p.change(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+func (p *Cards) Edit(ctx context.Context, id string, saw int, f task.Fields, r Roles) (*CardView, error) {
+	return p.change(ctx, id, saw, func(_ *task.List, t *task.Task) (task.Change, error) {
 		s, _, err := p.state(t.Card.Room)
 		if err != nil {
 			return task.Change{}, err
@@ -161,6 +258,9 @@ func (p *Cards) Edit(ctx context.Context, id string, f task.Fields, r Roles) (*V
 		c := *t.Card
 		if err := r.apply(&c, s); err != nil {
 			return task.Change{}, err
+		}
+		if c.Phase == task.Delegating && c.Waits != "" && c != *t.Card && len(card.Missing(&c)) == 0 {
+			c = card.PutBack(c) // the person has said who does what
 		}
 		if f.Card = nil; c != *t.Card {
 			f.Card = &c
@@ -173,12 +273,12 @@ func (p *Cards) Edit(ctx context.Context, id string, f task.Fields, r Roles) (*V
 }
 
 // Start begins a card, or lets one go on that waits for the person.
-func (p *Cards) Start(ctx context.Context, id string) (*View, error) {
-	if _, err := p.change(ctx, id, func(l *task.List, t *task.Task) (task.Change, error) {
+func (p *Cards) Start(ctx context.Context, id string, saw int) (*CardView, error) {
+	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
 		switch missing := card.Missing(t.Card); {
 		case len(missing) > 0:
 			return task.Change{}, hint.New(fmt.Errorf("card %s has nobody for %s", id, strings.Join(missing, ", ")), "cmux cards edit "+id+" "+missing[0]+" NAME")
-		case t.Card.Phase != "" && t.Card.Waits == "":
+		case t.Card.Phase != "" && t.Card.Waits == "" || t.State.Over():
 			return task.Change{}, project.Usage("cmux cards show "+id, "card %s is under way: %s", id, t.CardLabel(l.Work(t)))
 		}
 		next := card.Begin(*t.Card)
@@ -190,8 +290,8 @@ func (p *Cards) Start(ctx context.Context, id string) (*View, error) {
 }
 
 // Approve is content with the card's plan, or with its work.
-func (p *Cards) Approve(ctx context.Context, id string) (*View, error) {
-	if _, err := p.change(ctx, id, func(l *task.List, t *task.Task) (task.Change, error) {
+func (p *Cards) Approve(ctx context.Context, id string, saw int) (*CardView, error) {
+	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
 		work := l.Work(t)
 		switch c := t.Card; {
 		case c.Phase == "":
@@ -210,11 +310,11 @@ func (p *Cards) Approve(ctx context.Context, id string) (*View, error) {
 }
 
 // SendBack is not content, and says why: the plan is made again, or the work continued.
-func (p *Cards) SendBack(ctx context.Context, id, why string) (*View, error) {
+func (p *Cards) SendBack(ctx context.Context, id string, saw int, why string) (*CardView, error) {
 	if strings.TrimSpace(why) == "" {
 		return nil, project.Usage("", "say why card %s is sent back", id)
 	}
-	if _, err := p.change(ctx, id, func(l *task.List, t *task.Task) (task.Change, error) {
+	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
 		c := *t.Card
 		switch work := l.Work(t); {
 		case c.Phase == "":
@@ -230,22 +330,4 @@ func (p *Cards) SendBack(ctx context.Context, id, why string) (*View, error) {
 		return nil, err
 	}
 	return p.carried(ctx, id)
-}
-
-// change makes one change of a card as it is now. It is a person's.
-func (p *Cards) change(ctx context.Context, id string, decide func(*task.List, *task.Task) (task.Change, error)) (*View, error) {
-	l, err := p.Tasks.Write(ctx, func(l *task.List) ([]task.Change, error) {
-		t, err := find(l, id)
-		if err != nil {
-			return nil, err
-		}
-		c, err := decide(l, t)
-		c.Task, c.Saw = t.ID, t.Version
-		return []task.Change{c}, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	v := p.view(l, l.Get(id))
-	return &v, nil
 }

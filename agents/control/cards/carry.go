@@ -29,7 +29,7 @@ func (p *Cards) org() *standing.Org {
 }
 
 // carried carries the card on where the monitor is up, which does it otherwise, and shows it.
-func (p *Cards) carried(ctx context.Context, id string) (*View, error) {
+func (p *Cards) carried(ctx context.Context, id string) (*CardView, error) {
 	if err := p.Rooms.Up(ctx); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,13 @@ func (p *Cards) Carry(ctx context.Context) error {
 	}
 	var errs []error
 	for _, t := range l.All() {
-		if t.Card == nil || t.State == task.Cancelled || t.Card.Waits != "" || t.Card.Phase == "" {
+		if t.Card == nil {
+			continue
+		}
+		if err := p.tells(ctx, l, t); err != nil && ctx.Err() == nil {
+			errs = append(errs, fmt.Errorf("card %s: %w", t.ID, err))
+		}
+		if t.Card.Phase == "" || t.Card.Waits != "" || t.State == task.Cancelled || l.Work(t).Override {
 			continue
 		}
 		if err := p.carry(ctx, l, t); err != nil && ctx.Err() == nil {
@@ -59,6 +65,8 @@ func (p *Cards) Carry(ctx context.Context) error {
 func (p *Cards) carry(ctx context.Context, l *task.List, t *task.Task) error {
 	c, work := t.Card, l.Work(t)
 	switch {
+	case c.Phase == task.Delegating:
+		return p.delegates(ctx, t)
 	case c.Phase == task.Implementing && work.State == task.Done && (c.Feedback != 0 || c.Remark != ""):
 		if again := l.ByKey(againKey(t)); again == nil {
 			return p.again(ctx, t, work)
@@ -69,13 +77,13 @@ func (p *Cards) carry(ctx context.Context, l *task.List, t *task.Task) error {
 		}
 		fallthrough
 	case c.Phase == task.Implementing && work.State == task.Done:
-		if c.Reviewer == "" || c.Approved != "" || work.Override {
+		if c.Reviewer == "" || c.Approved != "" {
 			return nil
 		}
 		return p.write(ctx, t, card.Reviews(*c))
 	case c.Phase == task.Implementing && work.State == task.Open:
 		return p.implement(ctx, t, work)
-	case !c.Phase.Asks() || c.Approved != "" || c.Phase == task.WorkReview && work.Override:
+	case !c.Phase.Asks() || c.Approved != "":
 		return nil
 	}
 	return p.asks(ctx, t, work)
@@ -109,18 +117,52 @@ func (p *Cards) asks(ctx context.Context, t, work *task.Task) error {
 	if !slices.Contains(s.Names(), who) {
 		return p.waits(ctx, t, who+" is not in the room any more")
 	}
-	b, err := book.Open(p.Root, c.Room, p.Now, true)
+	ask := room.AskCard(t.ID, who, card.Key(t.ID, c), card.Question(t, p.facts(t, work, lines)))
+	return p.append(ctx, c.Room, func(so []room.Line) []room.Line {
+		if asked, _, _, _ := room.CardAnswer(so, ask.Key); asked {
+			return nil
+		}
+		return []room.Line{ask}
+	})
+}
+
+// append adds what decide says to the file of a room.
+func (p *Cards) append(ctx context.Context, roomName string, decide func(so []room.Line) []room.Line) error {
+	b, err := book.Open(p.Root, roomName, p.Now, true)
 	if err != nil {
 		return err
 	}
-	ask := room.AskCard(t.ID, who, card.Key(t.ID, c), card.Question(t, p.facts(t, work, lines)))
-	_, _, err = b.Append(ctx, func(so []room.Line) ([]room.Line, error) {
-		if asked, _, _, _ := room.CardAnswer(so, ask.Key); asked {
-			return nil, nil
-		}
-		return []room.Line{ask}, nil
-	})
+	_, _, err = b.Append(ctx, func(so []room.Line) ([]room.Line, error) { return decide(so), nil })
 	return err
+}
+
+// tells tells the members who have a role in a card that it has moved: with their next turns,
+// which it does not cause. What its room knows is remembered in told.
+func (p *Cards) tells(ctx context.Context, l *task.List, t *task.Task) error {
+	text := card.Moved(t, l.Work(t))
+	if t.Card.Phase == "" && t.State == task.Open || p.told[t.ID] == text {
+		return nil // nobody has begun, or they know
+	}
+	s, lines, err := p.state(t.Card.Room)
+	switch {
+	case errors.Is(err, project.ErrMissing), err == nil && (s.Closed || room.LastMoved(lines, t.ID) == text):
+	case err != nil:
+		return err
+	default:
+		if err := p.append(ctx, t.Card.Room, func(so []room.Line) []room.Line {
+			if room.LastMoved(so, t.ID) == text {
+				return nil
+			}
+			return []room.Line{room.CardMoved(t.ID, text, card.With(t.Card))}
+		}); err != nil {
+			return err
+		}
+	}
+	if p.told == nil {
+		p.told = map[string]string{}
+	}
+	p.told[t.ID] = text
+	return nil
 }
 
 // facts are what a question or an order says about a card.

@@ -59,7 +59,7 @@ func (p *Orders) Allow(ctx context.Context, o Order) error {
 	if from != nil && p.carried(from, o) {
 		return nil // the monitor writes down what was ordered
 	}
-	if from == nil || p.leads(from, o) {
+	if from == nil || p.leads(from, o) || p.coordinates(from, o) {
 		p.auditOrder(ctx, o, from, nil)
 		return nil
 	}
@@ -108,6 +108,20 @@ func (p *Orders) leads(from *origin.Attempt, o Order) bool {
 		return true // of whom it may be: see withinTeam
 	}
 	return a != nil && a.Leads()
+}
+
+// coordinates reports whether an order is that of the coordinator of the card that it is about,
+// who may give it.
+func (p *Orders) coordinates(from *origin.Attempt, o Order) bool {
+	if !from.Standing() || !rights.IsCoordinators(o.Name, o.With) {
+		return false
+	}
+	l, err := p.TaskList()
+	if err != nil {
+		return false
+	}
+	t := l.Get(o.About)
+	return t != nil && t.Card != nil && t.Card.Coordinator != "" && standing.MemberName(t.Card.Room, t.Card.Coordinator) == from.Node
 }
 
 // looking are the orders that are a person's and change nothing that lasts.

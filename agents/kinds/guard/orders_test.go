@@ -243,7 +243,7 @@ func TestNoSuchCommand(t *testing.T) {
 	p.Tree, p.Leads, p.Holder = "", true, rights.Holder{Stays: true, Leads: true}
 	for command, want := range map[string]string{
 		"cmux tasks foo t1":  "there is no such command. Of `cmux tasks` you have add, assign, cancel, list, log, merge, pause, priority, show. See `cmux tasks --help`",
-		"cmux frobnicate":    "there is no such command. Of `cmux` you have agents, alert, autonomy, backlog, blocked, done, help,",
+		"cmux frobnicate":    "there is no such command. Of `cmux` you have agents, alert, autonomy, backlog, blocked, cards, done, help,",
 		"cmux mailbox write": "Of `cmux mailbox` you have blocked, done, inbox,",
 		"cmux tasks done t1": "the organization is steered by a person",
 		"cmux restart":       "the organization is steered by a person",

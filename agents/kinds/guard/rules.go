@@ -279,7 +279,7 @@ func (s *shell) cmux(args []word) {
 	case group, name == "help", name == "completion":
 	case !contains(rights.All(), name) && (words[0].is(name) || words[1].whole):
 		s.refuse(s.noSuch(name))
-	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)):
+	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)) && !(s.Holder.InRoom && rights.IsCoordinators(name, with)):
 		by := "the run is steered by a person"
 		switch {
 		case s.Holder.Stays && !s.Leads && rights.IsLeaders(name, with):

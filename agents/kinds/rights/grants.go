@@ -39,7 +39,14 @@ var (
 		{"projects list", "--json"}, {"sessions list", "--json"}, {"teams list", "--json"}, {"teams show", "--json"}, {"teams status", "--json"},
 		{"schedule list", "--json"}, {"schedule show", "--json"}, {"snapshots list", "--json"},
 		{"agents status", "--json"}, {"agents list", "--json"}, {"agents collisions", "--json"}, {"agents logs", "--tail -n --prompt"},
+		{"rooms list", "--json"}, {"rooms show", "--json"}, {"rooms log", "--json"}, {"rooms parse", "--room --json"}, {"rooms say", "--to --key --json"},
+		{"cards list", "--json"}, {"cards show", "--json"},
+		{"cards add", "--body --verify --scope --todo --coordinator --planner --implementer --reviewer --json"},
 	}
+
+	// ofMembers are granted to the members of rooms besides; cmux carries them out for the
+	// coordinator of the card.
+	ofMembers = []grant{{"cards start", "--json"}, {"cards edit", "--coordinator --planner --implementer --reviewer --json"}}
 
 	// ofLeads are granted to supervisors besides.
 	ofLeads = []grant{
@@ -67,7 +74,7 @@ func shows() []string {
 		"help", "version", "status", "autonomy", "logs", "workers list", "workers status", "workers logs", "tasks list", "tasks show", "tasks log", "backlog list",
 		"mailbox inbox", "mailbox list", "mailbox read", "journal show", "journal search", "locks list", "incidents list", "incidents show", "recover log",
 		"projects list", "sessions list", "teams list", "teams show", "teams status", "schedule list", "schedule show", "snapshots list",
-		"agents status", "agents list", "agents collisions", "agents logs",
+		"agents status", "agents list", "agents collisions", "agents logs", "rooms list", "rooms show", "rooms log", "cards list", "cards show",
 	}
 }
 
@@ -112,6 +119,7 @@ type Holder struct {
 	Leads    bool // it is a supervisor
 	Sentry   bool
 	TeamLead bool // it leads a team
+	InRoom   bool // it is a member of a room
 }
 
 // grants are those of an agent.
@@ -119,6 +127,9 @@ func (h Holder) grants() []grant {
 	all := ofNodes
 	if h.Stays {
 		all = slices.Concat(all, ofStanding)
+	}
+	if h.InRoom {
+		all = slices.Concat(all, ofMembers)
 	}
 	if h.Leads {
 		all = slices.Concat(all, ofLeads)
@@ -226,7 +237,7 @@ func Table() string {
 	for _, part := range []struct {
 		who string
 		all []grant
-	}{{"every agent", ofNodes}, {"an agent of the organization", ofStanding}, {"a supervisor", ofLeads}, {"the sentry", ofSentries}, {"the lead of a team", ofTeamLeads}} {
+	}{{"every agent", ofNodes}, {"an agent of the organization", ofStanding}, {"a supervisor", ofLeads}, {"the sentry", ofSentries}, {"the lead of a team", ofTeamLeads}, {"a member of a room, as coordinator of the card", ofMembers}} {
 		for _, g := range part.all {
 			options := ""
 			if g.options != "" {
@@ -241,7 +252,7 @@ func Table() string {
 // Granted lists every order that somebody is granted, with its options.
 func Granted() map[string][]string {
 	all := make(map[string][]string)
-	for _, g := range slices.Concat(ofNodes, ofStanding, ofLeads, ofSentries, ofTeamLeads) {
+	for _, g := range slices.Concat(ofNodes, ofStanding, ofLeads, ofSentries, ofTeamLeads, ofMembers) {
 		all[g.order] = append(all[g.order], strings.Fields(g.options)...)
 	}
 	return all

@@ -67,7 +67,11 @@ func persons() []string {
 		"recover undo",
 		"restart",
 		"cards approve",
+		"cards cancel",
+		"cards delegate",
+		"cards done",
 		"cards edit",
+		"cards move",
 		"cards send-back",
 		"cards start",
 		"rooms answer",
@@ -141,6 +145,12 @@ func IsLeaders(name string, with func(option string) bool) bool {
 // IsTeamLeads reports whether an order is one that the lead of a team may give
 // besides what every agent may.
 func IsTeamLeads(name string) bool { return slices.Contains(teamLeads(), name) }
+
+// IsCoordinators reports whether an order is one that the coordinator of a card may give
+// besides what every agent may: it starts the card, and says who does what.
+func IsCoordinators(name string, with func(option string) bool) bool {
+	return name == "cards start" || name == "cards edit" && !slices.ContainsFunc([]string{"title", "body", "verify", "scope"}, with)
+}
 
 // Named is the order that the words of a command line name, without options, and
 // whether it only names a group of them.

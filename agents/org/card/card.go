@@ -7,6 +7,7 @@ package card
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cmux/agents/org/task"
@@ -42,6 +43,9 @@ func Who(c *task.Card) string {
 // Begin is the card when somebody starts it, or starts it again: from where it waits.
 func Begin(c task.Card) task.Card {
 	c.Waits = ""
+	if c.Phase == task.Delegating { // the person has decided
+		c.Phase = ""
+	}
 	switch {
 	case c.Phase != "" && c.Phase != task.Implementing:
 		c.SentBack = 0
@@ -146,6 +150,34 @@ func asks(c task.Card) task.Card {
 		c.Asked++
 	}
 	return c
+}
+
+// With are the members who have a role in a card, each once.
+func With(c *task.Card) (all []string) {
+	for _, name := range []string{c.Coordinator, c.Planner, c.Implementer, c.Reviewer} {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Moved says in one line where a card stands now. It says the same while an agent works at it,
+// however its work goes on.
+func Moved(t, work *task.Task) string {
+	at := t.Column(work)
+	s := fmt.Sprintf("%s %s: %s", t.ID, t.Title, cmp.Or(string(at), "cancelled"))
+	switch {
+	case t.Card.Waits != "":
+		s += ", waits for the person"
+	case at == task.InPlanning, at == task.InReview:
+		s += ", " + t.CardLabel(work)
+	case at == task.InDone && work.Override:
+		s += ", by the person"
+	case at == task.InDone:
+		s += ", approved by " + t.Card.Approved
+	}
+	return s
 }
 
 // Missing are the roles that a card needs and has not, as the options that name them.

@@ -234,7 +234,7 @@ func (o *Org) fenced(a *Agent) bool {
 // terms are those of a standing agent. A supervisor, and a sentry that acts for one,
 // changes no files; its journal says what a compaction replaced.
 func (o *Org) terms(m *run.Member) owner.Terms {
-	r := rights.Holder{Stays: true, Leads: m.Role == Supervisor || m.Role == ProjectSupervisor, Sentry: m.Role == Sentry, TeamLead: m.TeamLead}
+	r := rights.Holder{Stays: true, Leads: m.Role == Supervisor || m.Role == ProjectSupervisor, Sentry: m.Role == Sentry, TeamLead: m.TeamLead, InRoom: m.Role == RoomMember}
 	leads := r.Leads || r.Sentry
 	// What it is told to read: the organization's memory, the journal with what messages bring, who it is and its role.
 	if m.Role == RoomMember {

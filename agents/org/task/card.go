@@ -1,6 +1,9 @@
 package task
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Card makes a task a card of a room: who does what there, and where it stands. Names are
 // those of members of the room.
@@ -29,12 +32,18 @@ type Phase string
 
 // The phases. Without one nobody has begun.
 const (
+	Delegating   Phase = "delegating" // members say who does what
 	Coordinating Phase = "coordinating"
 	Planning     Phase = "planning"
 	PlanReview   Phase = "plan review"
 	Implementing Phase = "implementing" // the task says how far
 	WorkReview   Phase = "review"
 )
+
+// Phases are all of them.
+func Phases() []Phase {
+	return []Phase{Delegating, Coordinating, Planning, PlanReview, Implementing, WorkReview}
+}
 
 // Asks reports whether in this phase a member of the room is asked.
 func (p Phase) Asks() bool {
@@ -70,13 +79,17 @@ func (l *List) Work(t *Task) *Task {
 func (t *Task) Column(work *Task) Column {
 	c := t.Card
 	switch {
-	case c == nil, t.State == Cancelled:
+	case c == nil, t.State == Cancelled, work.State == Cancelled:
 		return ""
+	case work.Override:
+		return InDone
+	case c.Phase == Delegating:
+		return InBacklog
 	case c.Phase == PlanReview:
 		return InReview
 	case c.Phase == Coordinating, c.Phase == Planning:
 		return InPlanning
-	case work.State == Done && (work.Override || c.Approved != ""):
+	case work.State == Done && c.Approved != "":
 		return InDone
 	case work.State == Done:
 		return InReview
@@ -92,19 +105,23 @@ func (t *Task) CardLabel(work *Task) string {
 	switch {
 	case c == nil, t.State == Cancelled:
 		return t.Label()
+	case work.State == Cancelled, work.Override:
+		return work.Label()
 	case c.Waits != "":
 		return "needs you: " + c.Waits
+	case c.Phase == Delegating:
+		return cmp.Or(c.Coordinator, "each member") + " says who does what"
 	case c.Phase == Coordinating:
 		return c.Coordinator + " says what matters"
 	case c.Phase == Planning:
 		return c.Planner + " plans"
 	case c.Phase == PlanReview:
 		return c.Reviewer + " reviews the plan"
-	case c.Phase == WorkReview && c.Approved == "" && work.State == Done && !work.Override:
+	case c.Phase == WorkReview && c.Approved == "" && work.State == Done:
 		return c.Reviewer + " reviews the work"
 	case work.State == Done && c.Approved != "":
 		return work.Label() + ", approved by " + c.Approved
-	case work.State == Done && !work.Override:
+	case work.State == Done:
 		return work.Label() + ", waits for your approval"
 	case work.State == Open && c.Phase == Implementing:
 		return "waits for its worker"
@@ -116,7 +133,7 @@ func (t *Task) CardLabel(work *Task) string {
 // itself, or it is over. What an agent at work needs, its task says.
 func (t *Task) NeedsPerson(work *Task) string {
 	switch c := t.Card; {
-	case c == nil, t.State == Cancelled, work.Override, c.Approved != "":
+	case c == nil, t.State == Cancelled, work.State == Cancelled, work.Override, c.Approved != "":
 		return ""
 	case c.Waits != "":
 		return c.Waits

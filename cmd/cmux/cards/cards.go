@@ -2,6 +2,7 @@
 package cards
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -28,7 +29,8 @@ in a worktree. Cards stand in columns: backlog, planning, reviewing, implementin
 Work that a reviewer, or you, have not approved is not merged.`,
 		Example: "  cmux cards add design 'Sessions in SQLite' --planner claude --implementer codex --reviewer claude\n  cmux cards start t1",
 	}
-	cmd.AddCommand(newAddCmd(d), newListCmd(d), newShowCmd(d), newEditCmd(d), newStartCmd(d), newApproveCmd(d), newSendBackCmd(d))
+	cmd.AddCommand(newAddCmd(d), newListCmd(d), newShowCmd(d), newEditCmd(d), newDelegateCmd(d), newStartCmd(d),
+		newApproveCmd(d), newSendBackCmd(d), newMoveCmd(d), newDoneCmd(d), newCancelCmd(d))
 	return cmd
 }
 
@@ -57,7 +59,7 @@ func about(d *cli.Deps, cmd *cobra.Command, run func(context.Context, *call) err
 }
 
 // shown prints a card: what has become of it, or all of it as JSON.
-func (c *call) shown(v *cards.View, err error) error {
+func (c *call) shown(v *cards.CardView, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -68,7 +70,7 @@ func (c *call) shown(v *cards.View, err error) error {
 	return err
 }
 
-func column(v *cards.View) string {
+func column(v *cards.CardView) string {
 	if v.Column == "" {
 		return "cancelled"
 	}
@@ -119,19 +121,27 @@ func (o *fieldOptions) read(c *call) (task.Fields, cards.Roles) {
 
 func newAddCmd(d *cli.Deps) *cobra.Command {
 	var o fieldOptions
+	todo := ""
 	cmd := about(d, &cobra.Command{
-		Use:   "add ROOM TITLE",
+		Use:   "add ROOM [TITLE]",
 		Short: "Add a card to the backlog of a room",
 		Long: `Add a card to the backlog of a room. Roles are members of the room, by their names there;
 cmux cards edit sets them later. Without a planner nobody plans, without a reviewer you
-approve the work. Agents may add cards too.`,
-		Example: "  cmux cards add design 'Sessions in SQLite' --planner claude --implementer codex --reviewer claude",
-		Args:    cobra.ExactArgs(2),
+approve the work. Agents may add cards too. With --todo the card takes up what a member
+proposed with [TODO]: cmux cards list shows it.`,
+		Example: "  cmux cards add design 'Sessions in SQLite' --planner claude --implementer codex --reviewer claude\n  cmux cards add design --todo p12.0",
+		Args:    cobra.RangeArgs(1, 2),
 	}, func(ctx context.Context, c *call) error {
 		f, roles := o.read(c)
-		f.Title = &c.args[1]
-		return c.shown(c.p.Add(ctx, c.args[0], f, roles))
+		switch {
+		case len(c.args) == 2:
+			f.Title = &c.args[1]
+		case todo == "":
+			return project.Usage("cmux cards add --help", "a card has a title")
+		}
+		return c.shown(c.p.Add(ctx, c.args[0], todo, f, roles))
 	})
+	cmd.Flags().StringVar(&todo, "todo", "", "`ID` of the proposal that the card takes up")
 	o.flags(cmd)
 	return cmd
 }
@@ -140,28 +150,51 @@ func newListCmd(d *cli.Deps) *cobra.Command {
 	return about(d, &cobra.Command{
 		Use:   "list [ROOM]",
 		Short: "List cards by their columns",
-		Long: `List the cards of a room, or of all rooms, by their columns. With --json the shape is
-  {"cards": [{"id", "title", "label", "column", "work", "merge", "card": {"room", "coordinator",
-   "planner", "implementer", "reviewer", "phase", "waits", "approved"}, as cmux tasks show}]}`,
+		Long: `List the cards of a room, or of all rooms, by their columns, and the cards that members
+propose with [TODO]. With --json the shape is
+  {"cards": [{"id", "title", "label", "column", "work", "merge", "needs", "moves": [{"to", "do",
+   "asks"}], "card": {"room", "coordinator", "planner", "implementer", "reviewer", "phase",
+   "waits", "approved"}, as cmux tasks show}],
+   "proposals": [{"id", "room", "by", "text", "message"}]}`,
 		Example: "  cmux cards list design",
 		Args:    cobra.MaximumNArgs(1),
 	}, func(_ context.Context, c *call) error {
 		all, err := c.p.List(cli.First(c.args))
+		if err != nil {
+			return err
+		}
+		proposals, err := c.p.Proposals(cli.First(c.args))
 		switch {
 		case err != nil:
 			return err
 		case c.json:
-			return cli.PrintJSON(c.Out, map[string]any{"cards": all})
-		case len(all) == 0:
+			return cli.PrintJSON(c.Out, map[string]any{"cards": all, "proposals": proposals})
+		case len(all) == 0 && len(proposals) == 0:
 			_, err := fmt.Fprintln(c.Out, "There are no cards. Add one: cmux cards add ROOM TITLE")
 			return err
 		}
+		c.proposed(proposals)
 		return c.board(all)
 	})
 }
 
+// proposed prints the newest proposals of cards.
+func (c *call) proposed(all []cards.Proposal) {
+	const most = 10
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(c.Out, "PROPOSED")
+	for _, o := range all[max(0, len(all)-most):] {
+		fmt.Fprintf(c.Out, "  %s (%s, by %s)\n       cmux cards add %s --todo %s\n", say.Line(o.Text), o.Room, o.By, o.Room, o.ID)
+	}
+	if n := len(all) - most; n > 0 {
+		fmt.Fprintf(c.Out, "  and %d earlier ones: cmux cards list --json\n", n)
+	}
+}
+
 // board prints cards by their columns.
-func (c *call) board(all []cards.View) error {
+func (c *call) board(all []cards.CardView) error {
 	for _, col := range task.Columns() {
 		head := false
 		for i := range all {
@@ -212,6 +245,13 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 			}
 		}
 		row("Sent back", v.Card.Remark)
+		for _, o := range v.Offers {
+			text := o.Why
+			if o.Message > 0 {
+				text = fmt.Sprintf("planner %s, implementer %s, reviewer %s (%s#%d)", some(o.Planner), some(o.Implementer), some(o.Reviewer), v.Card.Room, o.Message)
+			}
+			row("Says "+o.By, cmp.Or(text, "not yet"))
+		}
 		if v.Work != v.ID || v.Card.Phase == task.Implementing || v.Card.Phase == task.WorkReview {
 			row("Work", "cmux tasks show "+v.Work)
 		}
@@ -220,11 +260,20 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 	})
 }
 
+// some are names for a person.
+func some(names []string) string { return cmp.Or(strings.Join(names, " or "), "nobody") }
+
 // next is the command that a person would give.
-func next(v *cards.View) string {
+func next(v *cards.CardView) string {
 	switch {
 	case v.Column == "":
 		return ""
+	case v.Card.Phase == task.Delegating && v.Card.Waits != "":
+		return "cmux cards delegate " + v.ID + " --pick NAME, or cmux cards edit " + v.ID + " --planner NAME --implementer NAME --reviewer NAME"
+	case v.Card.Phase == task.Delegating:
+		return ""
+	case v.Column == task.InBacklog && v.Card.Implementer == "":
+		return "cmux cards delegate " + v.ID + ", or cmux cards edit " + v.ID + " --implementer NAME"
 	case v.Card.Phase == "", v.Card.Waits != "":
 		return "cmux cards start " + v.ID
 	case v.Merge && !v.Merged.In():
@@ -252,7 +301,7 @@ func newEditCmd(d *cli.Deps) *cobra.Command {
 		if f == (task.Fields{}) && roles == (cards.Roles{}) {
 			return project.Usage("cmux cards edit --help", "say what changes")
 		}
-		return c.shown(c.p.Edit(ctx, c.args[0], f, roles))
+		return c.shown(c.p.Edit(ctx, c.args[0], 0, f, roles))
 	})
 	cmd.Flags().StringVar(&title, "title", "", "`TITLE` of the card")
 	o.flags(cmd)
@@ -268,7 +317,7 @@ plan, and a worker like its implementer does the work. Where a role has nobody, 
 left out; an implementer is needed. A card that waits for you goes on where it is.`,
 		Example: "  cmux cards start t1",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Start(ctx, c.args[0])) })
+	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Start(ctx, c.args[0], 0)) })
 }
 
 func newApproveCmd(d *cli.Deps) *cobra.Command {
@@ -279,7 +328,7 @@ func newApproveCmd(d *cli.Deps) *cobra.Command {
 that is done may be merged.`,
 		Example: "  cmux cards approve t1",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Approve(ctx, c.args[0])) })
+	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Approve(ctx, c.args[0], 0)) })
 }
 
 func newSendBackCmd(d *cli.Deps) *cobra.Command {
@@ -290,5 +339,5 @@ func newSendBackCmd(d *cli.Deps) *cobra.Command {
 up where it is.`,
 		Example: "  cmux cards send-back t1 'Keep the old flag.'",
 		Args:    cobra.ExactArgs(2),
-	}, func(ctx context.Context, c *call) error { return c.shown(c.p.SendBack(ctx, c.args[0], c.args[1])) })
+	}, func(ctx context.Context, c *call) error { return c.shown(c.p.SendBack(ctx, c.args[0], 0, c.args[1])) })
 }

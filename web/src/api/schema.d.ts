@@ -465,6 +465,178 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/cards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List cards in the order in which they came to be */
+        get: operations["getCards"];
+        put?: never;
+        /** Add a card to the backlog of a room */
+        post: operations["postCards"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the cards that members propose and nobody has added yet */
+        get: operations["getCardsProposals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a card, with what was said about it */
+        get: operations["getCardsId"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change a card: its text, or who does what */
+        patch: operations["patchCardsId"];
+        trace?: never;
+    };
+    "/api/cards/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve the plan of a card, or its work */
+        post: operations["postCardsIdApprove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a card with its work */
+        post: operations["postCardsIdCancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/{id}/delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask the room who does what about a card, or take what one member has answered */
+        post: operations["postCardsIdDelegate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/{id}/done": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a card done, whatever its own result is */
+        post: operations["postCardsIdDone"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a card to another column, where that is possible */
+        post: operations["postCardsIdMove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/{id}/send-back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send the plan of a card back, or its work */
+        post: operations["postCardsIdSendBack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cards/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a card, or let one go on that waits for you */
+        post: operations["postCardsIdStart"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/config": {
         parameters: {
             query?: never;
@@ -2938,6 +3110,74 @@ export interface components {
             stays?: components["schemas"]["Label"];
             why?: string;
         };
+        /** @enum {string} */
+        CardAsked: "why" | "sure";
+        /** @enum {string} */
+        CardDo: "start" | "approve" | "send-back" | "backlog" | "done";
+        CardMove: {
+            /** @description A text (why), or whether you are sure */
+            asks?: components["schemas"]["CardAsked"];
+            do: components["schemas"]["CardDo"];
+            to: components["schemas"]["TaskColumn"];
+        };
+        CardOffer: {
+            by: string;
+            coordinator: string[];
+            implementer: string[];
+            /** Format: int64 */
+            message?: number;
+            planner: string[];
+            reviewer: string[];
+            why?: string;
+        };
+        CardView: {
+            after: string[];
+            assigned_to: string;
+            attempts: components["schemas"]["TaskAttempt"][];
+            backlog: boolean;
+            body: string;
+            branch: string;
+            card?: components["schemas"]["TaskCard"];
+            /** Format: date-time */
+            changed_at: string;
+            changed_by: string;
+            /** @enum {string} */
+            column: "backlog" | "planning" | "reviewing" | "implementing" | "done" | "";
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            id: string;
+            judged: components["schemas"]["TaskChecks"] | null;
+            key?: string;
+            kind: components["schemas"]["TaskKind"];
+            label: string;
+            merge: boolean;
+            merged: components["schemas"]["TaskMerged"] | null;
+            moves: components["schemas"]["CardMove"][];
+            needs: string;
+            /** @description Who does what, as members have answered: only of one card */
+            offers?: components["schemas"]["CardOffer"][];
+            override: boolean;
+            parent: string;
+            part_of: string;
+            priority: components["schemas"]["TaskPriority"];
+            project: string;
+            reason: string;
+            result: components["schemas"]["TaskResult"] | null;
+            scope: string[];
+            start: components["schemas"]["TaskStart"] | null;
+            state: components["schemas"]["TaskState"];
+            /** @description What was said about it: only of one card */
+            texts?: components["schemas"]["Texts"];
+            title: string;
+            /** Format: date-time */
+            until?: string;
+            verify: string[];
+            /** Format: int64 */
+            version: number;
+            work: string;
+            work_branch: string;
+        };
         Case: {
             agent?: string;
             below: components["schemas"]["CasePart"][];
@@ -3665,6 +3905,11 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        ListCardView: {
+            items: components["schemas"]["CardView"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
         ListChange: {
             items: components["schemas"]["TaskChange"][];
             /** @description Cursor of the next page; absent: this is the last page */
@@ -3742,6 +3987,11 @@ export interface components {
         };
         ListPastRun: {
             items: components["schemas"]["PastRun"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
+        ListProposal: {
+            items: components["schemas"]["Proposal"][];
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
@@ -3954,6 +4204,29 @@ export interface components {
              */
             total: number;
         };
+        NewCard: {
+            /** @description Ids of tasks that must be done first */
+            after?: string[];
+            body?: string;
+            /** @description Member that says what matters; empty: nobody */
+            coordinator?: string;
+            /** @description Member like which a worker is made */
+            implementer?: string;
+            /** @description Member that plans; empty: nobody */
+            planner?: string;
+            priority?: components["schemas"]["TaskPriority"];
+            /** @description Member that reviews plan and work; empty: nobody */
+            reviewer?: string;
+            /** @description Name of a room */
+            room: string;
+            /** @description Patterns of the files that the work may change */
+            scope?: string[];
+            title?: string;
+            /** @description Id of the proposal that it takes up */
+            todo?: string;
+            /** @description Commands that must pass before the work is done */
+            verify?: string[];
+        };
         NewRoom: {
             /** @description Each KIND[=NAME][:ROLE]; none: every program that is installed and ready */
             members?: string[];
@@ -4109,6 +4382,30 @@ export interface components {
             cut?: boolean;
             text: string;
         };
+        PatchCardsIdRequest: {
+            /** @description Ids of tasks that must be done first */
+            after?: string[];
+            body?: string;
+            /** @description Member that says what matters; empty: nobody */
+            coordinator?: string;
+            /** @description Member like which a worker is made */
+            implementer?: string;
+            /** @description Member that plans; empty: nobody */
+            planner?: string;
+            priority?: components["schemas"]["TaskPriority"];
+            /** @description Member that reviews plan and work; empty: nobody */
+            reviewer?: string;
+            /** @description Patterns of the files that the work may change */
+            scope?: string[];
+            title?: string;
+            /** @description Commands that must pass before the work is done */
+            verify?: string[];
+            /**
+             * Format: int64
+             * @description Version of the card that you have seen: nothing is done if it has changed since. Absent: whichever there is
+             */
+            version?: number;
+        };
         PermissionChoice: {
             about: string;
             /** @enum {string} */
@@ -4163,6 +4460,36 @@ export interface components {
              */
             level: "info" | "warning" | "critical";
             text: string;
+        };
+        PostCardsIdDelegateRequest: {
+            /** @description Member whose answer is taken; empty: they are asked */
+            pick?: string;
+            /**
+             * Format: int64
+             * @description Version of the card that you have seen: nothing is done if it has changed since. Absent: whichever there is
+             */
+            version?: number;
+        };
+        PostCardsIdMoveRequest: {
+            /** @description It may be called done, whatever its checks and its reviewer say */
+            sure?: boolean;
+            /** @description Why it is sent back, or called done */
+            text?: string;
+            to: components["schemas"]["TaskColumn"];
+            /**
+             * Format: int64
+             * @description Version of the card that you have seen: nothing is done if it has changed since. Absent: whichever there is
+             */
+            version?: number;
+        };
+        PostCardsIdSendBackRequest: {
+            /** @description Why, and what must change */
+            text: string;
+            /**
+             * Format: int64
+             * @description Version of the card that you have seen: nothing is done if it has changed since. Absent: whichever there is
+             */
+            version?: number;
         };
         PostConfigApplyRequest: {
             /** @description The changes as shown: nothing is applied if the file has changed since */
@@ -4288,6 +4615,14 @@ export interface components {
             /** Format: int64 */
             cut: number;
             task: string;
+            text: string;
+        };
+        Proposal: {
+            by: string;
+            id: string;
+            /** Format: int64 */
+            message: number;
+            room: string;
             text: string;
         };
         Question: {
@@ -4614,6 +4949,7 @@ export interface components {
             ask?: string;
             /** Format: date-time */
             at: string;
+            blind?: boolean;
             by?: string;
             card?: string;
             /** Format: int64 */
@@ -5033,6 +5369,13 @@ export interface components {
             verify?: string[];
             zone?: string;
         };
+        SeenCard: {
+            /**
+             * Format: int64
+             * @description Version of the card that you have seen: nothing is done if it has changed since. Absent: whichever there is
+             */
+            version?: number;
+        };
         Sent: {
             from: string;
             id: string;
@@ -5245,7 +5588,7 @@ export interface components {
             /** Format: int64 */
             feedback?: number;
             implementer?: string;
-            phase?: string;
+            phase?: components["schemas"]["TaskPhase"];
             /** Format: int64 */
             plan?: number;
             planner?: string;
@@ -5294,6 +5637,8 @@ export interface components {
             given: string[];
             now: string[];
         };
+        /** @enum {string} */
+        TaskColumn: "backlog" | "planning" | "reviewing" | "implementing" | "done";
         TaskFields: {
             after?: string[];
             backlog?: boolean;
@@ -5321,6 +5666,8 @@ export interface components {
         };
         /** @enum {string} */
         TaskOp: "add" | "edit" | "move" | "verdict" | "override" | "merge" | "card";
+        /** @enum {string} */
+        TaskPhase: "delegating" | "coordinating" | "planning" | "plan review" | "implementing" | "review";
         /** @enum {string} */
         TaskPriority: "critical" | "high" | "normal" | "low";
         TaskResult: {
@@ -5431,6 +5778,12 @@ export interface components {
         Text: {
             text: string;
         };
+        Texts: {
+            back: string;
+            brief: string;
+            plan: string;
+            work: string;
+        };
         Try: {
             /** Format: int64 */
             commits?: number;
@@ -5506,6 +5859,14 @@ export interface components {
             /** @description As the Standard Webhooks have it: whsec_ and base64 */
             secret: string;
             url: string;
+        };
+        WithReasonBody: {
+            reason?: string;
+            /**
+             * Format: int64
+             * @description Version of the card that you have seen: nothing is done if it has changed since. Absent: whichever there is
+             */
+            version?: number;
         };
         WorktreeFileChange: {
             /** Format: int64 */
@@ -6507,6 +6868,431 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentSpending"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCards: {
+        parameters: {
+            query?: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description Only those of this room */
+                room?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListCardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCards: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewCard"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCardsProposals: {
+        parameters: {
+            query?: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description Only those of this room */
+                room?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListProposal"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCardsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patchCardsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchCardsIdRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCardsIdApprove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeenCard"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCardsIdCancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCardsIdDelegate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostCardsIdDelegateRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCardsIdDone: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCardsIdMove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostCardsIdMoveRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCardsIdSendBack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostCardsIdSendBackRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postCardsIdStart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a card: that of its task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeenCard"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CardView"];
                 };
             };
             /** @description Error */

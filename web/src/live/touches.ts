@@ -2,7 +2,7 @@ import type { Frame } from "@/live/protocol";
 
 const ofMessage: readonly string[] = ["/api/messages$", "/api/messages/inbox", "/api/messages/{id}", "/api/needs$", "/api/autonomy", "/api/agents"];
 
-const ofRoom: readonly string[] = ["/api/rooms$", "/api/rooms/{room}$", "/api/rooms/{room}/messages", "/api/rooms/{room}/log", "/api/rooms/{room}/decisions", "/api/rooms/{room}/check", "/api/needs"];
+const ofRoom: readonly string[] = ["/api/rooms$", "/api/rooms/{room}$", "/api/rooms/{room}/messages", "/api/rooms/{room}/log", "/api/rooms/{room}/decisions", "/api/rooms/{room}/check", "/api/cards/", "/api/needs"];
 
 /**
  * Which routes answer differently after an event (docs/api.md, Live events), by the
@@ -19,7 +19,7 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   user_message: ofMessage,
   webhook_received: ofMessage,
   message_update: ofMessage,
-  task_event: ["/api/tasks", "/api/needs", "/api/agents", "/api/report", "/api/autonomy", "/api/rooms"],
+  task_event: ["/api/tasks", "/api/cards", "/api/needs", "/api/agents", "/api/report", "/api/autonomy", "/api/rooms"],
   journal_entry: ["/api/journal"],
   incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report", "/api/rooms"],
   run_event: ["/api/runs/{id}/nodes/{node}", "/api/thoughts", "/api/needs", "/api/budget"],

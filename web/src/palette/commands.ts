@@ -55,6 +55,15 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/rooms": { label: "Begin a room", words: "start make talk chat discuss conversation several agents debate", to: "/rooms?begin" },
   "POST /api/rooms/{room}/cost": null,
   "POST /api/rooms/{room}/members/{name}/answer": { label: "Answer a room member's question", words: "reply permission" },
+  "POST /api/cards": { label: "Add a card to a room", words: "task board kanban todo plan" },
+  "PATCH /api/cards/{id}": { label: "Change a card", words: "edit roles planner implementer reviewer" },
+  "POST /api/cards/{id}/start": { label: "Begin a card", words: "start plan implement" },
+  "POST /api/cards/{id}/delegate": { label: "Ask who does a card", words: "delegate roles planner implementer reviewer" },
+  "POST /api/cards/{id}/approve": { label: "Approve what a card has", words: "accept plan work review" },
+  "POST /api/cards/{id}/send-back": { label: "Send a card back", words: "reject review plan work" },
+  "POST /api/cards/{id}/move": { label: "Move a card", words: "column board drag" },
+  "POST /api/cards/{id}/done": { label: "Call a card done", words: "override finish" },
+  "POST /api/cards/{id}/cancel": { label: "Cancel a card", words: "drop remove" },
   "DELETE /api/rooms/{room}": { label: "Remove a room", words: "archive delete chat" },
   "PATCH /api/rooms/{room}": { label: "Change a room's settings", words: "policy turns tokens topic" },
   "POST /api/rooms/{room}/members": { label: "Invite somebody into a room", words: "add member guest join" },
@@ -107,7 +116,7 @@ export function nameOf(o: Order): Named | null {
 }
 
 /** What the argument in a path of a group names. */
-const one: Readonly<Record<string, string>> = { agents: "Agent", incidents: "Incident", locks: "Lock", messages: "Message", projects: "Project", rooms: "Room", runs: "Run", schedule: "Entry", sessions: "Session", tasks: "Task", teams: "Team" };
+const one: Readonly<Record<string, string>> = { agents: "Agent", cards: "Card", incidents: "Incident", locks: "Lock", messages: "Message", projects: "Project", rooms: "Room", runs: "Run", schedule: "Entry", sessions: "Session", tasks: "Task", teams: "Team" };
 
 const called: Readonly<Record<string, string>> = {
   dir: "Folder",
