@@ -88,7 +88,11 @@ func CardAnswer(lines []Line, key string) (asked bool, said *Line, over bool, wh
 			if l.How == HowReplied {
 				return true, said, true, ""
 			}
-			why = ask.To + " " + string(l.How)
+			if why = ask.To + " " + string(l.How); l.How == HowTimeout {
+				why = ask.To + " did not answer in time"
+			} else if l.How == HowStopped {
+				why = ask.To + " was stopped"
+			}
 			if l.Why != "" {
 				why += ": " + l.Why
 			}

@@ -344,8 +344,26 @@ func (w *world) random() {
 		}
 	case k < 20:
 		w.time()
+	case k < 22:
+		w.card(name)
 	default:
 		w.member(name)
+	}
+}
+
+// card has a member asked about a card, or tells where one is now.
+func (w *world) card(name string) {
+	if w.s.Closed || w.s.member(name).Gone {
+		return
+	}
+	card := fmt.Sprint("t", w.below(3))
+	switch w.below(3) {
+	case 0:
+		w.write(CardMoved(card, card+": planning", []string{name}))
+	case 1:
+		w.write(AskCard(card, name, fmt.Sprint("card-", card, "-", len(w.file)), "plan it"))
+	default:
+		w.write(AskBlind(card, name, fmt.Sprint("card-", card, "-", len(w.file)), "who does it?"))
 	}
 }
 

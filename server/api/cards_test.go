@@ -87,7 +87,7 @@ func TestCards(t *testing.T) {
 		{"POST", "/api/cards", `{"room":"design","todo":"p1.0"}`, 400, "nobody has proposed a card p1.0"},
 		{"GET", "/api/cards/t9", "", 404, "cmux cards list"},
 		{"POST", "/api/cards/t9/approve", `{}`, 404, "cmux cards list"},
-		{"PATCH", "/api/cards/t2", `{"reviewer":"eve"}`, 400, "nobody in the room design is called so"},
+		{"PATCH", "/api/cards/t2", `{"reviewer":"eve"}`, 400, "no member of the room design is called so"},
 	} {
 		w.refused(c.method, c.path, c.body, c.status, c.says)
 	}

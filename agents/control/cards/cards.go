@@ -182,8 +182,8 @@ func (r Roles) apply(c *task.Card, s *room.State) error {
 		if one.name == nil {
 			continue
 		}
-		if *one.name != "" && !slices.Contains(s.Names(), *one.name) {
-			return project.Usage("", "%s %s: nobody in the room %s is called so: %s", one.option, *one.name, s.Name, strings.Join(s.Names(), ", "))
+		if *one.name != "" && !slices.Contains(names(s), *one.name) {
+			return project.Usage("", "%s %s: no member of the room %s is called so: %s", one.option, *one.name, s.Name, strings.Join(names(s), ", "))
 		}
 		*one.to = *one.name
 	}
@@ -280,6 +280,9 @@ func (p *Cards) Start(ctx context.Context, id string, saw int) (*CardView, error
 			return task.Change{}, hint.New(fmt.Errorf("card %s has nobody for %s", id, strings.Join(missing, ", ")), "cmux cards edit "+id+" "+missing[0]+" NAME")
 		case t.Card.Phase != "" && t.Card.Waits == "" || t.State.Over():
 			return task.Change{}, project.Usage("cmux cards show "+id, "card %s is under way: %s", id, t.CardLabel(l.Work(t)))
+		}
+		if err := p.open(t); err != nil {
+			return task.Change{}, err
 		}
 		next := card.Begin(*t.Card)
 		return task.Change{Op: task.OpCard, Fields: task.Fields{Card: &next}}, nil

@@ -110,29 +110,37 @@ func (p *Cards) asks(ctx context.Context, t, work *task.Task) error {
 			a = card.Answer{Message: said.N, Text: said.Text + "\n" + said.Aside}
 		}
 		return p.write(ctx, t, card.Next(*c, a))
-	case asked, s.Closed:
-		return nil // its turn comes, or the room is opened again
+	case s.Closed:
+		return p.waits(ctx, t, fmt.Sprintf("the room %s is closed", c.Room))
+	case asked:
+		return nil // its turn comes
 	}
 	who := card.Who(c)
-	if !slices.Contains(s.Names(), who) {
+	if !slices.Contains(names(s), who) {
 		return p.waits(ctx, t, who+" is not in the room any more")
 	}
 	ask := room.AskCard(t.ID, who, card.Key(t.ID, c), card.Question(t, p.facts(t, work, lines)))
-	return p.append(ctx, c.Room, func(so []room.Line) []room.Line {
-		if asked, _, _, _ := room.CardAnswer(so, ask.Key); asked {
+	return p.append(ctx, c.Room, func(s *room.State, so []room.Line) []room.Line {
+		if asked, _, _, _ := room.CardAnswer(so, ask.Key); asked || !slices.Contains(names(s), who) {
 			return nil
 		}
 		return []room.Line{ask}
 	})
 }
 
-// append adds what decide says to the file of a room.
-func (p *Cards) append(ctx context.Context, roomName string, decide func(so []room.Line) []room.Line) error {
+// append adds what decide says to the file of a room, unless it is closed.
+func (p *Cards) append(ctx context.Context, roomName string, decide func(s *room.State, so []room.Line) []room.Line) error {
 	b, err := book.Open(p.Root, roomName, p.Now, true)
 	if err != nil {
 		return err
 	}
-	_, _, err = b.Append(ctx, func(so []room.Line) ([]room.Line, error) { return decide(so), nil })
+	_, _, err = b.Append(ctx, func(so []room.Line) ([]room.Line, error) {
+		s := room.Fold(roomName, so)
+		if s.Closed {
+			return nil, nil
+		}
+		return decide(&s, so), nil
+	})
 	return err
 }
 
@@ -149,7 +157,7 @@ func (p *Cards) tells(ctx context.Context, l *task.List, t *task.Task) error {
 	case err != nil:
 		return err
 	default:
-		if err := p.append(ctx, t.Card.Room, func(so []room.Line) []room.Line {
+		if err := p.append(ctx, t.Card.Room, func(_ *room.State, so []room.Line) []room.Line {
 			if room.LastMoved(so, t.ID) == text {
 				return nil
 			}

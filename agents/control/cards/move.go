@@ -129,12 +129,24 @@ func (p *Cards) Delegate(ctx context.Context, id string, saw int) (*CardView, er
 		case c.Phase == task.Delegating && c.Waits == "":
 			return task.Change{}, project.Usage("cmux cards show "+id, "members are asked who does what about card %s", id)
 		}
+		if err := p.open(t); err != nil {
+			return task.Change{}, err
+		}
 		next := card.Delegate(*t.Card)
 		return task.Change{Op: task.OpCard, Fields: task.Fields{Card: &next}}, nil
 	}); err != nil {
 		return nil, err
 	}
 	return p.carried(ctx, id)
+}
+
+// open says that the room of a card is gone or closed; nil: it is open.
+func (p *Cards) open(t *task.Task) error {
+	s, _, err := p.state(t.Card.Room)
+	if err == nil && s.Closed {
+		err = hint.New(fmt.Errorf("the room %s is closed", s.Name), "cmux rooms reopen "+s.Name)
+	}
+	return err
 }
 
 // Pick takes what one member has answered when it was asked who does what.
@@ -212,7 +224,9 @@ func (p *Cards) delegates(ctx context.Context, t *task.Task) error {
 	if len(all) == 0 {
 		return p.asksAll(ctx, t, s)
 	}
-	if open {
+	if open && s.Closed {
+		return p.waits(ctx, t, fmt.Sprintf("the room %s is closed", s.Name))
+	} else if open {
 		return nil
 	}
 	next, why := card.Delegated(*t.Card, all, names(s))
@@ -225,7 +239,7 @@ func (p *Cards) delegates(ctx context.Context, t *task.Task) error {
 // asksAll asks all of them in one step, so that none sees what another one answers.
 func (p *Cards) asksAll(ctx context.Context, t *task.Task, s *room.State) error {
 	if s.Closed {
-		return nil
+		return p.waits(ctx, t, fmt.Sprintf("the room %s is closed", t.Card.Room))
 	}
 	var there []string
 	for i := range s.Members {
@@ -237,19 +251,21 @@ func (p *Cards) asksAll(ctx context.Context, t *task.Task, s *room.State) error 
 			there = append(there, m.Name+" ("+is+")")
 		}
 	}
-	var ask []room.Line
-	for _, name := range asked(t, s) {
-		if !slices.Contains(names(s), name) {
-			return p.waits(ctx, t, name+" is not in the room any more")
-		}
-		ask = append(ask, room.AskBlind(t.ID, name, card.OfferKey(t.ID, t.Card, name), card.WhoDoes(t, there)))
-	}
-	if len(ask) == 0 {
+	who := asked(t, s)
+	switch {
+	case len(who) == 0:
 		return p.waits(ctx, t, "nobody is in the room")
+	case !slices.Contains(names(s), who[0]):
+		return p.waits(ctx, t, who[0]+" is not in the room any more")
 	}
-	return p.append(ctx, t.Card.Room, func(so []room.Line) []room.Line {
+	return p.append(ctx, t.Card.Room, func(s *room.State, so []room.Line) (ask []room.Line) {
 		if all, _ := offers(t, so); len(all) > 0 {
 			return nil
+		}
+		for _, name := range asked(t, s) {
+			if slices.Contains(names(s), name) {
+				ask = append(ask, room.AskBlind(t.ID, name, card.OfferKey(t.ID, t.Card, name), card.WhoDoes(t, there)))
+			}
 		}
 		return ask
 	})

@@ -208,7 +208,7 @@ func Question(t *task.Task, f Facts) string {
 			line("\n%s:\n\n%s", title, text)
 		}
 	}
-	part("What it asks for", t.Body)
+	part("What it asks for", Body(t.Body))
 	if len(t.Verify) > 0 {
 		part("Its checks", strings.Join(t.Verify, "\n"))
 	}
