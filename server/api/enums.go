@@ -98,7 +98,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 	orNone := func(all []any) []any { return append(slices.Clone(all), "") }
 	permits := words(standing.PermitAsked, standing.PermitAuto, standing.PermitAll)
 	return map[reflect.Type]map[string][]any{
-		reflect.TypeFor[cards.CardView]():               {"column": orNone(words(task.Columns()...))},
+		reflect.TypeFor[cards.CardView]():           {"column": orNone(words(task.Columns()...))},
 		reflect.TypeFor[overview.AgentReport]():     {"state": stands},
 		reflect.TypeFor[overview.ReportedAgent]():   {"state": stands},
 		reflect.TypeFor[crew.OrgSession]():          {"state": orNone(stands)},
