@@ -185,7 +185,7 @@ func (p *Cards) facts(t, work *task.Task, lines []room.Line) card.Facts {
 		if said == "" {
 			said = l.Aside
 		}
-		return strings.TrimSpace(said)
+		return card.Said(said)
 	}
 	f := card.Facts{Room: c.Room, Brief: text(c.Brief), Plan: text(c.Plan), Back: text(c.Feedback)}
 	if c.Remark != "" {

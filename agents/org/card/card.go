@@ -188,6 +188,17 @@ func Missing(c *task.Card) (all []string) {
 	return all
 }
 
+// Said is an answer about a card without the line that ends its phase.
+func Said(text string) string {
+	var b strings.Builder
+	for _, p := range marks.Pieces(text, nil) {
+		if p.Kind != marks.Status || p.Mark != marks.Done || !p.Alone {
+			b.WriteString(p.Text)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
 // Facts are what a question says about a card.
 type Facts struct {
 	Room  string

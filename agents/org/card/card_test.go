@@ -106,3 +106,13 @@ func TestQuestion(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 }
+
+func TestSaid(t *testing.T) {
+	for text, want := range map[string]string{
+		"a plan\n[DONE]": "a plan", "[DONE]\na plan": "a plan", "a plan [DONE]": "a plan [DONE]", "```\n[DONE]\n```": "```\n[DONE]\n```", "": "",
+	} {
+		if got := Said(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
