@@ -5,12 +5,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cmux/agents/platform/harmless"
 )
 
 const (
-	mostNotes = 2000  // bytes of notes in an opening
+	mostNotes = 2000  // characters of notes in an opening
 	mostAgain = 16000 // of messages that a member gets whose conversation is gone
 )
 
@@ -54,13 +55,13 @@ func (s *State) Opening(name string, at Place, notes []string) string {
 	}
 	size := 0
 	for i, note := range notes {
-		if size += len(note); size > mostNotes {
+		if size += utf8.RuneCountInString(note) + len("> \n"); size > mostNotes {
 			break
 		}
 		if i == 0 {
 			line("\nNotes from earlier rooms: they may be old or wrong.")
 		}
-		line("- %s", harmless.Line(note))
+		line("> %s", harmless.Line(note)) // whatever it says, it is quoted
 	}
 	b.WriteByte('\n')
 	b.WriteString(strings.Join(s.manners(name), "\n"))

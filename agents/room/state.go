@@ -60,6 +60,7 @@ type Member struct {
 
 	from    int64 // no message up to it wakes it
 	answers []int64
+	notes   []string // ids of those that it was told in its conversation
 	Stand   Stand
 }
 
@@ -69,7 +70,8 @@ type Turn struct {
 	Member   string
 	Round    int
 	Messages []int64
-	Estimate int64 // tokens
+	Estimate int64    // tokens
+	Notes    []string // ids of those that it tells its member
 	Began    time.Time
 	Took     time.Time // when its program had it; zero: not yet
 	Stopping bool      // a person ordered so
@@ -346,7 +348,7 @@ func (s *State) begin(l *Line) {
 	s.LastTurn = max(s.LastTurn, number(l.Turn))
 	s.spoke = l.Member
 	s.Open = append(s.Open, Turn{
-		ID: l.Turn, Member: l.Member, Round: l.Round, Messages: l.Messages, Estimate: l.Estimate, Began: l.At,
+		ID: l.Turn, Member: l.Member, Round: l.Round, Messages: l.Messages, Estimate: l.Estimate, Notes: l.Notes, Began: l.At,
 		allowed: seconds(s.Settings.Timeouts.Parse),
 	})
 	s.Round.Turns++
@@ -354,7 +356,18 @@ func (s *State) begin(l *Line) {
 		m.Turn = l.Turn
 		m.Turns = max(0, m.Turns-1)
 		m.Unread = unread(m.Unread, l.Messages)
+		if len(l.Notes) > 0 {
+			m.notes = l.Notes
+		}
 	}
+}
+
+// Noted are the ids of the notes that a member was told in its conversation.
+func (s *State) Noted(name string) []string {
+	if m := s.member(name); m != nil {
+		return m.notes
+	}
+	return nil
 }
 
 func (s *State) over(l *Line) {

@@ -3,6 +3,7 @@ package standing
 import (
 	"gopkg.in/yaml.v3"
 
+	"cmux/agents/org/memoryconfig"
 	"cmux/agents/org/roomconfig"
 	"cmux/agents/org/team"
 	"cmux/agents/org/upkeep"
@@ -50,6 +51,7 @@ type Config struct {
 	Port         int               // of the server; 0: the first that is free
 	Watch        map[string]string // what a person set of package watchconfig, by key
 	Rooms        map[string]string // likewise of package roomconfig
+	Memory       map[string]string // likewise of package memoryconfig
 }
 
 // ConfigAgent says which program an agent is.
@@ -68,7 +70,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Fence: c.Fence, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Teams: c.Teams, Health: c.Health, Port: c.Port, Watch: c.Watch, Rooms: c.Rooms,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Fence: c.Fence, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Teams: c.Teams, Health: c.Health, Port: c.Port, Watch: c.Watch, Rooms: c.Rooms, Memory: c.Memory,
 		Budgets: Budgets{c.Supervisor.Budget, worker.Budget, c.Budget},
 	}
 }
@@ -125,10 +127,12 @@ func configFields() []keys.Field[Config] {
 			Doc: "How it is told that the project is healthy, and what cmux may do when it is not: [a project that is not healthy](health.md)."}, healthFields()),
 		keys.Count(keys.Key{Name: "port", Least: 1024, Most: 65535, Def: "the first free one from 8420", Example: "port: 8500", Doc: "The port of the server, on the loopback address."},
 			func(c *Config) *int { return &c.Port }),
-		keys.Section(keys.Key{Name: "watch", Example: "watch: {idle_after: 15m, sentry: false}", Doc: "What the watch may do, and after how long: see [the watch](watch.md)."}, watchFields()),
+		keys.Section(keys.Key{Name: "watch", Example: "watch: {idle_after: 15m, sentry: false}", Doc: "What the watch may do, and after how long: see [the watch](watch.md)."}, watchconfig.Keys(func(c *Config) *map[string]string { return &c.Watch })),
 		keys.Section(keys.Key{Name: "rooms", Example: "rooms:\n  policy: once\n  tokens: {round: 200k, day: 2M}\n  timeouts: {idle: 20m, on_parse: stop}",
 			Doc: "What a new [room](rooms.md) begins with, and bounds for all of them. Options of `cmux rooms start` and `cmux rooms set` override it for their room. A room keeps the settings that it began with."},
 			roomconfig.Keys(func(c *Config) *map[string]string { return &c.Rooms })),
+		keys.Section(keys.Key{Name: "memory", Example: "memory: {learn: auto, model: sonnet}", Doc: "What rooms learn, and who is told: see [memory](memory.md)."},
+			memoryconfig.Keys(func(c *Config) *map[string]string { return &c.Memory })),
 		keys.Text(keys.Key{Name: "worktree_base", Def: "..", Example: "worktree_base: ../work",
 			Doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`. If another project has such a worktree there, the name is `SESSION-FOLDER-NAME`, with the folder of the project."},
 			func(c *Config) *string { return &c.WorktreeBase }, keys.OneLine),
@@ -143,24 +147,6 @@ func agentFields(of func(*Config) *ConfigAgent) []keys.Field[Config] {
 		keys.Text(keys.Key{Name: "model", Pattern: `^[^-\s]\S*$`, Hint: "write the name of a model", Def: "the program's own", Doc: "The model, as the program names it."},
 			func(c *Config) *string { return &of(c).Model }),
 	}
-}
-
-// watchFields are the keys below watch. What a person set is kept as text, by key: the rest
-// has the default of the version that reads it.
-func watchFields() (fields []keys.Field[Config]) {
-	for _, f := range watchconfig.Fields() {
-		fields = append(fields, keys.Field[Config]{Key: f.Key, Read: func(r *keys.Reader, c *Config, name string, n *yaml.Node) bool {
-			if !f.Read(r, new(watchconfig.Config), name, n) {
-				return false
-			}
-			if c.Watch == nil {
-				c.Watch = make(map[string]string)
-			}
-			c.Watch[f.Name] = keys.Behind(n).Value
-			return true
-		}})
-	}
-	return fields
 }
 
 // zoneFields are the keys below zones.

@@ -68,8 +68,9 @@ type Settings struct {
 	Overflow    string          `json:"overflow,omitempty"`    // what becomes of a task for a permanent worker that is busy
 	Health      Health          `json:"health,omitzero"`
 
-	Watch map[string]string `json:"watch,omitempty"` // what a person set of package watchconfig, by key
-	Rooms map[string]string `json:"rooms,omitempty"` // likewise of package roomconfig
+	Watch  map[string]string `json:"watch,omitempty"`  // what a person set of package watchconfig, by key
+	Rooms  map[string]string `json:"rooms,omitempty"`  // likewise of package roomconfig
+	Memory map[string]string `json:"memory,omitempty"` // likewise of package memoryconfig
 }
 
 // Answer is what a request came to.

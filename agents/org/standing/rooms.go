@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/org/memoryconfig"
+	"cmux/agents/org/recall"
 	"cmux/agents/org/roomconfig"
 	"cmux/agents/org/seat"
 	"cmux/agents/org/subject"
@@ -92,6 +94,7 @@ func (k *rooms) carryOne(ctx context.Context, name string) error {
 			Name: name, File: b, Members: members, Now: k.Now, Forgot: members.forgot,
 			Place: func(name string) room.Place { return members.place(ctx, name) },
 			Files: func(member string) string { return seat.Files(k.org.Root(), MemberName(name, member)) },
+			Notes: &recall.Notes{Root: k.org.Root(), Now: k.Now, Config: func() memoryconfig.Config { return memoryconfig.New(k.org.Settings.Memory) }, Log: k.Log},
 			Notify: func(text string, needs bool) {
 				k.Log.Info("room", "room", name, "said", text)
 				if needs {
@@ -416,7 +419,12 @@ func (o *Org) RoomStand(roomName, name string, now time.Time) room.Stand {
 // Tell does not wait: that the program has the turn stands in its records, and if it does not
 // take it in time, a clock of the room rings.
 func (m roomMembers) Tell(ctx context.Context, t *room.Turn, text string, files []room.File) error {
-	m.trees.tend(ctx) // the turn before is over: what it did is not this one's
+	m.trees.tend(ctx)                                         // the turn before is over: what it did is not this one's
+	if a := m.agent(t.Member); a != nil && len(t.Notes) > 0 { // it is reminded of them, too
+		if err := m.writeContext(t.Member, &a.Member); err != nil {
+			return err
+		}
+	}
 	id, g := m.id(t), m.giving(t.Member)
 	m.trees.handed[id] = m.say(ctx, t.Member, m.watches(ctx, t), func() attempt.Message {
 		return attempt.Message{Op: attempt.OpTell, Key: id, Text: seat.Envelope(id, text+g.Give(ctx, files)), Alone: true}

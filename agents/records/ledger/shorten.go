@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,4 +60,53 @@ func (b *Book[L]) keep(whole []byte) error {
 		}
 	}
 	return signals.WriteFile(b.path+".1", whole, 0o600)
+}
+
+// Rewrite replaces lines of the file, durably, all of them or none, under the file's lock. f
+// makes a line of an older one; nil: that one stays. The lines must fold as before, apart from
+// what f takes out of them: no copy of the old file is kept. The caller has called Change before,
+// so all lines count.
+func (b *Book[L]) Rewrite(ctx context.Context, f func(line []byte) ([]byte, error)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return signals.InTurn(ctx, b.path, true, nil, func(t *signals.Turn) error {
+		if err := b.catchUp(t.File()); err != nil {
+			return err
+		}
+		whole, err := io.ReadAll(io.NewSectionReader(t.File(), 0, b.next))
+		if err != nil {
+			return err
+		}
+		var now []byte
+		changed := false
+		for line := range bytes.Lines(whole) {
+			next, err := b.again(bytes.TrimSuffix(line, []byte("\n")), f)
+			if err != nil {
+				return err
+			}
+			if next == nil {
+				next = line
+			} else {
+				next, changed = append(next, '\n'), true
+			}
+			now = append(now, next...)
+		}
+		if !changed {
+			return nil
+		}
+		b.read = false
+		return t.Replace(now, 0o600)
+	})
+}
+
+// again is a line that f makes of an older one, sealed; nil: that one stays.
+func (b *Book[L]) again(line []byte, f func([]byte) ([]byte, error)) ([]byte, error) {
+	if !json.Valid(line) || !b.Verified(line) {
+		return nil, nil
+	}
+	next, err := f(line)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	return b.key.Seal(b.Place, next)
 }

@@ -37,6 +37,15 @@ type File interface {
 	Append(ctx context.Context, decide func(so []room.Line) ([]room.Line, error)) (all []room.Line, added int, err error)
 }
 
+// Notes are what earlier rooms have learned.
+type Notes interface {
+	// Pick returns the ids of the notes that a member is told in its conversation, which
+	// begins. opened is when the room was.
+	Pick(s *room.State, opened time.Time, member string) []string
+	// Told returns notes as members are told them, without those that are shown no more.
+	Told(ids []string) []string
+}
+
 // Config is a carrier's surroundings.
 type Config struct {
 	Name    string // of the room
@@ -45,7 +54,7 @@ type Config struct {
 	Place   func(member string) room.Place
 	Files   func(member string) string // the folder in which it finds attached files; nil: it gets none
 	Forgot  func(member string) bool   // the conversation is gone that its last turn was in; nil: it never is
-	Notes   func(topic string) []string
+	Notes   Notes                      // nil: members are told none
 	Notify  func(text string, needs bool)
 	Record  func(d *room.Decision) // keeps what a member has decided, once
 	Now     func() time.Time
@@ -222,6 +231,7 @@ func (c *Carrier) do(ctx context.Context, what room.What, e room.Effect) error {
 // append writes lines, if nothing was added since they were decided; else that is heard
 // first, and then what led to them again.
 func (c *Carrier) append(ctx context.Context, what room.What, lines []room.Line) error {
+	c.note(lines)
 	all, added, err := c.File.Append(ctx, func(so []room.Line) ([]room.Line, error) {
 		if len(so) != len(c.lines) {
 			return nil, errNewer
@@ -251,6 +261,20 @@ func (c *Carrier) append(ctx context.Context, what room.What, lines []room.Line)
 	return nil
 }
 
+// note names the notes that turns tell their members, in the lines that begin them: so after a
+// crash a member is told the same ones. Each is told once in its conversation.
+func (c *Carrier) note(lines []room.Line) {
+	if c.Notes == nil {
+		return
+	}
+	for i := range lines {
+		l := &lines[i]
+		if l.Kind == room.KindTurn && (First(slices.Concat(c.lines, lines[:i+1]), l.Member, l.Turn) || c.Forgot != nil && c.Forgot(l.Member)) {
+			l.Notes = c.Notes.Pick(&c.s, c.lines[0].At, l.Member)
+		}
+	}
+}
+
 // prompt is what a turn gives its member, and the files that it names. Before its first one
 // it is told where it is; where its conversation is gone it is told again, with what was said
 // last.
@@ -268,11 +292,12 @@ func (c *Carrier) prompt(t *room.Turn) (text string, files []room.File) {
 	return text, files
 }
 
-// Opening is what a member is told once, before its first turn.
+// Opening is what a member is told once, before its first turn: with the notes that were named in
+// the line of a turn of its.
 func (c *Carrier) Opening(name string) string {
 	var notes []string
-	if c.Notes != nil {
-		notes = c.Notes(c.s.Settings.Topic)
+	if ids := c.s.Noted(name); c.Notes != nil && len(ids) > 0 {
+		notes = c.Notes.Told(ids)
 	}
 	return c.s.Opening(name, c.Place(name), notes)
 }

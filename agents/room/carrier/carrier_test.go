@@ -3,6 +3,7 @@ package carrier
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ type scene struct {
 	now     time.Time
 	members map[string]*member
 	told    []string // to the person
+	picked  int      // how often notes were picked
 
 	left int // calls until the carrier is killed; below zero: it is not
 }
@@ -77,7 +79,7 @@ func (s *scene) carrier() *Carrier {
 	}
 	c, err := New(Config{
 		Name: "r", File: b, Members: s, Place: func(string) room.Place { return room.Place{Dir: s.root} }, Now: s.clock,
-		Notify: func(text string, _ bool) { s.told = append(s.told, text) },
+		Notify: func(text string, _ bool) { s.told = append(s.told, text) }, Notes: s,
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -130,6 +132,21 @@ func (s *scene) Rest(_ context.Context, name, _ string) error {
 	m := s.members[name]
 	m.is, m.turn = room.Off, ""
 	return nil
+}
+
+// Pick picks another note each time.
+func (s *scene) Pick(_ *room.State, _ time.Time, member string) []string {
+	s.point()
+	s.picked++
+	return []string{fmt.Sprintf("n%d", s.picked)}
+}
+
+func (s *scene) Told(ids []string) (all []string) {
+	s.point()
+	for _, id := range ids {
+		all = append(all, id+": noted")
+	}
+	return all
 }
 
 // work lets every member that is in a turn answer, and reports whether one did.
@@ -247,6 +264,7 @@ func TestKilled(t *testing.T) {
 		if got := said(s); got != want {
 			t.Fatalf("killed at call %d:\n%s\nand not\n%s", kill, got, want)
 		}
+		s.noted()
 	}
 	for name, m := range s.members {
 		n := 0
@@ -258,6 +276,26 @@ func TestKilled(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s was told %d times where it is", name, n)
 		}
+	}
+}
+
+// noted checks that the first turn of each member has notes, that its line names those that its
+// program has, and that no other turn has any.
+func (s *scene) noted() {
+	s.Helper()
+	first := map[string]bool{}
+	for _, l := range s.lines() {
+		if l.Kind != room.KindTurn {
+			continue
+		}
+		text := s.members[l.Member].prompts[l.Turn]
+		switch {
+		case first[l.Member] && (len(l.Notes) > 0 || strings.Contains(text, ": noted")):
+			s.Errorf("%s of %s has notes again: %q", l.Turn, l.Member, l.Notes)
+		case !first[l.Member] && (len(l.Notes) != 1 || !strings.Contains(text, "earlier rooms: they may be old or wrong.\n> "+l.Notes[0]+": noted\n")):
+			s.Errorf("%s of %s: %q and %s", l.Turn, l.Member, l.Notes, text)
+		}
+		first[l.Member] = true
 	}
 }
 
