@@ -82,6 +82,19 @@ func Reopen(kind string, env []string, conversation string) (*exec.Cmd, error) {
 	return &exec.Cmd{Path: path, Args: argv, Env: outside(env)}, nil
 }
 
+// ErrNoAsk says that a kind cannot be asked a single question.
+var ErrNoAsk = errors.New("it cannot be asked a single question")
+
+// Ask asks a program of a kind a single question, in env without the variables of a node.
+func Ask(ctx context.Context, kind string, q agent.Question) (*agent.Answer, error) {
+	k, ok := All()[kind]
+	if !ok || k.Ask == nil {
+		return nil, fmt.Errorf("%s: %w", kind, ErrNoAsk)
+	}
+	q.Env = outside(q.Env)
+	return k.Ask(ctx, q)
+}
+
 // outside is env without the variables of a node of cmux's, and of a Claude
 // Code, that the caller may itself be in.
 func outside(env []string) []string {

@@ -31,6 +31,10 @@ type Kind struct {
 	// given in the last turn there, what that turn said last, and whether it is over.
 	// Without a turn it is over. nil: the kind has no such file.
 	LastTurn func(env []string, conversation string) (given []string, said string, over bool)
+	// Ask asks the program a single question. The answer has the form of its schema, or the
+	// error is ErrForm; if the program is not installed, it is exec.ErrNotFound. nil: the kind
+	// cannot.
+	Ask func(context.Context, Question) (*Answer, error)
 }
 
 // Capability is what a kind can do, as the docs show it. A text says how; an

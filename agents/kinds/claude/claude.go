@@ -36,7 +36,7 @@ func Kind() agent.Kind {
 		Home:      agent.HomeIn("CLAUDE_CONFIG_DIR", ".claude"),
 		Tool:      toolPrefix + "done",
 		New:       func(s *agent.Stage) (agent.Agent, error) { return newAgent(s) },
-		Preflight: Preflight, Reopen: Reopen, LastTurn: lastTurn,
+		Preflight: Preflight, Reopen: Reopen, LastTurn: lastTurn, Ask: Ask,
 		Can: agent.Capability{
 			Program:    "claude",
 			Panes:      "its own terminal program",

@@ -19,7 +19,7 @@ func anybodys() []string {
 		"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 		"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "backlog add", "backlog list",
 		"journal add", "journal show", "journal search", "journal note", "journal reflection",
-		"cards list", "cards show", "cards add", "rooms list", "rooms show", "rooms log", "rooms parse", "rooms say",
+		"memory list", "memory search", "cards list", "cards show", "cards add", "rooms list", "rooms show", "rooms log", "rooms parse", "rooms say",
 		"alert", "teams list", "teams show", "teams status", "schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
 	}
 }
@@ -74,6 +74,14 @@ func persons() []string {
 		"cards move",
 		"cards send-back",
 		"cards start",
+		"memory add",
+		"memory edit",
+		"memory forget",
+		"memory learn",
+		"memory pin",
+		"memory promote",
+		"memory show",
+		"memory why",
 		"rooms answer",
 		"rooms cancel",
 		"rooms check",
