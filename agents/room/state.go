@@ -363,7 +363,7 @@ func (s *State) begin(l *Line) {
 }
 
 // Noted are the ids of the notes that a member was told in its conversation.
-func (s *State) Noted(name string) []string {
+func Noted(s *State, name string) []string {
 	if m := s.member(name); m != nil {
 		return m.notes
 	}

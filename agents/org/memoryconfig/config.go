@@ -1,5 +1,5 @@
 // Package memoryconfig is what a person decides about what rooms learn: when notes are made and
-// by which program, and whether members are told of them. Config has all of it with its defaults,
+// by which program, and whether members get them. Config has all of it with its defaults,
 // Keys the keys below memory: in .cmux/config.yml. Nothing here acts.
 package memoryconfig
 
@@ -25,7 +25,7 @@ type Config struct {
 	Learn  Learn
 	Agent  string // kind of the program that learns
 	Model  string // as that names it
-	Inject bool   // members are told of notes
+	Inject bool   // members get notes
 }
 
 // Default is Config where a person says nothing.

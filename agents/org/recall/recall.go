@@ -50,15 +50,7 @@ func (n *Notes) Pick(s *room.State, opened time.Time, member string) (ids []stri
 }
 
 // Told returns notes as members are told them.
-func (n *Notes) Told(ids []string) (all []string) {
-	l := n.list()
-	for _, id := range ids {
-		if one := l.Get(id); one != nil && one.State == note.Shown {
-			all = append(all, one.Told())
-		}
-	}
-	return all
-}
+func (n *Notes) Told(ids []string) []string { return n.list().Told(ids) }
 
 // topic is what a room is about: without one, what the person said first.
 func topic(s *room.State) string {

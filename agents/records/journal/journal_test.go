@@ -254,7 +254,7 @@ func TestSearch(t *testing.T) {
 	*now = noon.AddDate(0, 0, 1)
 	_, err = j.Reflect(t.Context(), "ideas", "", "rotate TOKENS")
 	must(t, err)
-	must(t, os.WriteFile(filepath.Join(j.Root, memoryFile), []byte("a\nTokens are in vault\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(j.Root, MemoryFile), []byte("a\nTokens are in vault\n"), 0o600))
 	found, err := j.Search(t.Context(), Query{Words: "Tokens"})
 	must(t, err)
 	var got []string
@@ -277,7 +277,7 @@ func TestSearch(t *testing.T) {
 	}{
 		{Query{Words: "tokens rs256"}, 1}, {Query{Words: "tokens", Since: "2026-03-02"}, 2}, {Query{Words: "tokens", Most: 3}, 3}, {Query{Words: "nothing"}, 0},
 		{Query{Words: "tok RS"}, 1}, {Query{Words: "okens"}, 0}, {Query{Words: "## 12:00"}, 1}, {Query{Words: "256"}, 0},
-		{Query{Words: "tokens", Without: func(path string) bool { return path == memoryFile }}, 4},
+		{Query{Words: "tokens", Without: func(path string) bool { return path == MemoryFile }}, 4},
 	} {
 		found, err := j.Search(t.Context(), c.q)
 		if err != nil || len(found.Hits) != c.n || found.More != (c.n == 3) {
@@ -294,13 +294,13 @@ func TestSearch(t *testing.T) {
 func TestMemory(t *testing.T) {
 	j, _ := newJournal(t)
 	for lines, warns := range map[int]bool{0: false, 1: false, MemoryLines: false, MemoryLines + 1: true} {
-		must(t, os.WriteFile(filepath.Join(j.Root, memoryFile), []byte(strings.Repeat("x\n", lines)), 0o600))
+		must(t, os.WriteFile(filepath.Join(j.Root, MemoryFile), []byte(strings.Repeat("x\n", lines)), 0o600))
 		m, err := j.Memory()
 		if err != nil || m.Lines != lines || (m.Warning() != "") != warns {
 			t.Errorf("%d lines: %+v, %v", lines, m, err)
 		}
 	}
-	must(t, os.Remove(filepath.Join(j.Root, memoryFile)))
+	must(t, os.Remove(filepath.Join(j.Root, MemoryFile)))
 	if m, err := j.Memory(); err != nil || m.Text != "" || m.Warning() != "" {
 		t.Errorf("%+v, %v", m, err)
 	}

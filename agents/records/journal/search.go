@@ -67,7 +67,7 @@ func (j *Journal) Search(ctx context.Context, q Query) (*Found, error) {
 		}
 		return found.in(filepath.Join(j.Root, filepath.FromSlash(rel)), rel, day, words, q.Most)
 	}
-	if err := look(memoryFile, ""); err != nil {
+	if err := look(MemoryFile, ""); err != nil {
 		return nil, err
 	}
 	days, err := j.Days()
@@ -148,7 +148,8 @@ func Letter(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.Is(unicode.M, r)
 }
 
-const memoryFile = "MEMORY.md"
+// MemoryFile is the name of the file at the root of a project that every agent is shown.
+const MemoryFile = "MEMORY.md"
 
 // MemoryLines is the recommended maximum of lines in MEMORY.md, because every agent reads
 // all of it.
@@ -163,7 +164,7 @@ type Memory struct {
 
 // Memory reads MEMORY.md.
 func (j *Journal) Memory() (*Memory, error) {
-	m := &Memory{Path: filepath.Join(j.Root, memoryFile)}
+	m := &Memory{Path: filepath.Join(j.Root, MemoryFile)}
 	b, err := read(m.Path)
 	if err != nil {
 		return nil, err

@@ -124,7 +124,7 @@ func (b *Book) Add(ctx context.Context, f Fields) (n *Note, aside string, err er
 }
 
 // Learn records that a range of a room's messages was learned from, with its notes, all of it or
-// nothing. Notes that are known or forgotten are left out, and so are those that are none. If
+// nothing. Notes that are known or forgotten are left out, and so are invalid ones. If
 // some of the range was learned from before, the error is ErrRead, unless again.
 func (b *Book) Learn(ctx context.Context, r Read, again bool, notes []Fields) (learned []*Note, aside string, err error) {
 	var all []said
@@ -218,7 +218,7 @@ func (b *Book) Promote(ctx context.Context, id string) (*Note, string, error) {
 	return b.on(ctx, id, func(*List, *Note) (*Line, error) { return &Line{Op: OpPromote}, nil })
 }
 
-// Use records which turns were told of notes: each turn counts once for a note.
+// Use records which turns got notes: each turn counts once for a note.
 func (b *Book) Use(ctx context.Context, uses map[string][]Use) (aside string, err error) {
 	_, aside, err = b.change(ctx, func(l *List) (lines []*Line, err error) {
 		for _, id := range l.order {

@@ -1,7 +1,7 @@
 // Package note keeps the notes of what rooms learned, in .cmux/memory.jsonl.
 //
 // The file is the only record of notes. Package ledger seals its lines, and saves aside a file
-// with invalid lines. A line learns a note, changes one, or says who was told of one. A List is
+// with invalid lines. A line learns a note, changes one, or says who got one. A List is
 // the fold of the lines; it is pure.
 //
 // A note is learned once: a text that is known, with other white space, case or punctuation, is
@@ -79,7 +79,7 @@ type From struct {
 	Messages []int64   `json:"messages"`
 }
 
-// Use says that a turn was told of notes.
+// Use says that a turn got a note.
 type Use struct {
 	Room   string    `json:"room"`
 	Turn   string    `json:"turn"`
@@ -154,7 +154,7 @@ const (
 	OpEdit    Op = "edit"
 	OpPin     Op = "pin"
 	OpUnpin   Op = "unpin"
-	OpUse     Op = "use"     // turns were told of it
+	OpUse     Op = "use"     // a turn got it
 	OpForget  Op = "forget"  // for ever
 	OpPromote Op = "promote" // it was moved into MEMORY.md
 	OpRead    Op = "read"    // a range of a room's messages was learned from, and gave notes

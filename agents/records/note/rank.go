@@ -86,10 +86,10 @@ func rank(notes []*Note, query []string, all bool) []*Note {
 	return out
 }
 
-// MostTold bounds what a conversation is told of notes, in characters.
+// MostTold bounds the notes that a conversation gets, in characters.
 const MostTold = 2000
 
-// Want is what a member is to be told notes for.
+// Want says for what a member gets notes.
 type Want struct {
 	Topic string
 	Files []string
@@ -130,3 +130,13 @@ func (l *List) Pick(w Want) []*Note {
 
 // Told is a note as a member is told it, on one line.
 func (n *Note) Told() string { return n.ID + ": " + n.Text }
+
+// Told are those of some notes that are shown, as members are told them.
+func (l *List) Told(ids []string) (all []string) {
+	for _, id := range ids {
+		if n := l.Get(id); n != nil && n.State == Shown {
+			all = append(all, n.Told())
+		}
+	}
+	return all
+}

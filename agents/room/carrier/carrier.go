@@ -296,7 +296,7 @@ func (c *Carrier) prompt(t *room.Turn) (text string, files []room.File) {
 // the line of a turn of its.
 func (c *Carrier) Opening(name string) string {
 	var notes []string
-	if ids := c.s.Noted(name); c.Notes != nil && len(ids) > 0 {
+	if ids := room.Noted(&c.s, name); c.Notes != nil && len(ids) > 0 {
 		notes = c.Notes.Told(ids)
 	}
 	return c.s.Opening(name, c.Place(name), notes)
