@@ -469,17 +469,13 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	changed := make(chan struct{}, 1)
-	carried := keepCards(ctx, o.Project, changed, logger)
-	defer carried()
+	tell, kept := keepRooms(ctx, o.Project, logger)
+	defer kept()
 	options := standing.Options{
 		Root: r.Plan.Root, Windows: standing.Nowhere{}, Host: standing.Detached, Trees: trees.Git{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
 		Tell: func(*standing.Org) {
 			o.Tell()
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
+			tell()
 		},
 		Bell: o.Bell,
 	}

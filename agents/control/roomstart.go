@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/control/cards"
+	"cmux/agents/control/memory"
 	"cmux/agents/control/merging"
 	"cmux/agents/control/rooms"
 	"cmux/agents/org/standing"
@@ -27,15 +28,36 @@ func (p *Project) Rooms() *rooms.Rooms {
 	return &rooms.Rooms{Project: &p.Project, Crew: p.Crew(), Records: p.Records(), Up: func(ctx context.Context) error { return startForRooms(ctx, p) }}
 }
 
-// keepCards carries cards on until ctx ends, or the function that it returns is called.
-func keepCards(ctx context.Context, p *Project, changed <-chan struct{}, logger *log.Logger) (end func()) {
+// keepRooms carries cards on, and learns from rooms, until ctx ends, or the function end that it
+// returns is called. tell says that something has changed, and does not wait.
+func keepRooms(ctx context.Context, p *Project, logger *log.Logger) (tell, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
-	done.Go(func() { Cards(p).Keep(ctx, changed, logger) })
-	return func() {
+	var changed []chan struct{}
+	keep := func(keep func(context.Context, <-chan struct{}, *log.Logger)) {
+		c := make(chan struct{}, 1)
+		changed = append(changed, c)
+		done.Go(func() { keep(ctx, c, logger) })
+	}
+	keep(Cards(p).Keep)
+	keep(Memory(p).Keep)
+	tell = func() {
+		for _, c := range changed {
+			select {
+			case c <- struct{}{}:
+			default:
+			}
+		}
+	}
+	return tell, func() {
 		cancel()
 		done.Wait()
 	}
+}
+
+// Memory opens what the project has learned.
+func Memory(p *Project) *memory.Memory {
+	return &memory.Memory{Project: &p.Project, Rooms: p.Rooms()}
 }
 
 // Cards opens the cards of rooms of the project.

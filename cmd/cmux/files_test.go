@@ -33,6 +33,7 @@ var elsewhere = map[string]string{
 	"agents/platform/fence/places.go":           "the devices in /dev, and folders of tools in the home folder",
 	"agents/runs/attempt/scoped.go":             "the worktree",
 	"agents/runs/attempt/fence.go":              "what the fence leaves of the repository's .git, and a temporary folder",
+	"agents/kinds/claude/oneshot.go":            "an empty temporary folder",
 	"agents/kinds/claude/silence.go":            "the program's own settings",
 	"agents/kinds/claude/preflight.go":          "the program's own configuration",
 	"agents/kinds/claude/resume.go":             "the program's own transcripts",

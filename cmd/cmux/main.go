@@ -34,6 +34,7 @@ import (
 	"cmux/cmd/cmux/journal"
 	"cmux/cmd/cmux/locks"
 	"cmux/cmd/cmux/mailbox"
+	"cmux/cmd/cmux/memory"
 	"cmux/cmd/cmux/node"
 	"cmux/cmd/cmux/org"
 	_ "cmux/cmd/cmux/quiet"
@@ -120,6 +121,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		mailbox.NewCmd(d),
 		rooms.NewCmd(d),
 		cards.NewCmd(d),
+		memory.NewCmd(d),
 		tasks.NewCmd(d),
 		tasks.NewBacklogCmd(d),
 		schedule.NewCmd(d),

@@ -9,6 +9,7 @@ import (
 	"cmux/agents/org/seat"
 	"cmux/agents/org/standing"
 	"cmux/agents/records/event"
+	"cmux/agents/records/note"
 	"cmux/agents/room"
 	"cmux/agents/room/carrier"
 	"cmux/worktree/hint"
@@ -82,5 +83,18 @@ func (p *Rooms) again(org *standing.Org, name string, lines []room.Line) string 
 			at = room.Place{Dir: a.Member.Dir, Role: a.Member.RoleFile}
 		}
 	}
-	return s.Opening(l.Member, at, nil) + "\n" + text
+	return s.Opening(l.Member, at, noted(p, room.Noted(&s, l.Member))) + "\n" + text
+}
+
+// noted are notes as members are told them. What cannot be read is left out.
+func noted(p *Rooms, ids []string) (all []string) {
+	b, err := note.OpenBook(p.Root, p.Now, false)
+	if err != nil || len(ids) == 0 {
+		return nil
+	}
+	l, err := b.List()
+	if err != nil {
+		return nil
+	}
+	return l.Told(ids)
 }

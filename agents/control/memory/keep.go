@@ -1,0 +1,148 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/charmbracelet/log"
+
+	"cmux/agents/org/memoryconfig"
+	"cmux/agents/records/note"
+	"cmux/agents/room"
+	"cmux/agents/room/book"
+	"cmux/agents/room/lessons"
+)
+
+// rest is between two looks at rooms about which nothing was told.
+const rest = 3 * time.Second
+
+// keeper is what Keep knows of the rooms.
+type keeper struct {
+	*Memory
+	books map[string]*book.Book
+	seen  map[string]int // lines of a room that were looked at
+	log   *log.Logger
+}
+
+// Keep records which turns got notes, and learns from rooms where that is due and the
+// person has said that cmux does it by itself, until ctx ends: when something has changed, and now
+// and then.
+func (p *Memory) Keep(ctx context.Context, changed <-chan struct{}, logger *log.Logger) {
+	k := keeper{Memory: p, books: map[string]*book.Book{}, seen: map[string]int{}, log: logger}
+	tick := time.NewTicker(rest)
+	defer tick.Stop()
+	said := ""
+	for {
+		if err := k.look(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			logger.Error("notes of rooms could not be kept; trying again", "err", err)
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look looks at rooms that have changed. What fails in one is tried again; the others are no
+// worse for it.
+func (k *keeper) look(ctx context.Context) error {
+	names, err := book.Rooms(k.Root)
+	if err != nil {
+		return err
+	}
+	for name := range k.books {
+		if !slices.Contains(names, name) {
+			delete(k.books, name)
+			delete(k.seen, name)
+		}
+	}
+	var errs []error
+	for _, name := range names {
+		if err := k.room(ctx, name); err != nil && !errors.Is(err, book.ErrNone) && ctx.Err() == nil {
+			errs = append(errs, fmt.Errorf("room %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (k *keeper) room(ctx context.Context, name string) error {
+	b := k.books[name]
+	if b == nil {
+		var err error
+		if b, err = book.Open(k.Root, name, k.Now, false); err != nil {
+			return err
+		}
+		k.books[name] = b
+	}
+	lines, _, err := b.Lines()
+	if err != nil {
+		delete(k.books, name)
+		return err
+	}
+	switch {
+	case len(lines) == k.seen[name]:
+		return nil
+	case len(lines) < k.seen[name]: // another room has the name now
+		k.seen[name] = 0
+	}
+	if err := k.uses(ctx, name, lines); err != nil {
+		return err
+	}
+	c, err := k.Config()
+	if err != nil {
+		return err
+	}
+	if c.Learn == memoryconfig.Auto || c.Learn == memoryconfig.Heuristic {
+		l, err := k.list()
+		if err != nil {
+			return err
+		}
+		if r := lessons.Due(name, lines, l.ReadTo(name, lines[0].At)); r.Why != "" {
+			if err := k.teach(ctx, c, lines, r); err != nil {
+				return err
+			}
+		}
+	}
+	k.seen[name] = len(lines)
+	return nil
+}
+
+// teach learns from a range by itself.
+func (k *keeper) teach(ctx context.Context, c memoryconfig.Config, lines []room.Line, r lessons.Range) error {
+	got, err := k.learn(ctx, c, lines, r, Options{})
+	if err != nil {
+		return err
+	}
+	k.log.Info("learned from a room", "room", r.Room, "by", got.By, "notes", len(got.Notes), "why", got.Why)
+	return nil
+}
+
+// uses records which turns got notes, as the room's lines name them. Each counts once.
+func (k *keeper) uses(ctx context.Context, name string, lines []room.Line) error {
+	told := map[string][]note.Use{}
+	for i := k.seen[name]; i < len(lines); i++ {
+		l := &lines[i]
+		if l.Kind != room.KindTurn {
+			continue
+		}
+		for _, id := range l.Notes {
+			told[id] = append(told[id], note.Use{Room: name, Turn: l.Turn, Member: l.Member, At: l.At})
+		}
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	b, err := k.book(true)
+	if err != nil {
+		return err
+	}
+	aside, err := b.Use(ctx, told)
+	k.SetAside(note.Name, aside)
+	return err
+}
