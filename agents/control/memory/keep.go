@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/org/memoryconfig"
+	"cmux/agents/org/standing"
 	"cmux/agents/records/note"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
@@ -113,9 +114,15 @@ func (k *keeper) room(ctx context.Context, name string) error {
 	return nil
 }
 
-// teach learns from a range by itself.
+// teach learns from a range by itself, in the environment of the organization.
 func (k *keeper) teach(ctx context.Context, c memoryconfig.Config, lines []room.Line, r lessons.Range) error {
-	got, err := k.learn(ctx, c, lines, r, Options{})
+	p := *k.Project
+	if org, err := standing.Open(p.Root); err == nil {
+		if env, err := org.Run.Env(); err == nil { // else it is not started any more; this process's own serves
+			p.Env = env
+		}
+	}
+	got, err := (&Memory{&p, k.Rooms}).learn(ctx, c, lines, r, Options{})
 	if err != nil {
 		return err
 	}
