@@ -23,7 +23,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	if o.Project != nil { // otherwise only the document is needed
 		r.kept.root = o.Project.Root
 	}
-	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.rooms, r.cards, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organization} {
+	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.rooms, r.cards, r.memory, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organization} {
 		add()
 	}
 	exact(c.Components.Schemas)

@@ -21,6 +21,7 @@ import (
 	"cmux/agents/org/upkeep"
 	"cmux/agents/records/event"
 	"cmux/agents/records/incident"
+	"cmux/agents/records/note"
 	"cmux/agents/room"
 	"cmux/agents/room/marks"
 	"cmux/agents/runs/run"
@@ -87,6 +88,8 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[room.Phase](): words(room.AtRest, room.InGather, room.InFirst, room.InTalk, room.Waits, room.IsPaused, room.IsCapped, room.IsClosed,
 			room.Cancelling),
 		reflect.TypeFor[marks.Kind]():  words(marks.Text, marks.Mention, marks.Agree, marks.Handoff, marks.Status, marks.Code),
+		reflect.TypeFor[note.Kind]():   words(note.Kinds()...),
+		reflect.TypeFor[note.State]():  words(note.States()...),
 		reflect.TypeFor[incident.Op](): words(incident.OpOpen, incident.OpAdd, incident.OpClose, incident.OpAck, incident.OpReopen),
 	}
 }

@@ -50,6 +50,7 @@ var ends = map[string]string{
 	"POST /api/recover/now":                     "cmux restarts what health.restart names. If the project is still not healthy, the health tree goes back to the last healthy commit, on a branch of its own. Nothing is lost.",
 	"POST /api/recover/undo":                    "The health tree goes back to where the rollback found it. The rollback's branch is kept.",
 	"DELETE /api/rooms/{room}":                  "The room is closed and its members' programs end. What was said is kept in the archives.",
+	"DELETE /api/memory/notes/{id}":             "No member gets the note any more, and nothing learns it again. The messages that it came from stay in their room.",
 	"DELETE /api/rooms/{room}/members/{name}":   "The member's turn is interrupted and its program ends. What it said stays in the room.",
 	"POST /api/runs/{id}/nodes/{node}/override": "The node counts as done whatever its checks say, and what waits for it starts.",
 	"POST /api/runs/{id}/nodes/{node}/review":   "Work that is dropped is left out of the merge, and so is what was built on it. Work that is sent back is done again. The branch is kept.",

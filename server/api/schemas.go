@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cmux/agents/control/memory"
 	"cmux/agents/control/rooms"
 	"cmux/dag"
 )
@@ -40,6 +41,9 @@ func typeName(t reflect.Type, hint string) string {
 	path := t.PkgPath()
 	if path == reflect.TypeFor[rooms.View]().PkgPath() {
 		return "Room" + name // there are other messages, orders and members
+	}
+	if path == reflect.TypeFor[memory.Notes]().PkgPath() {
+		return "Memory" + name // likewise
 	}
 	if path == "" || path == reflect.TypeFor[label]().PkgPath() || strings.HasPrefix(path+"/", "cmux/agents/control/") || !strings.HasPrefix(path, "cmux/") {
 		return name

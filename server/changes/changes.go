@@ -20,6 +20,7 @@ import (
 	"cmux/agents/org/schedule"
 	"cmux/agents/records/alert"
 	"cmux/agents/records/locks"
+	"cmux/agents/records/note"
 	"cmux/agents/runs/run"
 	"cmux/signals"
 )
@@ -43,6 +44,7 @@ func files() map[string][]string {
 		in("merge.json"):       {"/api/runs", "/api/needs"},
 		".cmux-agents.yml":     {"/api/graph", "/api/runs", "/api/onboarding"},
 		"MEMORY.md":            {"/api/memory"},
+		in(note.Name):          {"/api/memory"},
 		in("merge-tasks.json"): {"/api/tasks/merge"},
 	}
 }

@@ -25,6 +25,7 @@ const (
 	Mailbox   = "mailbox"
 	Tasks     = "tasks"
 	Journal   = "journal"
+	Memory    = "memory" // notes of rooms
 	Incidents = "incidents"
 	Audit     = "audit"
 	Room      = "room:" // and its name

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/records/journal"
+	"cmux/agents/records/note"
 	"cmux/signals"
 )
 
@@ -42,11 +43,31 @@ func (in *intake) loadPages(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// takePages takes in MEMORY.md and the journal as they are now, and entries that
-// are new as events.
+// notesPath is the page with the notes of rooms. Each of its parts is a note, and its line the
+// number of that.
+var notesPath = path.Join(signals.Folder, note.Name)
+
+// notes are the notes that are shown, in place of the text of their file.
+func (s *Store) notes() (all []part, err error) {
+	b, err := note.OpenBook(s.root, time.Now, false)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range l.Shown() {
+		all = append(all, part{line: n.Number(), text: strings.Join(append([]string{n.Text}, n.About.Files...), "\n")})
+	}
+	return all, nil
+}
+
+// takePages takes in MEMORY.md, the notes of rooms and the journal as they are now, and entries
+// that are new as events.
 func (s *Store) takePages(ctx context.Context, what *survey) (n int, err error) {
 	what.dirs = append(what.dirs, journal.Folder)
-	there := map[string]bool{"MEMORY.md": true}
+	there := map[string]bool{"MEMORY.md": true, notesPath: true}
 	j := &journal.Journal{Root: s.root, Now: time.Now}
 	days, err := j.Days()
 	if err != nil {
@@ -117,6 +138,14 @@ func (s *Store) takePage(ctx context.Context, j *journal.Journal, name string) (
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
 		text = nil
 	}
+	parts := split(string(text))
+	if name == notesPath {
+		if parts, err = s.notes(); err != nil {
+			if err := s.odd(source{path: name}, err); err != nil {
+				return 0, err
+			}
+		}
+	}
 	var fresh []journal.Entry
 	if day, file := path.Split(name); file == "journal.md" {
 		if fresh, err = s.entries(ctx, j, path.Base(day)); err != nil {
@@ -136,7 +165,7 @@ func (s *Store) takePage(ctx context.Context, j *journal.Journal, name string) (
 				return err
 			}
 		}
-		if err := rewrite(ctx, tx, p.id, split(string(text))); err != nil {
+		if err := rewrite(ctx, tx, p.id, parts); err != nil {
 			return err
 		}
 		if len(fresh) == 0 {

@@ -42,7 +42,7 @@ var ErrQuery = errors.New("say what to look for")
 // ErrCursor says that a cursor is none that Search gave.
 var ErrCursor = errors.New("the cursor is none of this search: begin without one")
 
-// Search looks for words in the journal, MEMORY.md, messages, tasks and
+// Search looks for words in the journal, MEMORY.md, notes of rooms, messages, tasks and
 // conversations. All words are to be there, in any order, each as the beginning of
 // a word; those between quotation marks as they follow each other.
 func (s *Store) Search(ctx context.Context, query string, most int, cursor string) (*Found, error) {
@@ -96,6 +96,9 @@ func (f *Found) pages(ctx context.Context, db *sql.DB, match string, words []str
 			return nil
 		}
 		last = id
+		if h.Path == notesPath {
+			h.Source, h.Name, h.Path, h.Line = Memory, fmt.Sprintf("n%d", h.Line), "", 0
+		}
 		h.Text = around(h.Text, words)
 		f.Hits = append(f.Hits, h)
 		return nil

@@ -208,6 +208,9 @@ func (s *said) full() bool {
 
 var errNoLine = errors.New("not a line about a note")
 
+// Number is the number in the note's id.
+func (n *Note) Number() int { return number(n.ID) }
+
 // number returns the number in a note's id; 0: the id is not valid.
 func number(id string) int {
 	digits, ok := strings.CutPrefix(id, "n")

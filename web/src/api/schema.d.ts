@@ -1253,6 +1253,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/memory/learn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the rooms that nobody has learned from, with the tokens that this uses */
+        get: operations["getMemoryLearn"];
+        put?: never;
+        /** Make notes of what a room said */
+        post: operations["postMemoryLearn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the notes of rooms: the pinned ones, then the newest */
+        get: operations["getMemoryNotes"];
+        put?: never;
+        /** Write a note */
+        post: operations["postMemoryNotes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory/notes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a note: where it comes from, and which turns got it */
+        get: operations["getMemoryNotesId"];
+        put?: never;
+        post?: never;
+        /** Forget a note for ever */
+        delete: operations["deleteMemoryNotesId"];
+        options?: never;
+        head?: never;
+        /** Change a note, or pin it */
+        patch: operations["patchMemoryNotesId"];
+        trace?: never;
+    };
+    "/api/memory/notes/{id}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a note into MEMORY.md */
+        post: operations["postMemoryNotesIdPromote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find notes by their words, the best first */
+        get: operations["getMemorySearch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/messages": {
         parameters: {
             query?: never;
@@ -3230,6 +3319,19 @@ export interface components {
             then: string;
             what: string;
         };
+        ChangedNote: {
+            /** @description Kind of a program that it is about */
+            agent?: string;
+            /** @description Files that it is about, from the project's root */
+            files?: string[];
+            kind?: components["schemas"]["NoteKind"];
+            /** @description Model that it is about */
+            model?: string;
+            /** @description Members of every room get it */
+            pinned?: boolean;
+            /** @description At most 300 characters */
+            text?: string;
+        };
         Changes: {
             files: components["schemas"]["WorktreeFileChange"][];
             live: boolean;
@@ -3851,6 +3953,13 @@ export interface components {
             /** Format: date-time */
             until: string | null;
         };
+        Learning: {
+            /** @description From the whole room, also what was learned from before */
+            again?: boolean;
+            /** @description Only what can be counted, without a program */
+            heuristic?: boolean;
+            room: string;
+        };
         LedgerBad: {
             /** Format: int64 */
             at: number;
@@ -3930,6 +4039,11 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        ListDue: {
+            items: components["schemas"]["MemoryDue"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
         ListFileEntry: {
             items: components["schemas"]["FileEntry"][];
             /** @description Cursor of the next page; absent: this is the last page */
@@ -3967,6 +4081,11 @@ export interface components {
         };
         ListMessage: {
             items: components["schemas"]["RoomMessage"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
+        ListNote: {
+            items: components["schemas"]["Note"][];
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
@@ -4095,6 +4214,40 @@ export interface components {
         };
         /** @enum {string} */
         MarksSide: "for" | "against" | "unclear";
+        MemoryDue: {
+            by: string;
+            /** Format: int64 */
+            from: number;
+            /** Format: int64 */
+            messages: number;
+            model: string;
+            room: string;
+            /** Format: int64 */
+            to: number;
+            /** Format: int64 */
+            tokens: number;
+            why: string;
+        };
+        MemoryLearned: {
+            by: string;
+            /** Format: int64 */
+            from: number;
+            notes: components["schemas"]["Note"][];
+            room: string;
+            /** Format: int64 */
+            to: number;
+            /** Format: int64 */
+            tokens: number;
+            why: string;
+        };
+        MemoryMessage: {
+            /** Format: date-time */
+            at: string;
+            by: string;
+            /** Format: int64 */
+            n: number;
+            text: string;
+        };
         MemoryText: {
             /** Format: int64 */
             lines: number;
@@ -4103,6 +4256,12 @@ export interface components {
             text: string;
             there: boolean;
             warning: string;
+        };
+        MemoryWhy: {
+            messages: components["schemas"]["MemoryMessage"][];
+            missing: string;
+            note: components["schemas"]["Note"] | null;
+            uses: components["schemas"]["NoteUse"][];
         };
         Merge: {
             abort?: boolean;
@@ -4227,6 +4386,12 @@ export interface components {
             /** @description Commands that must pass before the work is done */
             verify?: string[];
         };
+        NewNote: {
+            about?: components["schemas"]["NoteAbout"];
+            kind: components["schemas"]["NoteKind"];
+            /** @description At most 300 characters */
+            text: string;
+        };
         NewRoom: {
             /** @description Each KIND[=NAME][:ROLE]; none: every program that is installed and ready */
             members?: string[];
@@ -4292,6 +4457,45 @@ export interface components {
             started_at: string | null;
             status: components["schemas"]["Label"];
             used: components["schemas"]["DagUsage"] | null;
+        };
+        Note: {
+            about: components["schemas"]["NoteAbout"];
+            /** Format: date-time */
+            at: string;
+            by: string;
+            /** Format: date-time */
+            changed_at: string;
+            from: components["schemas"]["NoteFrom"] | null;
+            id: string;
+            kind: components["schemas"]["NoteKind"];
+            pinned: boolean;
+            state: components["schemas"]["NoteState"];
+            text: string;
+            used: components["schemas"]["NoteUse"][];
+        };
+        NoteAbout: {
+            /** @description Kind of a program */
+            agent?: string;
+            /** @description Files, from the project's root */
+            files?: string[];
+            model?: string;
+        };
+        NoteFrom: {
+            messages: number[];
+            /** Format: date-time */
+            opened_at: string;
+            room: string;
+        };
+        /** @enum {string} */
+        NoteKind: "project" | "practice" | "member" | "decision";
+        /** @enum {string} */
+        NoteState: "shown" | "forgotten" | "promoted";
+        NoteUse: {
+            /** Format: date-time */
+            at: string;
+            member: string;
+            room: string;
+            turn: string;
         };
         Onboarding: {
             done: boolean;
@@ -8568,6 +8772,308 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemoryText"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMemoryLearn: {
+        parameters: {
+            query?: {
+                /** @description Only this room */
+                room?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDue"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postMemoryLearn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Learning"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryLearned"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMemoryNotes: {
+        parameters: {
+            query?: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListNote"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postMemoryNotes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewNote"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMemoryNotesId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a note, such as n1 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryWhy"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteMemoryNotesId: {
+        parameters: {
+            query?: {
+                /** @description Take its text out of the file, too */
+                erase?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a note, such as n1 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patchMemoryNotesId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a note, such as n1 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangedNote"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postMemoryNotesIdPromote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a note, such as n1 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMemorySearch: {
+        parameters: {
+            query: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListNote"];
                 };
             };
             /** @description Error */
