@@ -153,7 +153,7 @@ type Message struct {
 
 // Why says where a note comes from, and which turns got it.
 type Why struct {
-	Note     *note.Note `json:"note"`
+	Note     note.Note  `json:"note"`
 	Messages []Message  `json:"messages"` // that it comes from, as they are in the room
 	Missing  string     `json:"missing"`  // why they cannot be shown; empty: they are
 	Uses     []note.Use `json:"uses"`     // oldest first
@@ -165,7 +165,7 @@ func (p *Memory) Why(id string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Why{Note: n, Messages: []Message{}, Uses: n.Used}
+	w := &Why{Note: *n, Messages: []Message{}, Uses: n.Used}
 	if n.From == nil {
 		return w, nil
 	}

@@ -197,7 +197,7 @@ said. Then the turns that got it.`,
 		case c.json:
 			return cli.PrintJSON(c.Out, w)
 		}
-		if err := c.show(w.Note); err != nil {
+		if err := c.show(&w.Note); err != nil {
 			return err
 		}
 		switch {

@@ -4260,7 +4260,7 @@ export interface components {
         MemoryWhy: {
             messages: components["schemas"]["MemoryMessage"][];
             missing: string;
-            note: components["schemas"]["Note"] | null;
+            note: components["schemas"]["Note"];
             uses: components["schemas"]["NoteUse"][];
         };
         Merge: {

@@ -1,6 +1,8 @@
 import { useState } from "react";
+import { Link } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
+import { notesAt } from "@/memory/notes";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Label } from "@/ui/label";
@@ -23,13 +25,13 @@ export function SearchBox({ open }: { open: (path: string) => void }) {
       >
         <div className="grow">
           <Field label="Words" hidden>
-            {(ids) => <Input {...ids} type="search" placeholder="Words in journal, messages, tasks" value={typed} onChange={(e) => type(e.target.value)} />}
+            {(ids) => <Input {...ids} type="search" placeholder="Words in journal, notes, messages, tasks" value={typed} onChange={(e) => type(e.target.value)} />}
           </Field>
         </div>
         <Button type="submit">Search</Button>
       </form>
       <div tabIndex={0} role="region" aria-label="Found" className="min-h-0 grow overflow-auto">
-        {asked === "" ? <p className="px-3 py-2 text-muted">Words are looked for in the journal, messages, tasks and conversations.</p> : <Found q={asked} open={open} />}
+        {asked === "" ? <p className="px-3 py-2 text-muted">Words are looked for in the journal, notes of rooms, messages, tasks and conversations.</p> : <Found q={asked} open={open} />}
       </div>
     </div>
   );
@@ -59,6 +61,11 @@ function Found({ q, open }: { q: string; open: (path: string) => void }) {
                       <Label tone="muted">{h.source}</Label>
                       {h.kind !== undefined && <span>{h.kind}</span>}
                       {h.at !== undefined && <Ago at={h.at} />}
+                      {h.source === "memory" && h.name !== undefined && (
+                        <Link to={notesAt(h.name)} className="text-accent underline">
+                          {h.name}
+                        </Link>
+                      )}
                       {path !== undefined && path !== "" && (
                         <button type="button" className="text-left text-accent underline wrap-anywhere" onClick={() => open(path)}>
                           {path}

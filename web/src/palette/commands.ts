@@ -46,7 +46,7 @@ export const named: Readonly<Record<string, Named | null>> = {
   "POST /api/memory/notes": { label: "Write a note", words: "memory remember learn fact", to: "/rooms?notes" },
   "PATCH /api/memory/notes/{id}": { label: "Change a note", words: "memory edit pin", to: "/rooms?notes" },
   "DELETE /api/memory/notes/{id}": { label: "Forget a note", words: "memory erase remove", to: "/rooms?notes" },
-  "POST /api/memory/notes/{id}/promote": { label: "Move a note to MEMORY.md", words: "memory promote keep", to: "/rooms?notes" },
+  "POST /api/memory/notes/{id}/promote": { label: "Promote a note", words: "memory move MEMORY.md keep", to: "/rooms?notes" },
   "POST /api/messages": { label: "Send a message", words: "mail mailbox agent supervisor" },
   "POST /api/messages/{id}/read": null,
   "POST /api/messages/{id}/retry": { label: "Send an undelivered message again", words: "retry failed" },

@@ -37,6 +37,7 @@ const parts: readonly [label: string, to: string, inside: string, words: string]
   ["Removed agents", "/agents?tab=removed", "Agents", "archives deleted killed past"],
   ["Teams", "/agents?tab=teams", "Agents", "plans groups templates"],
   ["Locks", "/agents?tab=locks", "Agents", "plans mutex held"],
+  ["Notes of rooms", "/rooms?notes", "Rooms", "memory remember learned facts"],
   ["Backlog", "/tasks?tab=backlog", "Tasks", "later ideas"],
   ["Schedule", "/tasks?tab=schedule", "Tasks", "plans cron timer reminders recurring"],
   ["Merge finished tasks", "/tasks/merge", "Tasks", "integrate land ship branches"],

@@ -2,6 +2,7 @@ import { Ellipsis, Gavel, Pause, Play, Square } from "lucide-react";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 
+import { NotesButton } from "@/memory/NotesButton";
 import { DecisionsDialog } from "@/rooms/DecisionsDialog";
 import { MarksDialog } from "@/rooms/MarksDialog";
 import { give, type Order, type Room } from "@/rooms/rooms";
@@ -53,6 +54,7 @@ export function RoomOrders({ view }: { view: Room }) {
     return (
       <>
         <Decisions room={room} />
+        <NotesButton room={room.name} />
         <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "reopen" })}>
           Reopen
         </Button>
@@ -65,6 +67,7 @@ export function RoomOrders({ view }: { view: Room }) {
   return (
     <>
       <Decisions room={room} />
+      <NotesButton room={room.name} />
       {room.phase === "paused" ? (
         <Button icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "resume" })}>
           Resume

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { visible } from "@/changes/visible";
+import { NotesButton } from "@/memory/NotesButton";
 import { BeginDialog } from "@/rooms/BeginDialog";
 import { calledBy, matches, toneOfRoom, useRooms, type Room } from "@/rooms/rooms";
 import { Button } from "@/ui/button";
@@ -31,14 +32,17 @@ export default function RoomsPage() {
       title="Rooms"
       about={rooms.data && <span>{count(rooms.data.items.length, "room")}</span>}
       actions={
-        some && (
-          <>
+        <>
+          <NotesButton />
+          {some && (
+            <>
             <Field label="Find a room" hidden>
               {(ids) => <Input {...ids} type="search" placeholder="Find" value={typed} onChange={(e) => type(e.target.value)} />}
             </Field>
             {button}
-          </>
-        )
+            </>
+          )}
+        </>
       }
       ready={!rooms.isPending}
     >
