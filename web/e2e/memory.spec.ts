@@ -42,9 +42,9 @@ test("notes are written, learned, found, pinned, changed, explained, moved and f
   await page.getByRole("button", { name: "Notes" }).click();
   await expect(page).toHaveURL(/\/rooms\/auth\?notes=/);
   const due = dialog.getByRole("list", { name: "Rooms to learn from" });
-  await expect(due.getByText("nobody has learned from them")).toBeVisible();
+  await expect(due.getByText("nobody has learned from them. No program is asked.")).toBeVisible();
   await look(page, "notes-due");
-  await due.getByRole("button", { name: /^Learn from it/ }).click();
+  await due.getByRole("button", { name: "Learn from it" }).click();
   await expect(due).toHaveCount(0);
   await expect(dialog.getByText("The room auth (Where to keep sessions): 2 members, 1 round")).toBeVisible();
   await expect(note("n1").getByText("given to 2 turns")).toBeVisible();
@@ -111,7 +111,8 @@ test("a program learns from a room when the person orders it, after its tokens w
   const dialog = page.getByRole("dialog", { name: "Notes" });
   await expect(dialog.getByRole("button", { name: "Only count" })).toBeVisible();
   await look(page, "notes-tokens");
-  await dialog.getByRole("button", { name: /^Learn from it \(claude haiku, about [\d.]+k tokens\)$/ }).click();
+  await expect(dialog.getByText(/It takes claude haiku about [\d.]+k tokens\.$/)).toBeVisible();
+  await dialog.getByRole("button", { name: "Learn from it" }).click();
   await expect(dialog.getByText("Sessions are in SQLite.")).toBeVisible();
   await expect(dialog.getByText("by claude")).toBeVisible();
   await expect(page.getByRole("region", { name: "Notices" }).getByText("1 new note from auth.")).toBeVisible();

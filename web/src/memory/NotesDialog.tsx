@@ -79,7 +79,7 @@ function DueItem({ due: d }: { due: Due }) {
     <li className="flex flex-wrap items-center gap-2 rounded-lg border border-line bg-sunken px-3 py-2">
       <p className="min-w-0 grow wrap-anywhere">
         {`${count(d.messages, "message")} of ${d.room}`}
-        <span className="text-muted">{d.why === "" ? ": nobody has learned from them" : `: ${d.why}`}</span>
+        <span className="text-muted">{`${d.why === "" ? ": nobody has learned from them" : `: ${d.why}`}. ${counts ? "No program is asked." : `It takes ${d.by} ${d.model} about ${tokens(d.tokens)} tokens.`}`}</span>
       </p>
       {!counts && (
         <Button busy={learn.isPending} title="Members, turns, tokens, decisions, and what each program did" onClick={() => learn.mutate({ room: d.room, heuristic: true })}>
@@ -87,7 +87,7 @@ function DueItem({ due: d }: { due: Due }) {
         </Button>
       )}
       <Button tone="accent" busy={learn.isPending} onClick={() => learn.mutate({ room: d.room })}>
-        {counts ? "Learn from it (no tokens)" : `Learn from it (${d.by} ${d.model}, about ${tokens(d.tokens)} tokens)`}
+        Learn from it
       </Button>
     </li>
   );
