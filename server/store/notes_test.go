@@ -10,7 +10,7 @@ import (
 	"cmux/signals"
 )
 
-// Notes are found as they are now, each by its id: also when the database is made anew. A
+// Notes are found as they are now, each by its id: also when the database is rebuilt. A
 // forgotten one is not found.
 func TestNotesAreFound(t *testing.T) {
 	root := project(t)
@@ -58,6 +58,6 @@ func TestNotesAreFound(t *testing.T) {
 	s, _ = opened(t, root)
 	ingest(t, s)
 	if got := found(s, "sessions"); len(got) != 1 || got[0] != "n2" {
-		t.Errorf("anew: %q", got)
+		t.Errorf("rebuilt: %q", got)
 	}
 }

@@ -11,7 +11,7 @@ import { count, tokens } from "@/ui/figures";
 import { Answer } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
-/** What rooms learned: looked through, changed, forgotten, and learned anew. room is the one that it is opened in. */
+/** What rooms learned: looked through, changed, forgotten and learned. room is the one that it is opened in. */
 export function NotesDialog({ room, open, onClose }: { room?: string; open: string; onClose: () => void }) {
   const [typed, type] = useState("");
   const words = useDeferredValue(typed.trim());
