@@ -62,7 +62,7 @@ func Memory(p *Project) *memory.Memory {
 
 // Cards opens the cards of rooms of the project.
 func Cards(p *Project) *cards.Cards {
-	return &cards.Cards{Project: &p.Project, Tasks: p.Tasks(), Rooms: p.Rooms(), Crew: p.Crew()}
+	return &cards.Cards{Project: &p.Project, Tasks: p.Tasks(), Rooms: p.Rooms(), Crew: p.Crew(), Commands: p.Commands(), Configurations: p.Configurations(), StartRun: p.Serving().OrderRun}
 }
 
 // talkOf has agents of the project talk about work that does not fit.

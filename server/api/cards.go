@@ -94,8 +94,14 @@ func (r *routes) cards() {
 	}) (*cards.CardView, error) {
 		return all().Edit(ctx, i.ID, i.Body.Version, i.Body.fields(), i.Body.Roles)
 	})
-	post(r, group, one+"/start", "Begin a card, or let one go on that waits for you", func(ctx context.Context, i *cardOrder) (*cards.CardView, error) {
-		return all().Start(ctx, i.ID, i.Body.Version)
+	post(r, group, one+"/start", "Begin a card, or let one go on that waits for you", func(ctx context.Context, i *struct {
+		CardIn
+		Body struct {
+			SeenCard
+			Hold bool `json:"hold,omitempty" doc:"Nobody begins with the work when its plan is made"`
+		}
+	}) (*cards.CardView, error) {
+		return all().Start(ctx, i.ID, i.Body.Version, i.Body.Hold)
 	})
 	post(r, group, one+"/delegate", "Ask the room who does what about a card, or take what one member has answered", func(ctx context.Context, i *struct {
 		CardIn

@@ -145,6 +145,7 @@ func (r *routes) rooms() {
 		return p.Rooms().Say(ctx, i.Room, i.Body)
 	})
 	r.roomFiles(group, one+"/files")
+	r.roomPlan(group, one)
 	get(r, group, one+"/log", "List the facts of a room, oldest first", func(_ context.Context, i *struct {
 		RoomIn
 		After int64 `query:"after" minimum:"0" doc:"Lines with larger numbers"`

@@ -12,11 +12,14 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/control/commands"
+	"cmux/agents/control/configfile"
 	"cmux/agents/control/crew"
 	"cmux/agents/control/project"
 	"cmux/agents/control/rooms"
 	"cmux/agents/control/tasks"
 	"cmux/agents/org/card"
+	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
@@ -31,6 +34,10 @@ type Cards struct {
 	Crew  *crew.Crew
 
 	told map[string]string // what the members of its room know of a card, by its id: see tells
+
+	Commands       *commands.Commands
+	Configurations *configfile.Files
+	StartRun       func(context.Context, commands.Start) (*standing.RunMade, error) // so that it outlives the caller
 }
 
 // CardView is a card as it is shown.
@@ -67,7 +74,7 @@ type Proposal struct {
 func (p *Cards) view(l *task.List, t *task.Task) CardView {
 	work := l.Work(t)
 	v := CardView{TaskView: tasks.ViewOf(l, t, p.org()), Label: t.CardLabel(work), Column: t.Column(work), Work: work.ID, Merge: work.State == task.Done && l.Approved(t), Needs: t.NeedsPerson(work), Moves: card.Moves(t, work)}
-	if w := t.Card; w.Phase == task.Implementing && !work.State.Over() && w.Waits == "" && work.State != task.Open {
+	if w := t.Card; w.Phase == task.Implementing && w.Node == "" && !work.State.Over() && w.Waits == "" && work.State != task.Open {
 		v.Label = tasks.ViewOf(l, work, p.org()).Label
 	}
 	return v
@@ -272,19 +279,21 @@ func (p *Cards) Edit(ctx context.Context, id string, saw int, f task.Fields, r R
 	})
 }
 
-// Start begins a card, or lets one go on that waits for the person.
-func (p *Cards) Start(ctx context.Context, id string, saw int) (*CardView, error) {
+// Start begins a card, or lets one go on that waits for the person. With hold nobody begins
+// with the work when its plan is made.
+func (p *Cards) Start(ctx context.Context, id string, saw int, hold bool) (*CardView, error) {
 	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
 		switch missing := card.Missing(t.Card); {
 		case len(missing) > 0:
 			return task.Change{}, hint.New(fmt.Errorf("card %s has nobody for %s", id, strings.Join(missing, ", ")), "cmux cards edit "+id+" "+missing[0]+" NAME")
-		case t.Card.Phase != "" && t.Card.Waits == "" || t.State.Over():
+		case t.Card.Phase != "" && t.Card.Waits == "" && !t.Card.Planned() || t.State.Over():
 			return task.Change{}, project.Usage("cmux cards show "+id, "card %s is under way: %s", id, t.CardLabel(l.Work(t)))
 		}
 		if err := p.open(t); err != nil {
 			return task.Change{}, err
 		}
 		next := card.Begin(*t.Card)
+		next.Hold = hold
 		return task.Change{Op: task.OpCard, Fields: task.Fields{Card: &next}}, nil
 	}); err != nil {
 		return nil, err
@@ -324,6 +333,8 @@ func (p *Cards) SendBack(ctx context.Context, id string, saw int, why string) (*
 			return task.Change{}, hint.New(fmt.Errorf("nobody has begun card %s", id), "cmux cards start "+id)
 		case c.Phase == task.Implementing && work.State == task.Done:
 			c.Phase = task.WorkReview
+		case c.Phase == task.Implementing && c.Node != "":
+			return task.Change{}, hint.New(fmt.Errorf("the node %s does the work of card %s", card.NodeName(c.Node), id), "cmux agents retry "+card.NodeName(c.Node))
 		case c.Phase == task.Implementing:
 			return task.Change{}, hint.New(fmt.Errorf("%s works on card %s", cmp.Or(work.Agent, "nobody yet"), id), "cmux workers send "+cmp.Or(work.Agent, "NAME")+" TEXT")
 		}

@@ -51,8 +51,8 @@ func (p *Cards) Carry(ctx context.Context) error {
 		if err := p.tells(ctx, l, t); err != nil && ctx.Err() == nil {
 			errs = append(errs, fmt.Errorf("card %s: %w", t.ID, err))
 		}
-		if t.Card.Phase == "" || t.Card.Waits != "" || t.State == task.Cancelled || l.Work(t).Override {
-			continue
+		if t.Card.Phase == "" || t.Card.Waits != "" || t.State == task.Cancelled || l.Work(t).Override || t.Card.Node != "" && t.Card.Approved == "" {
+			continue // or it follows its node
 		}
 		if err := p.carry(ctx, l, t); err != nil && ctx.Err() == nil {
 			errs = append(errs, fmt.Errorf("card %s: %w", t.ID, err))
@@ -81,6 +81,8 @@ func (p *Cards) carry(ctx context.Context, l *task.List, t *task.Task) error {
 			return nil
 		}
 		return p.write(ctx, t, card.Reviews(*c))
+	case c.Phase == task.Implementing && work.State == task.Open && c.Hold:
+		return nil // until a run or the person begins with it
 	case c.Phase == task.Implementing && work.State == task.Open:
 		return p.implement(ctx, t, work)
 	case !c.Phase.Asks() || c.Approved != "":
@@ -336,7 +338,7 @@ func (p *Cards) Keep(ctx context.Context, changed <-chan struct{}, logger *log.L
 	defer tick.Stop()
 	said := ""
 	for {
-		if err := p.Carry(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
+		if err := errors.Join(p.Follow(ctx), p.Carry(ctx)); err != nil && ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
 			logger.Error("a card could not be carried on", "err", err)
 		}

@@ -42,7 +42,7 @@ func (p *Cards) Move(ctx context.Context, id string, saw int, to task.Column, wh
 	}
 	switch moves[i].Do {
 	case card.Starts:
-		return p.Start(ctx, id, saw)
+		return p.Start(ctx, id, saw, false)
 	case card.Approves:
 		return p.Approve(ctx, id, saw)
 	case card.SendsBack:

@@ -436,6 +436,10 @@ func roomNeeds(all []rooms.View, known []Need) (more []Need) {
 			continue
 		}
 		for _, w := range v.Waits {
+			if at := slices.IndexFunc(known, func(a Need) bool { return w.Node != "" && a.Run+"/"+a.Name == w.Node }); at >= 0 {
+				known[at].Room = v.Room.Name
+				continue
+			}
 			n := Need{Kind: NeedRoom, Name: v.Room.Name, Room: v.Room.Name, Since: w.Since, Label: v.Room.Label, Text: w.What, Try: w.Try}
 			for _, do := range w.Do {
 				n.Orders = append(n.Orders, string(do))

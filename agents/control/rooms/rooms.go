@@ -99,6 +99,7 @@ type Wait struct {
 	Since time.Time `json:"since,omitzero"` // zero: it is not known
 
 	Incident string `json:"incident,omitempty"` // of WayUndo
+	Node     string `json:"node,omitempty"`     // RUN/NODE that waits, and is listed there too; empty: none does
 }
 
 // Way is how a person answers what a room waits for.

@@ -15,7 +15,7 @@ import (
 )
 
 // MostSentBack is how often a phase is sent back before the person is asked.
-const MostSentBack = 3
+const MostSentBack = task.MostSentBack
 
 // Answer is what has become of a question about a card.
 type Answer struct {
@@ -51,6 +51,7 @@ func Begin(c task.Card) task.Card {
 		c.SentBack = 0
 		return asks(c)
 	case c.Phase == task.Implementing:
+		c.Hold = false
 		return c
 	case c.Coordinator != "":
 		return enters(c, task.Coordinating)
@@ -92,7 +93,8 @@ func Next(c task.Card, a Answer) task.Card {
 // or the person's remark. Too often, it waits for the person.
 func SendBack(c task.Card, message int64, remark string) task.Card {
 	c.Feedback, c.Remark, c.Approved = message, remark, ""
-	if remark != "" { // a person may, as often as they like
+	c.Node, c.Stands, c.Stuck, c.Way = "", "", "", "" // a run goes its way once; a worker takes it up
+	if remark != "" {                                 // a person may, as often as they like
 		c.SentBack, c.Waits = 0, ""
 	} else if c.SentBack++; c.SentBack > MostSentBack {
 		c.Waits = fmt.Sprintf("%s has sent it back %d times", Who(&c), MostSentBack)
@@ -123,7 +125,7 @@ func Approve(c task.Card) task.Card {
 	case task.Planning, task.PlanReview:
 		return enters(c, task.Implementing)
 	}
-	c.Approved = "user"
+	c.Approved, c.Stands, c.Stuck, c.Way = "user", "", "", ""
 	return c
 }
 
@@ -170,6 +172,8 @@ func Moved(t, work *task.Task) string {
 	switch {
 	case t.Card.Waits != "":
 		s += ", waits for the person"
+	case at == task.InReview && t.Card.Node != "":
+		s += ", a node reviews the work"
 	case at == task.InPlanning, at == task.InReview:
 		s += ", " + t.CardLabel(work)
 	case at == task.InDone && work.Override:

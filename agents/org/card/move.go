@@ -61,7 +61,7 @@ func Moves(t, work *task.Task) []Move {
 		}
 		return []Move{{To: task.InImplementing, Do: SendsBack, Asks: AsksWhy}, {To: task.InDone, Do: Approves}}
 	case task.InImplementing:
-		if work == t && work.State == task.Open {
+		if work == t && work.State == task.Open && c.Node == "" {
 			return []Move{backlog, over}
 		}
 		return []Move{over}

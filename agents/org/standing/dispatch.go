@@ -107,7 +107,7 @@ func (k *Keeper) orphans(ctx context.Context, list *task.List) (err error) {
 		switch {
 		case a != nil && a.Leaving == "" && t.Orphan():
 			c = task.Change{Saw: t.Version, To: task.Assigned, Agent: t.Agent}
-		case t.State != task.Assigned && !t.State.Active() || a != nil || k.org.Broken[t.Agent] != nil:
+		case t.State != task.Assigned && !t.State.Active() || t.AtNode() || a != nil || k.org.Broken[t.Agent] != nil:
 			continue
 		}
 		if _, merr := k.move(ctx, t.ID, c); merr != nil {

@@ -3,6 +3,7 @@
 package subject
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"cmux/agents/org/task"
+	"cmux/agents/room/book"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -184,6 +186,7 @@ func (f *facts) task(ctx context.Context, list *task.List, t *task.Task) {
 	if len(t.Verify) > 0 {
 		f.part("Its checks", strings.Join(t.Verify, "\n"))
 	}
+	f.card(list, t)
 	f.ended(t.Result())
 	tip, err := f.tip(ctx, t)
 	if err != nil {
@@ -194,6 +197,28 @@ func (f *facts) task(ctx context.Context, list *task.List, t *task.Task) {
 	if t.Merged != nil && len(t.Merged.Conflict) > 0 {
 		f.sides(ctx, f.Target, f.Target, t.WorkBranch(), tip)
 	}
+}
+
+// card is how a card stands in its room: its plan, and why it was sent back.
+func (f *facts) card(list *task.List, t *task.Task) {
+	c := t.Card
+	if c == nil {
+		return
+	}
+	f.line("It is a card of the room %s: %s.", c.Room, t.CardLabel(list.Work(t)))
+	b, err := book.Open(f.Root, c.Room, f.Now, false)
+	if err != nil {
+		return // the room was removed
+	}
+	lines, _, err := b.Lines()
+	said := func(n int64) string {
+		if err != nil || n < 1 || n > int64(len(lines)) {
+			return ""
+		}
+		return cut(cmp.Or(lines[n-1].Text, lines[n-1].Aside), mostText, false)
+	}
+	f.part("Its plan", said(c.Plan))
+	f.part("Why it was sent back", cmp.Or(c.Remark, said(c.Feedback)))
 }
 
 // tip is the commit that a task's work is at; empty: it has none.

@@ -23,6 +23,11 @@ type Card struct {
 	SentBack int    `json:"sent_back,omitempty"` // how often, in this phase
 	Waits    string `json:"waits,omitempty"`     // why it waits for the person; empty: it does not
 
+	Hold     bool   `json:"hold,omitempty"`     // its plan is made, and nobody begins with the work by itself
+	Node     string `json:"node,omitempty"`     // RUN/NODE that does the work; empty: no run does
+	Stands   string `json:"stands,omitempty"`   // how that node stands, or the one that reviews it
+	Stuck    string `json:"stuck,omitempty"`    // the node of them that goes on only when a person does something
+	Way      string `json:"way,omitempty"`      // the command for that; empty: Stands names it, or none is needed
 	Work     string `json:"work,omitempty"`     // the task with its newest work; empty: its own
 	Approved string `json:"approved,omitempty"` // who has approved the work: the reviewer, or user
 }
@@ -93,7 +98,7 @@ func (t *Task) Column(work *Task) Column {
 		return InDone
 	case work.State == Done:
 		return InReview
-	case work.State == Open && c.Phase == "":
+	case work.State == Open && (c.Phase == "" || c.Hold):
 		return InBacklog
 	}
 	return InImplementing
@@ -117,12 +122,16 @@ func (t *Task) CardLabel(work *Task) string {
 		return c.Planner + " plans"
 	case c.Phase == PlanReview:
 		return c.Reviewer + " reviews the plan"
-	case c.Phase == WorkReview && c.Approved == "" && work.State == Done:
+	case c.Phase == WorkReview && c.Approved == "" && work.State == Done && c.Stands == "":
 		return c.Reviewer + " reviews the work"
 	case work.State == Done && c.Approved != "":
 		return work.Label() + ", approved by " + c.Approved
-	case work.State == Done:
+	case work.State == Done && c.Stands == "":
 		return work.Label() + ", waits for your approval"
+	case work.State == Open && c.Phase == Implementing && c.Hold:
+		return "planned, not begun"
+	case c.Node != "" && c.Stands != "" && (work.State != Done || c.Approved == "" && !work.Override):
+		return c.standing()
 	case work.State == Open && c.Phase == Implementing:
 		return "waits for its worker"
 	}
@@ -137,6 +146,8 @@ func (t *Task) NeedsPerson(work *Task) string {
 		return ""
 	case c.Waits != "":
 		return c.Waits
+	case c.Stuck != "":
+		return c.standing()
 	case c.Phase == Implementing && work.State == Done && c.Reviewer == "":
 		return "its work waits for your approval"
 	}
@@ -152,8 +163,31 @@ func (l *List) Approved(t *Task) bool {
 	return t.approved()
 }
 
+// AtNode reports whether a node of a run has the task, and no agent of the organization.
+func (t *Task) AtNode() bool { return strings.Contains(t.Agent, "/") }
+
 // approved reports whether its reviewer or the person has approved a card.
 func (t *Task) approved() bool { return t.Card == nil || t.Override || t.Card.Approved != "" }
+
+// standing is how the node stands, with the way out.
+func (c *Card) standing() string {
+	if c.Way == "" {
+		return c.Stands
+	}
+	return c.Stands + " (" + c.Way + ")"
+}
+
+// MostSentBack is how often a phase is sent back before the person is asked.
+const MostSentBack = 3
+
+// Planned reports whether the plan of the card is made, and nobody begins with the work by itself.
+func (c *Card) Planned() bool { return c.Hold && c.Phase == Implementing }
+
+// Rejected reports whether the card waits for the person as its plan or its work is not
+// approved.
+func (c *Card) Rejected() bool {
+	return c.Waits != "" && (c.SentBack > MostSentBack || c.Phase == WorkReview && c.Node != "")
+}
 
 // did says what a change of a card has made of it.
 func (c *Card) did() string {

@@ -81,6 +81,7 @@ func column(v *cards.CardView) string {
 type fieldOptions struct {
 	Body                                        string
 	Verify, Scope                               []string
+	After                                       []string
 	Coordinator, Planner, Implementer, Reviewer string
 }
 
@@ -106,6 +107,9 @@ func (o *fieldOptions) read(c *call) (task.Fields, cards.Roles) {
 	}
 	if c.given("scope") {
 		f.Scope = &o.Scope
+	}
+	if c.given("after") {
+		f.After = &o.After
 	}
 	role := func(option string, name *string) *string {
 		if !c.given(option) {
@@ -143,6 +147,7 @@ proposed with [TODO]: cmux cards list shows it.`,
 	})
 	cmd.Flags().StringVar(&todo, "todo", "", "`ID` of the proposal that the card takes up")
 	o.flags(cmd)
+	cmd.Flags().StringSliceVar(&o.After, "after", nil, "`CARDS` that must be done before this one begins")
 	return cmd
 }
 
@@ -255,6 +260,7 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 		if v.Work != v.ID || v.Card.Phase == task.Implementing || v.Card.Phase == task.WorkReview {
 			row("Work", "cmux tasks show "+v.Work)
 		}
+		row("Node", v.Card.Node)
 		row("Next", next(v))
 		return nil
 	})
@@ -272,6 +278,12 @@ func next(v *cards.CardView) string {
 		return "cmux cards delegate " + v.ID + " --pick NAME, or cmux cards edit " + v.ID + " --planner NAME --implementer NAME --reviewer NAME"
 	case v.Card.Phase == task.Delegating:
 		return ""
+	case v.Card.Rejected():
+		return "cmux cards approve " + v.ID + "; cmux cards send-back " + v.ID + " TEXT; cmux rooms start --about task:" + v.ID
+	case v.Card.Stuck != "":
+		return v.Card.Way
+	case v.Card.Hold && v.Column == task.InBacklog:
+		return "cmux rooms plan " + v.Card.Room + ", or cmux cards start " + v.ID
 	case v.Column == task.InBacklog && v.Card.Implementer == "":
 		return "cmux cards delegate " + v.ID + ", or cmux cards edit " + v.ID + " --implementer NAME"
 	case v.Card.Phase == "", v.Card.Waits != "":
@@ -309,15 +321,20 @@ func newEditCmd(d *cli.Deps) *cobra.Command {
 }
 
 func newStartCmd(d *cli.Deps) *cobra.Command {
-	return about(d, &cobra.Command{
+	hold := false
+	cmd := about(d, &cobra.Command{
 		Use:   "start CARD",
 		Short: "Begin a card, or let one go on that waits for you",
 		Long: `Begin a card: its coordinator says what matters, its planner plans, its reviewer reviews the
 plan, and a worker like its implementer does the work. Where a role has nobody, that step is
-left out; an implementer is needed. A card that waits for you goes on where it is.`,
+left out; an implementer is needed. A card that waits for you goes on where it is.
+With --hold nobody begins with the work when the plan is approved: cmux rooms plan takes the
+card into the graph of the room, or a second cmux cards start has it worked on.`,
 		Example: "  cmux cards start t1",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Start(ctx, c.args[0], 0)) })
+	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Start(ctx, c.args[0], 0, hold)) })
+	cmd.Flags().BoolVar(&hold, "hold", false, "begin with nothing when the plan is made")
+	return cmd
 }
 
 func newApproveCmd(d *cli.Deps) *cobra.Command {

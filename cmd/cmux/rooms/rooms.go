@@ -27,7 +27,7 @@ write nothing. What was said is in .cmux/rooms/ROOM/room.jsonl.`,
 		Example: "  cmux rooms start design --agents claude,codex:reviewer\n  cmux rooms say design 'Which database?' --wait",
 	}
 	cmd.AddCommand(newStartCmd(d), newListCmd(d), newShowCmd(d), newOpenCmd(d), newLogCmd(d), newTailCmd(d), newSayCmd(d), newAnswerCmd(d), newCostCmd(d), newWaitCmd(d),
-		newPromptCmd(d), newParseCmd(d), newCheckCmd(d), newInviteCmd(d), newDismissCmd(d), newSetCmd(d), newUndoCmd(d), newRemoveCmd(d), newExportCmd(d), newDecideCmd(d), newDecisionsCmd(d))
+		newPromptCmd(d), newParseCmd(d), newCheckCmd(d), newInviteCmd(d), newDismissCmd(d), newSetCmd(d), newUndoCmd(d), newRemoveCmd(d), newExportCmd(d), newDecideCmd(d), newDecisionsCmd(d), newPlanCmd(d), newRunCmd(d))
 	for _, o := range orders() {
 		cmd.AddCommand(newOrderCmd(d, o))
 	}

@@ -1949,6 +1949,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rooms/{room}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the plan of a room: the graph of its cards */
+        get: operations["getRoomsRoomPlan"];
+        /** Write the plan of a room, in place of the text that sum names */
+        put: operations["putRoomsRoomPlan"];
+        /** Make the plan of a room, of the cards that are decided and not started */
+        post: operations["postRoomsRoomPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/plan/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check a text as the plan of a room; nothing is written */
+        post: operations["postRoomsRoomPlanCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start the plan of a room, or continue its run that has not ended */
+        post: operations["postRoomsRoomRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rooms/{room}/turns/{turn}/prompt": {
         parameters: {
             query?: never;
@@ -3203,6 +3256,11 @@ export interface components {
         CardAsked: "why" | "sure";
         /** @enum {string} */
         CardDo: "start" | "approve" | "send-back" | "backlog" | "done";
+        CardLeft: {
+            card: string;
+            try: string;
+            why: string;
+        };
         CardMove: {
             /** @description A text (why), or whether you are sure */
             asks?: components["schemas"]["CardAsked"];
@@ -4615,6 +4673,38 @@ export interface components {
             /** @enum {string} */
             name: "ask" | "auto" | "bypass";
         };
+        PlanCard: {
+            id: string;
+            label: string;
+            node: string;
+            review: string;
+            title: string;
+        };
+        PlanRun: {
+            changed: boolean;
+            id: string;
+            over: boolean;
+            session: string;
+            state: string;
+        };
+        PlanView: {
+            aside: string;
+            cards: components["schemas"]["PlanCard"][];
+            edited: boolean;
+            faults: components["schemas"]["ConfigFault"][];
+            file: string;
+            left: components["schemas"]["CardLeft"][];
+            nodes: components["schemas"]["Planned"][];
+            notes: components["schemas"]["CardLeft"][];
+            room: string;
+            run: components["schemas"]["PlanRun"] | null;
+            session: string;
+            sum: string;
+            text: string;
+            there: boolean;
+            warnings: components["schemas"]["ConfigFault"][];
+            waves: components["schemas"]["Wave"][];
+        };
         Planned: {
             branch?: string;
             continues?: string;
@@ -4695,6 +4785,15 @@ export interface components {
              */
             version?: number;
         };
+        PostCardsIdStartRequest: {
+            /** @description Nobody begins with the work when its plan is made */
+            hold?: boolean;
+            /**
+             * Format: int64
+             * @description Version of the card that you have seen: nothing is done if it has changed since. Absent: whichever there is
+             */
+            version?: number;
+        };
         PostConfigApplyRequest: {
             /** @description The changes as shown: nothing is applied if the file has changed since */
             changes: components["schemas"]["ConfigChange"][];
@@ -4753,6 +4852,9 @@ export interface components {
             to?: string;
         };
         PostRoomsRoomMembersNameAnswerRequest: {
+            text: string;
+        };
+        PostRoomsRoomPlanCheckRequest: {
             text: string;
         };
         PostRoomsRoomUndoRequest: {
@@ -4827,6 +4929,11 @@ export interface components {
             /** Format: int64 */
             message: number;
             room: string;
+            text: string;
+        };
+        PutRoomsRoomPlanRequest: {
+            /** @description Checksum of the text that it takes the place of */
+            sum: string;
             text: string;
         };
         Question: {
@@ -5387,6 +5494,7 @@ export interface components {
             do: components["schemas"]["RoomDo"][];
             holds: boolean;
             incident?: string;
+            node?: string;
             /** Format: date-time */
             since?: string;
             try: string;
@@ -5688,6 +5796,25 @@ export interface components {
             /** @description Command that checks the agents' work, at the first start; empty: none */
             verify?: string;
         };
+        Started: {
+            aside: string;
+            cards: components["schemas"]["PlanCard"][];
+            edited: boolean;
+            faults: components["schemas"]["ConfigFault"][];
+            file: string;
+            left: components["schemas"]["CardLeft"][];
+            nodes: components["schemas"]["Planned"][];
+            notes: components["schemas"]["CardLeft"][];
+            room: string;
+            run: components["schemas"]["PlanRun"] | null;
+            said: string;
+            session: string;
+            sum: string;
+            text: string;
+            there: boolean;
+            warnings: components["schemas"]["ConfigFault"][];
+            waves: components["schemas"]["Wave"][];
+        };
         StartedOrg: {
             agents: string[];
             running: boolean;
@@ -5791,7 +5918,9 @@ export interface components {
             coordinator?: string;
             /** Format: int64 */
             feedback?: number;
+            hold?: boolean;
             implementer?: string;
+            node?: string;
             phase?: components["schemas"]["TaskPhase"];
             /** Format: int64 */
             plan?: number;
@@ -5801,7 +5930,10 @@ export interface components {
             room: string;
             /** Format: int64 */
             sent_back?: number;
+            stands?: string;
+            stuck?: string;
             waits?: string;
+            way?: string;
             work?: string;
         };
         TaskChange: {
@@ -7486,7 +7618,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SeenCard"];
+                "application/json": components["schemas"]["PostCardsIdStartRequest"];
             };
         };
         responses: {
@@ -10636,6 +10768,174 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoomView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putRoomsRoomPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutRoomsRoomPlanRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomPlanCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostRoomsRoomPlanCheckRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsRoomRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Started"];
                 };
             };
             /** @description Error */
