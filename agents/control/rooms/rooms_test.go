@@ -92,12 +92,12 @@ func TestSayWithoutMonitor(t *testing.T) {
 	if lines, _, err := p.Lines("r"); err != nil || len(lines) != 4 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
-	want := []Wait{{"the room is paused", "cmux rooms resume r", "", WayOrder, []room.Do{room.DoResume}, true, v.Room.At, ""}}
+	want := []Wait{{"the room is paused", "cmux rooms resume r", "", WayOrder, []room.Do{room.DoResume}, true, v.Room.At, "", ""}}
 	if fmt.Sprint(v.Waits) != fmt.Sprint(want) {
 		t.Errorf("it waits for %+v", v.Waits)
 	}
 	v, err = p.Order(t.Context(), "r", Order{Do: room.DoResume})
-	want = []Wait{{"no monitor", "cmux rooms open r", "", WayOrder, []room.Do{room.DoResume}, true, v.Room.At, ""}}
+	want = []Wait{{"no monitor", "cmux rooms open r", "", WayOrder, []room.Do{room.DoResume}, true, v.Room.At, "", ""}}
 	if err != nil || fmt.Sprint(v.Waits) != fmt.Sprint(want) {
 		t.Errorf("without a monitor it waits for %+v, %v", v.Waits, err)
 	}

@@ -8,13 +8,28 @@ import { useOrder } from "@/ui/toasts";
 /** The files that are edited here: the routes that read and write them. */
 type Path = "/api/graph" | "/api/config/file";
 
+/** Another file that is edited, by its query and how it is read and written. */
+interface Place {
+  queryKey: readonly unknown[];
+  read: () => Promise<Api<"ConfigText"> | undefined>;
+  write: (body: { text: string; sum: string }) => Promise<Api<"ConfigText"> | undefined>;
+}
+
+function placeOf(path: Path): Place {
+  return {
+    queryKey: ["get", path, {}],
+    read: async () => (await api.GET(path)).data,
+    write: async (body) => (await api.PUT(path, { body })).data,
+  };
+}
+
 interface Options {
   place: string; // where a text is kept that was not saved, while another page is looked at or this one is loaded again
   onSaved?: () => Promise<void>;
 }
 
 /** A file that is edited: its draft, which Ctrl+S saves too, and what somebody else made of the file meanwhile. */
-export function useFile(path: Path, file: Api<"ConfigText">, { place, onSaved }: Options) {
+export function useFile(path: Path | Place, file: Api<"ConfigText">, { place, onSaved }: Options) {
   const client = useQueryClient();
   const [seen, setSeen] = useState(file);
   const [draft, setDraft] = useState(() => restore(sessionStorage.getItem(place), file));
@@ -26,9 +41,9 @@ export function useFile(path: Path, file: Api<"ConfigText">, { place, onSaved }:
   const conflict = changed(draft);
   const save = useOrder(async (over: boolean) => {
     const sent = draft;
-    const queryKey = ["get", path, {}];
+    const { queryKey, read, write } = typeof path === "string" ? placeOf(path) : path;
     try {
-      const { data } = await api.PUT(path, { body: { text: sent.text, sum: over ? sent.disk.sum : sent.base.sum } });
+      const data = await write({ text: sent.text, sum: over ? sent.disk.sum : sent.base.sum });
       if (data) {
         await client.cancelQueries({ queryKey, exact: true }); // it may have read the file before this
         setDraft((d) => wrote(d, data));
@@ -41,7 +56,7 @@ export function useFile(path: Path, file: Api<"ConfigText">, { place, onSaved }:
         throw e;
       }
       // Refused: as the file has changed, which is seen in it, or for what the server says.
-      const now = (await api.GET(path)).data;
+      const now = await read();
       if (!now || now.sum === (over ? sent.disk : sent.base).sum) {
         throw e;
       }

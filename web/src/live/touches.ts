@@ -2,7 +2,7 @@ import type { Frame } from "@/live/protocol";
 
 const ofMessage: readonly string[] = ["/api/messages$", "/api/messages/inbox", "/api/messages/{id}", "/api/needs$", "/api/autonomy", "/api/agents"];
 
-const ofRoom: readonly string[] = ["/api/rooms$", "/api/rooms/{room}$", "/api/rooms/{room}/messages", "/api/rooms/{room}/log", "/api/rooms/{room}/decisions", "/api/rooms/{room}/check", "/api/memory/learn", "/api/cards/", "/api/needs"];
+const ofRoom: readonly string[] = ["/api/rooms$", "/api/rooms/{room}$", "/api/rooms/{room}/messages", "/api/rooms/{room}/log", "/api/rooms/{room}/decisions", "/api/rooms/{room}/plan", "/api/rooms/{room}/check", "/api/memory/learn", "/api/cards/", "/api/needs"];
 
 /**
  * Which routes answer differently after an event (docs/api.md, Live events), by the

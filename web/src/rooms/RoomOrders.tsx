@@ -1,4 +1,4 @@
-import { Ellipsis, Gavel, Pause, Play, Square } from "lucide-react";
+import { Ellipsis, Gavel, Network, Pause, Play, Square } from "lucide-react";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 
@@ -39,6 +39,31 @@ function Decisions({ room }: { room: Room["room"] }) {
   );
 }
 
+/** Shows the plan of a room beside it, or hides it. */
+function Plan() {
+  const [params, setParams] = useSearchParams();
+  const open = params.has("plan");
+  return (
+    <Button
+      icon={<Network aria-hidden size={15} />}
+      aria-pressed={open}
+      onClick={() =>
+        setParams((was) => {
+          const next = new URLSearchParams(was);
+          if (open) {
+            next.delete("plan");
+          } else {
+            next.set("plan", "");
+          }
+          return next;
+        })
+      }
+    >
+      Plan
+    </Button>
+  );
+}
+
 /** What can be ordered of a whole room. */
 export function RoomOrders({ view }: { view: Room }) {
   const { room, members } = view;
@@ -55,6 +80,7 @@ export function RoomOrders({ view }: { view: Room }) {
       <>
         <Decisions room={room} />
         <NotesButton room={room.name} />
+        <Plan />
         <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "reopen" })}>
           Reopen
         </Button>
@@ -68,6 +94,7 @@ export function RoomOrders({ view }: { view: Room }) {
     <>
       <Decisions room={room} />
       <NotesButton room={room.name} />
+      <Plan />
       {room.phase === "paused" ? (
         <Button icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "resume" })}>
           Resume

@@ -1,9 +1,10 @@
 import { useCallback, useState } from "react";
-import { Link, useParams } from "react-router";
+import { Link, useParams, useSearchParams } from "react-router";
 
 import { Panes } from "@/layout/Panes";
 import { DismissDialog } from "@/rooms/DismissDialog";
 import { InviteDialog } from "@/rooms/InviteDialog";
+import { PlanPane } from "@/rooms/PlanPane";
 import { PromptDialog } from "@/rooms/PromptDialog";
 import { RoomOrders } from "@/rooms/RoomOrders";
 import { policies, toneOfRoom, useRoom, wayTo, type Room } from "@/rooms/rooms";
@@ -62,15 +63,17 @@ function Parts({ view }: { view: Room }) {
   const [inviting, invite] = useState(false);
   const [leaving, dismiss] = useState<string>();
   const show = useCallback((turn: string, member: string) => setPrompt({ turn, member }), []);
+  const plan = useSearchParams()[0].has("plan");
   const who = view.members.find((m) => m.name === leaving);
   return (
     <>
       <Panes
-        id="room"
+        id={plan ? "room-plan" : "room"}
         main="talk"
         panes={[
-          { id: "streams", label: "Members", size: 28, least: 16, content: <Streams view={view} prompt={show} invite={() => invite(true)} dismiss={dismiss} /> },
-          { id: "talk", label: "Talk", size: 72, least: 40, content: <Talk view={view} prompt={show} /> },
+          { id: "streams", label: "Members", size: plan ? 18 : 28, least: plan ? 12 : 16, content: <Streams view={view} prompt={show} invite={() => invite(true)} dismiss={dismiss} /> },
+          { id: "talk", label: "Talk", size: plan ? 32 : 72, least: plan ? 20 : 40, content: <Talk view={view} prompt={show} /> },
+          ...(plan ? [{ id: "plan", label: "Plan", size: 50, least: 30, content: <PlanPane room={view.room.name} /> }] : []),
         ]}
       />
       {prompt && <PromptDialog room={view.room.name} {...prompt} onClose={() => setPrompt(undefined)} />}
