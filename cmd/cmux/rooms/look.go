@@ -20,21 +20,33 @@ import (
 )
 
 func newListCmd(d *cli.Deps) *cobra.Command {
-	asJSON := false
+	asJSON, search := false, ""
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the rooms",
-		Long:    "List the rooms, the one first in which something happened last. With --json the shape is\na list of that of cmux rooms show.",
-		Example: "  cmux rooms list",
+		Use:   "list",
+		Short: "List the rooms",
+		Long: `List the rooms, the one first in which something happened last. --search lists those whose
+name, topic, label, policy, last words or members contain every word of a text. With --json
+the shape is a list of that of cmux rooms show.`,
+		Example: "  cmux rooms list\n  cmux rooms list --search 'sessions codex'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, all, done, err := cli.Asked(cmd.Context(), &d.IO, d.Project, asJSON, func(p *control.Project) ([]rooms.View, error) { return p.Rooms().List() })
+			there := 0
+			_, all, done, err := cli.Asked(cmd.Context(), &d.IO, d.Project, asJSON, func(p *control.Project) ([]rooms.View, error) {
+				all, err := p.Rooms().List()
+				there = len(all)
+				return rooms.Find(all, search), err
+			})
 			if done {
+				return err
+			}
+			if len(all) == 0 && there > 0 {
+				_, err := fmt.Fprintf(d.Out, "None of %s matches %q.\n", say.Count(there, "room"), search)
 				return err
 			}
 			return printList(&d.IO, all)
 		},
 	}
+	cmd.Flags().StringVar(&search, "search", "", "only rooms that contain every word of `TEXT`")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

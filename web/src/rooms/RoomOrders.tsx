@@ -1,10 +1,11 @@
 import { Ellipsis, Gavel, Network, Pause, Play, Square } from "lucide-react";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
+import { useNavigate, useSearchParams } from "react-router";
 
 import { NotesButton } from "@/memory/NotesButton";
 import { DecisionsDialog } from "@/rooms/DecisionsDialog";
 import { MarksDialog } from "@/rooms/MarksDialog";
+import { RemoveDialog } from "@/rooms/RemoveDialog";
 import { give, type Order, type Room } from "@/rooms/rooms";
 import { save } from "@/rooms/save";
 import { SettingsDialog } from "@/rooms/SettingsDialog";
@@ -66,6 +67,18 @@ function Plan() {
 
 /** What can be ordered of a whole room. */
 export function RoomOrders({ view }: { view: Room }) {
+  const [removing, remove] = useState(false);
+  const navigate = useNavigate();
+  return (
+    <>
+      <Orders view={view} remove={() => remove(true)} />
+      {/* It stays while the room is closed, which is the first part of a removal. */}
+      {removing && <RemoveDialog view={view} onClose={() => remove(false)} onGone={() => void navigate("/rooms")} />}
+    </>
+  );
+}
+
+function Orders({ view, remove }: { view: Room; remove: () => void }) {
   const { room, members } = view;
   const [params, setParams] = useSearchParams();
   const order = useOrder(give.order);
@@ -75,6 +88,7 @@ export function RoomOrders({ view }: { view: Room }) {
     { label: "Export as Markdown", run: () => void save(room.name, "md") },
     { label: "Export as JSON", run: () => void save(room.name, "json") },
   ];
+  const removal: MenuItem = { label: "Remove the room…", run: remove, bad: true };
   if (room.phase === "closed") {
     return (
       <>
@@ -84,8 +98,8 @@ export function RoomOrders({ view }: { view: Room }) {
         <Button tone="accent" icon={<Play aria-hidden size={15} />} busy={order.isPending} onClick={() => ordered({ do: "reopen" })}>
           Reopen
         </Button>
-        <More items={exports} />
-      </>
+        <More items={[...exports, removal]} />
+        </>
     );
   }
   const turns = members.filter((m) => m.turn !== "").length;
@@ -117,6 +131,7 @@ export function RoomOrders({ view }: { view: Room }) {
           { label: "Settings…", run: () => ask("settings") },
           { label: "What marks mean", run: () => ask("marks") },
           { label: "Close the room…", run: () => ask("close"), bad: true },
+          removal,
         ]}
       />
       {asked === "marks" && <MarksDialog onClose={() => ask(undefined)} />}

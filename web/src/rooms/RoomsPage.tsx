@@ -5,7 +5,8 @@ import { Link, useSearchParams } from "react-router";
 import { visible } from "@/changes/visible";
 import { NotesButton } from "@/memory/NotesButton";
 import { BeginDialog } from "@/rooms/BeginDialog";
-import { calledBy, matches, toneOfRoom, useRooms, type Room } from "@/rooms/rooms";
+import { RoomMenu } from "@/rooms/RoomMenu";
+import { calledBy, found, matches, toneOfRoom, useRooms, type Room } from "@/rooms/rooms";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { count, tokens } from "@/ui/figures";
@@ -26,11 +27,13 @@ export default function RoomsPage() {
       Begin a room
     </Button>
   );
-  const some = (rooms.data?.items.length ?? 0) > 0;
+  const all = rooms.data?.items ?? [];
+  const seen = all.filter((r) => matches(r, typed));
+  const some = all.length > 0;
   return (
     <Page
       title="Rooms"
-      about={rooms.data && <span>{count(rooms.data.items.length, "room")}</span>}
+      about={rooms.data && <span role="status">{found(seen.length, all.length, typed)}</span>}
       actions={
         <>
           <NotesButton />
@@ -53,7 +56,7 @@ export default function RoomsPage() {
               A room is one conversation between you and several agents. You ask, all of them answer, they react to each other, and the room comes to rest when nobody has anything to add.
             </Empty>
           ) : (
-            <List rooms={items.filter((r) => matches(r, typed))} />
+            <List rooms={seen} clear={() => type("")} />
           )
         }
       </Answer>
@@ -62,9 +65,13 @@ export default function RoomsPage() {
   );
 }
 
-function List({ rooms }: { rooms: readonly Room[] }) {
+function List({ rooms, clear }: { rooms: readonly Room[]; clear: () => void }) {
   if (rooms.length === 0) {
-    return <Empty title="No room matches">Name, topic, members and last words are searched.</Empty>;
+    return (
+      <Empty title="No room matches" action={<Button onClick={clear}>Show all rooms</Button>}>
+        Every word must stand in the name, the topic, the state, the last words, or in a member&apos;s name, kind or role. The search on the Explorer page finds what was said earlier.
+      </Empty>
+    );
   }
   return (
     <ul aria-label="Rooms" className="flex flex-col gap-3 p-4">
@@ -75,7 +82,8 @@ function List({ rooms }: { rooms: readonly Room[] }) {
   );
 }
 
-function RoomCard({ view: { room: r, members, waits } }: { view: Room }) {
+function RoomCard({ view }: { view: Room }) {
+  const { room: r, members, waits } = view;
   return (
     <li className="flex min-w-0 flex-col gap-1 rounded-lg border border-line bg-surface p-3">
       <div className="flex flex-wrap items-center gap-2">
@@ -87,6 +95,7 @@ function RoomCard({ view: { room: r, members, waits } }: { view: Room }) {
         <span className="ml-auto text-muted">
           <Ago at={r.at} />
         </span>
+        <RoomMenu view={view} />
       </div>
       {r.topic !== "" && <p className="line-clamp-2 wrap-anywhere">{visible(r.topic)}</p>}
       {r.last !== "" && (

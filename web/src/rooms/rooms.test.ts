@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { tokensOf, wayTo, type Member, type Wait } from "@/rooms/rooms";
+import { found, tokensOf, wayTo, type Member, type Wait } from "@/rooms/rooms";
 import { waysOf } from "@/rooms/waits";
 
 it.each([
@@ -45,3 +45,10 @@ describe("what a room waits for", () => {
     expect(waysOf(wait("command", [], "cmux rooms set auth tokens=N"), [ann], "auth")).toEqual([{ type: "command", command: "cmux rooms set auth tokens=N" }]);
   });
 });
+
+it.each([
+  [3, 3, " ", "3 rooms"],
+  [1, 3, "auth", "1 of 3 rooms matches"],
+  [0, 1, "auth", "0 of 1 room match"],
+  [2, 3, "auth", "2 of 3 rooms match"],
+])("%d of %d with %j is %s", (seen, all, typed, says) => expect(found(seen, all, typed)).toBe(says));

@@ -1,4 +1,5 @@
 import { api, hooks, type Api } from "@/api/client";
+import { count } from "@/ui/figures";
 import type { Tone } from "@/ui/label";
 
 export type Room = Api<"RoomView">;
@@ -29,6 +30,7 @@ export const give = {
   dismiss: ({ room, name }: { room: string; name: string }) => api.DELETE("/api/rooms/{room}/members/{name}", { params: { path: { room, name } } }),
   plan: (room: string) => api.POST("/api/rooms/{room}/plan", { params: { path: { room } } }),
   run: (room: string) => api.POST("/api/rooms/{room}/run", { params: { path: { room } } }),
+  remove: (room: string) => api.DELETE("/api/rooms/{room}", { params: { path: { room } } }),
   undo: (room: string) => api.POST("/api/rooms/{room}/undo", { params: { path: { room } }, body: {} }),
   set: ({ room, ...body }: { room: string } & Api<"RoomChange">) => api.PATCH("/api/rooms/{room}", { params: { path: { room } }, body }),
   answer: ({ room, name, text }: { room: string; name: string; text: string }) => api.POST("/api/rooms/{room}/members/{name}/answer", { params: { path: { room, name } }, body: { text } }),
@@ -100,6 +102,11 @@ export function matches({ room, members }: Room, typed: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => line.includes(word));
+}
+
+/** How many rooms there are, or are found. */
+export function found(seen: number, all: number, typed: string): string {
+  return typed.trim() === "" ? count(all, "room") : `${seen} of ${count(all, "room")} ${seen === 1 ? "matches" : "match"}`;
 }
 
 /** A number of tokens as a person types it, such as 200k or 1.5M; undefined: the text is no such number. */
