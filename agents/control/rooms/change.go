@@ -11,7 +11,6 @@ import (
 
 	"cmux/agents/control/project"
 	"cmux/agents/org/standing"
-	"cmux/agents/records/ledger"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
 	"cmux/signals"
@@ -270,81 +269,4 @@ func (p *Rooms) Remove(ctx context.Context, name string) (archive string, err er
 	}
 	p.audit(ctx, "remove", name)
 	return archive, book.Move(p.Root, name, archive)
-}
-
-// Format is a form in which a room is exported.
-type Format string
-
-// The formats.
-const (
-	Markdown Format = "md"   // with what each said
-	JSON     Format = "json" // the facts, a line each
-)
-
-// Formats are all formats.
-func Formats() []Format { return []Format{Markdown, JSON} }
-
-// Export is a room as text. An agent gets no text that is not for it, as of Lines.
-func (p *Rooms) Export(name string, as Format) (string, error) {
-	if !slices.Contains(Formats(), as) {
-		return "", project.Usage("", "the format %q: md and json are formats", as)
-	}
-	lines, _, err := p.Lines(name)
-	if err != nil {
-		return "", err
-	}
-	if as == JSON {
-		var b strings.Builder
-		for i := range lines {
-			line, err := ledger.Encode(&lines[i])
-			if err != nil {
-				return "", err
-			}
-			b.Write(append(line, '\n'))
-		}
-		return b.String(), nil
-	}
-	s := room.Fold(name, lines)
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Room %s\n\n", name)
-	if s.Settings.Topic != "" {
-		fmt.Fprintf(&b, "%s\n\n", s.Settings.Topic)
-	}
-	for _, m := range s.Members {
-		kind := m.Agent
-		if m.Guest {
-			kind = "guest"
-		}
-		fmt.Fprintf(&b, "- %s: %s\n", m.Name, strings.TrimSpace(kind+" "+m.Role))
-	}
-	for i := range lines {
-		switch l := &lines[i]; l.Kind {
-		case room.KindRound:
-			if l.State == room.Began {
-				fmt.Fprintf(&b, "\n## Round %d\n", l.Round)
-			} else {
-				fmt.Fprintf(&b, "\n*Round %d: %s, %d tokens. %s*\n", l.Round, l.State, l.Used, l.Why)
-			}
-		case room.KindSaid:
-			to := ""
-			if l.To != "" {
-				to = ", to " + l.To + " alone"
-			}
-			fmt.Fprintf(&b, "\n### %s (%s#%d%s)\n", l.By, name, l.N, to)
-			if l.Text != "" {
-				fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(l.Text))
-			}
-			for i := range l.Files {
-				fmt.Fprintf(&b, "\n%s\n", l.Files[i].Shown(book.Files))
-			}
-			if l.Aside != "" {
-				fmt.Fprintf(&b, "\n<!-- for the person alone -->\n> %s\n", strings.ReplaceAll(strings.TrimSpace(l.Aside), "\n", "\n> "))
-			}
-		case room.KindOver:
-			if l.How != room.HowReplied {
-				fmt.Fprintf(&b, "\n*%s: %s. %s*\n", l.Member, l.How, l.Why)
-			}
-		}
-	}
-	return b.String(), nil
 }
