@@ -85,6 +85,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[rooms.DecisionState](): words(rooms.DecisionStates()...),
 		reflect.TypeFor[marks.Side]():          words(marks.For, marks.Against, marks.Unclear),
 		reflect.TypeFor[rooms.Way]():           words(rooms.Ways()...),
+		reflect.TypeFor[rooms.Source]():        words(rooms.Sources()...),
 		reflect.TypeFor[room.Phase](): words(room.AtRest, room.InGather, room.InFirst, room.InTalk, room.Waits, room.IsPaused, room.IsCapped, room.IsClosed,
 			room.Cancelling),
 		reflect.TypeFor[marks.Kind]():  words(marks.Text, marks.Mention, marks.Agree, marks.Handoff, marks.Status, marks.Code),

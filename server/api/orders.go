@@ -49,6 +49,7 @@ var ends = map[string]string{
 	"DELETE /api/projects/{name}":               "The project's supervisor here is ended, and what it leaves is kept. The folder is not touched.",
 	"POST /api/recover/now":                     "cmux restarts what health.restart names. If the project is still not healthy, the health tree goes back to the last healthy commit, on a branch of its own. Nothing is lost.",
 	"POST /api/recover/undo":                    "The health tree goes back to where the rollback found it. The rollback's branch is kept.",
+	"DELETE /api/personas/{name}":               "The role file is removed. No agent uses it.",
 	"DELETE /api/rooms/{room}":                  "The room is closed and its members' programs end. What was said is kept in the archives.",
 	"DELETE /api/memory/notes/{id}":             "No member gets the note any more, and nothing learns it again. The messages that it came from stay in their room.",
 	"DELETE /api/rooms/{room}/members/{name}":   "The member's turn is interrupted and its program ends. What it said stays in the room.",

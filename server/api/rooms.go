@@ -29,6 +29,17 @@ type newRoom struct {
 	Settings rooms.Change `json:"settings,omitzero" doc:"What differs from the defaults, which are those of rooms: in .cmux/config.yml"`
 }
 
+func (n *newRoom) start() rooms.Start {
+	return rooms.Start{Name: n.Name, Members: n.Members, Pane: n.Pane, Settings: n.Settings}
+}
+
+// plannedRoom is a room that could be made.
+type plannedRoom struct {
+	Name    string    `json:"name"`
+	Remarks []string  `json:"remarks" doc:"What is worth knowing about the members' programs"`
+	Cost    room.Cost `json:"cost" doc:"Estimate of a first question to all"`
+}
+
 // invited is somebody who is to join.
 type invited struct {
 	Who   string `json:"who" minLength:"1" maxLength:"200" doc:"KIND[=NAME][:ROLE]; of a guest the name of the agent"`
@@ -62,6 +73,7 @@ type roomCheck struct {
 
 // rooms adds the routes of rooms.
 func (r *routes) rooms() {
+	r.personas()
 	const group, path, one = "rooms", "/api/rooms", "/api/rooms/{room}"
 	p := r.Project
 	get(r, group, path, "List the rooms, newest change first", func(_ context.Context, i *struct{ Paging }) (List[rooms.View], error) {
@@ -73,7 +85,7 @@ func (r *routes) rooms() {
 	})
 	post(r, group, path, "Start a room", func(ctx context.Context, i *struct{ Body newRoom }) (madeRoom, error) {
 		b := &i.Body
-		s, err := p.Rooms().Plan(ctx, rooms.Start{Name: b.Name, Members: b.Members, Pane: b.Pane, Settings: b.Settings})
+		s, err := p.Rooms().Plan(ctx, b.start())
 		if err != nil {
 			return madeRoom{}, err
 		}
@@ -83,6 +95,13 @@ func (r *routes) rooms() {
 		}
 		return madeRoom{*v, s.Remarks}, nil
 	}, func(op *huma.Operation) { op.DefaultStatus = http.StatusCreated })
+	post(r, group, path+"/plan", "Say what a room would be, and what a first question costs; nothing is made", func(ctx context.Context, i *struct{ Body newRoom }) (plannedRoom, error) {
+		s, err := p.Rooms().Plan(ctx, i.Body.start())
+		if err != nil {
+			return plannedRoom{}, err
+		}
+		return plannedRoom{s.Name, s.Remarks, s.Cost}, nil
+	})
 	get(r, group, one, "Show a room: its members and what they do, and what waits for you", func(_ context.Context, i *RoomIn) (*rooms.View, error) {
 		return p.Rooms().Show(i.Room)
 	})
@@ -91,6 +110,10 @@ func (r *routes) rooms() {
 		Body rooms.Change
 	}) (*rooms.View, error) {
 		return p.Rooms().Change(ctx, i.Room, i.Body)
+	})
+	get(r, group, one+"/settings", "List the settings of a room, each with where it comes from and what the room inherits", func(_ context.Context, i *RoomIn) (List[rooms.Setting], error) {
+		all, err := rooms.Settings(p.Rooms(), i.Room)
+		return List[rooms.Setting]{Items: all}, err
 	})
 	add(r, http.MethodDelete, group, one, "Remove a room; what was said is kept in the archives", func(ctx context.Context, i *RoomIn) (removedRoom, error) {
 		archive, err := p.Rooms().Remove(ctx, i.Room)

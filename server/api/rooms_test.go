@@ -421,7 +421,7 @@ func TestChangeRoom(t *testing.T) {
 	}
 	w.must("POST", one+"/messages", `{"text":"Which?"}`, nil)
 	var export struct{ Text string }
-	if w.must("GET", one+"/export", "", &export); !strings.HasPrefix(export.Text, "# Room design\n\nsessions\n") || !strings.Contains(export.Text, "\nWhich?\n") {
+	if w.must("GET", one+"/export", "", &export); !strings.HasPrefix(export.Text, "# Room design\n\n> sessions\n") || !strings.Contains(export.Text, "\n> Which?\n") {
 		t.Errorf("%s", export.Text)
 	}
 	if w.must("GET", one+"/export?format=json", "", &export); !strings.HasPrefix(export.Text, `{"kind":"opened"`) && !strings.Contains(export.Text, "\n{") {

@@ -28,7 +28,7 @@ import (
 // All returns the prefixes of all routes that are reported.
 func All() []string {
 	return []string{"/api/runs", "/api/graph", "/api/config", "/api/schedule", "/api/locks", "/api/alert", "/api/recover", "/api/memory", "/api/prefs",
-		"/api/filesystem", "/api/journal", "/api/limits", "/api/tasks/merge", "/api/needs", "/api/doctor", "/api/onboarding"}
+		"/api/filesystem", "/api/personas", "/api/journal", "/api/limits", "/api/tasks/merge", "/api/needs", "/api/doctor", "/api/onboarding"}
 }
 
 // files maps files, by their path from the project's root, to the routes about them.
@@ -69,7 +69,9 @@ func Routes(root string, paths []string) (all []string) {
 			}
 		case len(parts) > 2 && parts[0] == signals.Folder && parts[1] == "journal":
 			routes = []string{"/api/journal", "/api/filesystem"}
-		case len(parts) > 2 && parts[0] == signals.Folder && (parts[1] == "roles" || parts[1] == "worker-contexts"):
+		case len(parts) > 2 && parts[0] == signals.Folder && parts[1] == "roles":
+			routes = []string{"/api/filesystem", "/api/personas"}
+		case len(parts) > 2 && parts[0] == signals.Folder && parts[1] == "worker-contexts":
 			routes = []string{"/api/filesystem"}
 		}
 		all = append(all, routes...)

@@ -108,10 +108,17 @@ func Keys() []string {
 	return []string{"topic", "policy", "blind", "turns", "tokens", "tokens-day", "share", "moderator", "judge", "decide", "rebuttals", "timeout", "parse-timeout", "send-timeout", "hard-timeout", "on-parse"}
 }
 
-// Set changes the settings of a room: each is KEY=VALUE.
+// Set changes the settings of a room: each is KEY=VALUE, or KEY= for what a new room has.
 func (p *Rooms) Set(ctx context.Context, name string, changes []string) (*View, error) {
+	_, defaults, err := inherited(p)
+	if err != nil {
+		return nil, err
+	}
 	return p.set(ctx, name, func(s *room.Settings) error {
 		for _, c := range changes {
+			if key, value, ok := strings.Cut(c, "="); ok && value == "" && slices.Contains(Keys(), key) {
+				c += valueOf(defaults, key)
+			}
 			if err := setOne(s, c); err != nil {
 				return err
 			}

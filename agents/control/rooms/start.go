@@ -13,6 +13,7 @@ import (
 	"cmux/agents/control/project"
 	"cmux/agents/kinds"
 	"cmux/agents/kinds/agent"
+	"cmux/agents/org/persona"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/subject"
 	"cmux/agents/platform/tmux"
@@ -50,7 +51,7 @@ type Starting struct {
 	settings room.Settings
 }
 
-// ParseMember reads KIND[=NAME][:ROLE].
+// ParseMember reads KIND[=NAME][:ROLE]. Without a kind it is the one that the role's file names.
 func ParseMember(s string) (kind, name, role string) {
 	s, role, _ = strings.Cut(s, ":")
 	kind, name, _ = strings.Cut(s, "=")
@@ -247,8 +248,12 @@ func (p *Rooms) setup(pane bool) agent.Setup {
 // member reads one that is to join a room, and looks at its program.
 func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so []room.Line) (*room.Line, []string, error) {
 	kind, name, role := ParseMember(text)
+	as := personaOf(p.Root, role)
 	if kind == "" {
-		return nil, nil, project.Usage("", "%q names no kind of agent: a member is KIND[=NAME][:ROLE], such as claude=ann:reviewer", text)
+		kind = as.Kind
+	}
+	if kind == "" {
+		return nil, nil, project.Usage("", "%q names no kind of agent: a member is KIND[=NAME][:ROLE], such as claude=ann:reviewer, or :ROLE whose file names a kind", text)
 	}
 	k, ok := p.Kinds[kind]
 	if !ok || !k.Judge {
@@ -256,8 +261,12 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 	}
 	if name == "" {
 		name = kind
+		if strings.HasPrefix(strings.TrimSpace(text), ":") {
+			name = role
+		}
+		first := name
 		for n := 2; slices.ContainsFunc(so, func(l room.Line) bool { return strings.EqualFold(l.Name, name) }); n++ {
-			name = fmt.Sprintf("%s%d", kind, n)
+			name = fmt.Sprintf("%s%d", first, n)
 		}
 	}
 	if err := book.CheckName(name); err != nil {
@@ -279,6 +288,9 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 	if pane || k.Can.Headless == "" {
 		l.Mode = room.InPane
 	}
+	if as.Kind == "" || as.Kind == kind {
+		l.Model = as.Model
+	}
 	var remarks []string
 	setup := p.setup(l.Mode == room.InPane)
 	asks := len(kinds.Preflight(ctx, kind, setup).Problems)
@@ -295,6 +307,18 @@ func (p *Rooms) member(ctx context.Context, roomName, text string, pane bool, so
 		remarks = append(remarks, what)
 	}
 	return l, remarks, nil
+}
+
+// personaOf is the kind and model that a role's file names; without one the role is only a word.
+func personaOf(root, role string) persona.Persona {
+	if role == "" || book.CheckName(role) != nil {
+		return persona.Persona{}
+	}
+	b, err := signals.ReadFile(standing.RolePath(root, role), 1<<20)
+	if err != nil {
+		return persona.Persona{}
+	}
+	return persona.Parse(string(b))
 }
 
 // Create makes the room, and has the monitor start its members. For a supervisor the monitor

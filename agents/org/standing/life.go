@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/kinds/rights"
+	"cmux/agents/org/persona"
 	"cmux/agents/org/seat"
 	"cmux/agents/platform/proc"
 	"cmux/agents/platform/settings"
@@ -274,11 +275,9 @@ const maxRole = 1 << 20
 // def is the agent as the definition of a node, by which its program is started.
 // Its task is its role; programs that read a prompt are told where it stands.
 func (o *Org) def(m *run.Member) *dag.Node {
-	var role string
-	if m.RoleFile != "" {
-		if b, err := signals.ReadFile(m.RoleFile, maxRole); err == nil { // else who starts it finds no role there
-			role = string(b)
-		}
+	role := ""
+	if b, err := signals.ReadFile(m.RoleFile, maxRole); m.RoleFile != "" && err == nil { // else who starts it finds no role there
+		role = persona.Parse(string(b)).Text
 	}
 	what := dag.RoleBuild
 	if m.Role == RoomMember {

@@ -57,8 +57,10 @@ func newSetCmd(d *cli.Deps) *cobra.Command {
 		Short: "Change the settings of a room",
 		Long: "Change the settings of a room. The keys are " + strings.Join(rooms.Keys(), ", ") + `.
 share is all, or tagged: what stands outside of <Share> is then for you alone. on-parse is
-ask or stop. With --json the shape is that of cmux rooms show.`,
-		Example: "  cmux rooms set design turns=2 tokens=200k",
+ask or stop. KEY= without a value gives the room what a new room has: the value of rooms: in
+.cmux/config.yml, or the built-in one (cmux rooms show ROOM --settings). tokens=0 is no
+bound. With --json the shape is that of cmux rooms show.`,
+		Example: "  cmux rooms set design turns=2 tokens=200k\n  cmux rooms set design turns=",
 		Args:    cobra.MinimumNArgs(2),
 	}, true, func(ctx context.Context, c *call) error {
 		v, err := c.rooms.Set(ctx, c.room, c.args)

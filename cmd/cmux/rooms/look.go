@@ -52,7 +52,8 @@ the shape is a list of that of cmux rooms show.`,
 }
 
 func newShowCmd(d *cli.Deps) *cobra.Command {
-	return aboutRoom(d, &cobra.Command{
+	settings := false
+	cmd := aboutRoom(d, &cobra.Command{
 		Use:   "show ROOM",
 		Short: "Show how a room stands",
 		Long: `Show how a room stands: its members and what they do, the round, tokens, and what waits
@@ -66,13 +67,25 @@ for you. With --json the shape is
 where turns of the room are those of the newest round, turns of a member those that it may
 still take in it, used and estimate are tokens, tokens says whether the program counts them,
 defaults are the settings of a new room, way is order, answer, terminal, decision or command,
-and holds says that something goes on only when you do it.`,
-		Example: "  cmux rooms show design",
+and holds says that something goes on only when you do it.
+
+--settings lists the settings instead: each with its value and where it comes from, which is
+room (it differs from what a new room has), config.yml or built-in; then cmux rooms set ROOM
+KEY= takes a room's own value back. With --json the shape is
+  [{"key", "value", "from", "inherited", "inherited_from"}]
+where inherited is what the room has without a value of its own.`,
+		Example: "  cmux rooms show design\n  cmux rooms show design --settings",
 		Args:    cobra.ExactArgs(1),
 	}, true, func(_ context.Context, c *call) error {
+		if settings {
+			all, err := rooms.Settings(c.rooms, c.room)
+			return answer(c, all, err, c.printSettings)
+		}
 		v, err := c.rooms.Show(c.room)
 		return answer(c, v, err, c.printRoom)
 	})
+	cmd.Flags().BoolVar(&settings, "settings", false, "list the settings, with what is inherited")
+	return cmd
 }
 
 func newOpenCmd(d *cli.Deps) *cobra.Command {

@@ -35,6 +35,28 @@ func printList(o *cli.IO, all []rooms.View) error {
 	return err
 }
 
+// printSettings writes a table of settings.
+func (c *call) printSettings(all []rooms.Setting) error {
+	var rows [][]string
+	for _, s := range all {
+		without := ""
+		if s.From == rooms.OfRoom {
+			without = fmt.Sprintf("%s (%s)", orDash(s.Inherited), s.Of)
+		}
+		rows = append(rows, []string{s.Key, orDash(say.Line(s.Value)), string(s.From), without})
+	}
+	look := c.Look()
+	_, err := io.WriteString(c.Out, cli.Table([]cli.Column{{Head: "SETTING"}, {Head: "VALUE", Give: 1, Least: 10}, {Head: "FROM"}, {Head: "INHERITS"}}, rows, look.Width, look.Color))
+	return err
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
 // printRoom writes a room on one screen.
 func (c *call) printRoom(v *rooms.View) error { return printRoom(c.IO, v) }
 

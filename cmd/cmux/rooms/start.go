@@ -34,7 +34,7 @@ func newStartCmd(d *cli.Deps) *cobra.Command {
 		Long: `Begin a room. It needs no organization and no tmux: cmux starts what carries it on. Each
 member of --agents is KIND[=NAME][:ROLE]; without --agents every agent program takes part
 that is installed and ready. A role whose file is .cmux/roles/ROLE.md is told to the
-member. Its program starts at once, without a call of the model. What no option says is as
+member; if that file names a kind, :ROLE is enough. Its program starts at once, without a call of the model. What no option says is as
 rooms: in .cmux/config.yml says (cmux config), or as below.
 
 --about gives each member the facts about a node (of the newest run that has it), a task, or

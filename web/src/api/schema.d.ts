@@ -1531,6 +1531,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/personas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the role files, by name, with the kind and model that each names and who uses it */
+        get: operations["getPersonas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/personas/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a role file */
+        get: operations["getPersonasName"];
+        /** Write a role file */
+        put: operations["putPersonasName"];
+        post?: never;
+        /** Remove a role file that no agent uses */
+        delete: operations["deletePersonasName"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/prefs": {
         parameters: {
             query?: never;
@@ -1718,6 +1754,23 @@ export interface paths {
         put?: never;
         /** Start a room */
         post: operations["postRooms"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say what a room would be, and what a first question costs; nothing is made */
+        post: operations["postRoomsPlan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1996,6 +2049,23 @@ export interface paths {
         put?: never;
         /** Start the plan of a room, or continue its run that has not ended */
         post: operations["postRoomsRoomRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rooms/{room}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the settings of a room, each with where it comes from and what the room inherits */
+        get: operations["getRoomsRoomSettings"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4167,6 +4237,11 @@ export interface components {
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
+        ListPersona: {
+            items: components["schemas"]["Persona"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
         ListProposal: {
             items: components["schemas"]["Proposal"][];
             /** @description Cursor of the next page; absent: this is the last page */
@@ -4174,6 +4249,11 @@ export interface components {
         };
         ListScheduled: {
             items: components["schemas"]["Scheduled"][];
+            /** @description Cursor of the next page; absent: this is the last page */
+            next?: string;
+        };
+        ListSetting: {
+            items: components["schemas"]["RoomSetting"][];
             /** @description Cursor of the next page; absent: this is the last page */
             next?: string;
         };
@@ -4673,6 +4753,17 @@ export interface components {
             /** @enum {string} */
             name: "ask" | "auto" | "bypass";
         };
+        Persona: {
+            fault: string;
+            file: string;
+            kind: string;
+            model: string;
+            name: string;
+            own: boolean;
+            sum: string;
+            text: string;
+            used: string[];
+        };
         PlanCard: {
             id: string;
             label: string;
@@ -4729,6 +4820,13 @@ export interface components {
             supervisor: string;
             text: string;
             there: boolean;
+        };
+        PlannedRoom: {
+            /** @description Estimate of a first question to all */
+            cost: components["schemas"]["RoomCost"];
+            name: string;
+            /** @description What is worth knowing about the members' programs */
+            remarks: string[];
         };
         PostAgentsNameAssignRequest: {
             /**
@@ -5396,6 +5494,13 @@ export interface components {
             text: string;
             to?: string;
         };
+        RoomSetting: {
+            from: components["schemas"]["RoomSource"];
+            inherited: string;
+            inherited_from: components["schemas"]["RoomSource"];
+            key: string;
+            value: string;
+        };
         RoomSettings: {
             about?: string;
             blind: boolean;
@@ -5414,6 +5519,8 @@ export interface components {
             /** Format: int64 */
             turns: number;
         };
+        /** @enum {string} */
+        RoomSource: "room" | "config.yml" | "built-in";
         RoomTimeouts: {
             /** Format: int64 */
             hard: number;
@@ -5628,6 +5735,16 @@ export interface components {
             /** Format: date-time */
             until?: string;
             used?: components["schemas"]["DagUsage"];
+        };
+        Saving: {
+            /** @description Kind of agent; empty: any */
+            kind?: string;
+            /** @description Model; empty: the kind's own choice */
+            model?: string;
+            /** @description Checksum of the file that was edited: nothing is written if it has changed since; empty: there must be none */
+            sum?: string;
+            /** @description What an agent with the role is told */
+            text: string;
         };
         ScheduleFired: {
             /** Format: date-time */
@@ -9643,6 +9760,143 @@ export interface operations {
             };
         };
     };
+    getPersonas: {
+        parameters: {
+            query?: {
+                /** @description next of the previous page; empty: first page */
+                cursor?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListPersona"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPersonasName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a role, whose file is .cmux/roles/NAME.md */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Persona"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putPersonasName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a role, whose file is .cmux/roles/NAME.md */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Saving"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Persona"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deletePersonasName: {
+        parameters: {
+            query?: {
+                /** @description Checksum of the file as it was seen */
+                sum?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name of a role, whose file is .cmux/roles/NAME.md */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getPrefs: {
         parameters: {
             query?: never;
@@ -10163,6 +10417,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MadeRoom"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRoomsPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRoom"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlannedRoom"];
                 };
             };
             /** @description Error */
@@ -10936,6 +11223,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Started"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSetting"];
                 };
             };
             /** @description Error */
