@@ -65,12 +65,14 @@ test("members and guests are invited and dismissed, and settings changed, from t
   const settings = page.getByRole("dialog", { name: "Settings of panels" });
   const save = settings.getByRole("button", { name: "Save" });
   await expect(save).toBeDisabled(); // nothing is changed
+  await expect(settings.getByText("Built in")).not.toHaveCount(0); // nothing is the room's own
+  await expect(settings.getByText("Set for this room.")).toHaveCount(0);
   await settings.getByLabel("Turns in a round", { exact: true }).fill("none");
   await settings.getByLabel("Tokens of a round", { exact: true }).fill("200k");
   await expect(settings.getByText("This must be a whole number, at least 1.")).toBeVisible();
   await expect(save).toBeDisabled();
   await settings.getByLabel("Turns in a round", { exact: true }).fill("2");
-  await expect(settings.getByText("Default: 3")).toBeVisible();
+  await expect(settings.getByText("Set for this room. Inherited: 3 (built in)")).toBeVisible();
   await settings.getByLabel("Policy", { exact: true }).selectOption("moderator");
   await expect(save).toBeDisabled();
   await settings.getByLabel("Moderator", { exact: true }).selectOption("bob");
@@ -82,8 +84,8 @@ test("members and guests are invited and dismissed, and settings changed, from t
   await expect(talk.getByText("The settings changed")).toBeVisible();
   await page.goto(new URL("/rooms/panels?settings", page.url()).href);
   await expect(settings.getByLabel("Tokens of a round", { exact: true })).toHaveValue("200k");
-  await settings.getByRole("button", { name: "Policy: use the default" }).click();
-  await settings.getByRole("button", { name: "Turns in a round: use the default" }).click();
+  await settings.getByRole("button", { name: "Policy: use the inherited value" }).click();
+  await settings.getByRole("button", { name: "Turns in a round: use the inherited value" }).click();
   await save.click();
   await expect(settings).toHaveCount(0);
   await expect(page.getByText("everybody", { exact: true })).toBeVisible();
@@ -98,7 +100,7 @@ test("members and guests are invited and dismissed, and settings changed, from t
   await look(page, "room-read");
 
   // The room is saved as the command line writes it.
-  for (const [label, name, says] of [["Export as Markdown", "panels.md", /^# Room panels\n\nWhere sessions are kept\n/], ["Export as JSON", "panels.jsonl", /^\{.*"kind":"opened".*\}\n\{/]] as const) {
+  for (const [label, name, says] of [["Export as Markdown", "panels.md", /^# Room panels\n\n> Where sessions are kept\n[^]*> \*\*SQLite\.\*\* &lt;img src=x/], ["Export as JSON", "panels.jsonl", /^\{.*"kind":"opened".*\}\n\{/]] as const) {
     await page.getByRole("button", { name: "More orders" }).click();
     const download = page.waitForEvent("download");
     await page.getByRole("menuitem", { name: label }).click();

@@ -10,7 +10,7 @@ import { expect, type Organization, type Page } from "./organization";
 export const hostile = "<img src=x onerror=window.hurt=1><script>window.hurt=2</script> [run](javascript:window.hurt=3)";
 
 /** A member: asked which, ann and bob answer and react to each other once; asked to rest, it does so until it is stopped; told to, it writes at the root. */
-const member = `f=$(eval "echo $SCRIPTED_CONVERSATION")
+export const member = `f=$(eval "echo $SCRIPTED_CONVERSATION")
 while read -r line; do
   printf '%s %s\\n' "$(date +%s%N)" "$line" >> "$f"
   said='[PASS]'

@@ -32,6 +32,7 @@ it.each([
   ["/runs/r1/review", "Review"],
   ["/chat/api", "Agents"],
   ["/rooms/auth", "Rooms"],
+  ["/personas", "Rooms"],
   ["/tasks/merge", "Tasks"],
   ["/plans", "Tasks"],
   ["/budget", "Health"],

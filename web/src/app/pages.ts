@@ -57,6 +57,7 @@ export const pages: readonly PageEntry[] = [
   { path: "agents/:name", door: agents, ...page(() => import("@/agents/AgentPage")) },
   { path: "rooms", door: rooms, label: "Rooms", ...page(() => import("@/rooms/RoomsPage")) },
   { path: "rooms/:room", door: rooms, ...page(() => import("@/rooms/RoomPage")) },
+  { path: "personas", door: rooms, label: "Personas", ...page(() => import("@/personas/PersonasPage")) },
   { path: "tasks", door: tasks, label: "Tasks", ...page(() => import("@/tasks/TasksPage")) },
   { path: "tasks/:id", door: tasks, ...page(() => import("@/tasks/TaskPage")) },
   { path: "plans", door: tasks, ...page(() => import("@/app/Moved")) },

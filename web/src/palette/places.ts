@@ -21,6 +21,7 @@ const names: Readonly<Record<string, string>> = {
   agents: "workers supervisor team list working who works now",
   chat: "talk conversation supervisor messages",
   rooms: "conversations discussions several agents talk debate group chat meeting",
+  personas: "roles role files roster members kind model characters",
   tasks: "board kanban todo jobs issues tickets",
   explorer: "files folders code memory journal search browse",
   health: "status system heartbeat monitor server",

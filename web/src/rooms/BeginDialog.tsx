@@ -3,6 +3,9 @@ import { useId, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
+import { roleOf } from "@/personas/persona";
+import { Roles, usePersonas } from "@/personas/Roles";
+import { FolderPicker } from "@/rooms/FolderPicker";
 import { give, policies, tokensOf, wanted, type Policy } from "@/rooms/rooms";
 import { Button, IconButton } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
@@ -36,6 +39,7 @@ export function BeginDialog({ onClose }: { onClose: () => void }) {
   const policy = chosen ?? policies.find(([p]) => p === usual)?.[0] ?? "everybody";
   const [lead, setLead] = useState(""); // the moderator or the judge
   const [budget, setBudget] = useState("");
+  const [dir, setDir] = useState("");
   const navigate = useNavigate();
   const begin = useOrder(give.begin);
   const there = rows.filter((r) => r.kind.trim() !== "");
@@ -47,6 +51,7 @@ export function BeginDialog({ onClose }: { onClose: () => void }) {
     const settings: Api<"RoomChange"> = {
       ...(chosen === undefined ? {} : { policy }),
       ...(topic.trim() === "" ? {} : { topic: topic.trim() }),
+      ...(dir === "" ? {} : { dir }),
       ...(limit === undefined ? {} : { tokens: { round: limit } }),
       ...(leads === undefined ? {} : leads === "Judge" ? { judge: lead || (names.at(-1) ?? "") } : { moderator: lead || (names[0] ?? "") }),
     };
@@ -84,6 +89,7 @@ export function BeginDialog({ onClose }: { onClose: () => void }) {
         <Field label="Tokens of a round" hint="Such as 200k. At this bound a round ends, and you decide whether it continues. Empty: no bound." error={wrong ? "This is no number of tokens." : undefined}>
           {(ids) => <Input {...ids} value={budget} autoComplete="off" onChange={(e) => setBudget(e.target.value)} />}
         </Field>
+        <FolderPicker chosen={dir} choose={setDir} />
         <div className="rounded-md bg-sunken p-3 text-muted">
           <p>Members read the project and may not write in it. What they ask permission for, they ask you.</p>
           {there.length > 0 && <p className="mt-1">{costs(policy, there.length)}</p>}
@@ -121,6 +127,7 @@ interface MembersProps {
 
 function Members({ rows, kinds, set }: MembersProps) {
   const list = useId();
+  const personas = usePersonas();
   const put = (id: number, over: Partial<Row>) => set(rows.map((r) => (r.id === id ? { ...r, ...over } : r)));
   const next = Math.max(0, ...rows.map((r) => r.id)) + 1;
   return (
@@ -131,6 +138,7 @@ function Members({ rows, kinds, set }: MembersProps) {
           <option key={k} value={k} />
         ))}
       </datalist>
+      <Roles id={`${list}-roles`} personas={personas} />
       <div aria-hidden className="grid grid-cols-[1fr_1fr_1fr_2.75rem] gap-1.5 text-muted">
         <span>Kind</span>
         <span>Name</span>
@@ -140,7 +148,7 @@ function Members({ rows, kinds, set }: MembersProps) {
         <div key={r.id} className="grid grid-cols-[1fr_1fr_1fr_2.75rem] items-center gap-1.5">
           <Input aria-label={`Kind of member ${i + 1}`} list={list} placeholder="claude" autoComplete="off" value={r.kind} onChange={(e) => put(r.id, { kind: e.target.value })} />
           <Input aria-label={`Name of member ${i + 1}`} placeholder={r.kind.trim()} autoComplete="off" value={r.name} onChange={(e) => put(r.id, { name: e.target.value })} />
-          <Input aria-label={`Role of member ${i + 1}`} placeholder="none" autoComplete="off" value={r.role} onChange={(e) => put(r.id, { role: e.target.value })} />
+          <Input aria-label={`Role of member ${i + 1}`} placeholder="none" autoComplete="off" value={r.role} list={`${list}-roles`} onChange={(e) => put(r.id, roleOf(r.kind, e.target.value, personas))} />
           <IconButton label={`Leave member ${i + 1} out`} disabled={rows.length === 1} onClick={() => set(rows.filter((x) => x.id !== r.id))}>
             <X aria-hidden size={16} className="shrink-0" />
           </IconButton>
@@ -151,7 +159,7 @@ function Members({ rows, kinds, set }: MembersProps) {
           Add a member
         </Button>
       </div>
-      <p className="text-muted">A role is a file, such as .cmux/roles/reviewer.md. Without a name, a member is called like its kind.</p>
+      <p className="text-muted">A role is a persona: a file such as .cmux/roles/reviewer.md, which may name kind and model. Without a name, a member is called like its kind.</p>
     </fieldset>
   );
 }

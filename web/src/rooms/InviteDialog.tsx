@@ -2,6 +2,8 @@ import { useId, useState } from "react";
 
 import { outOfRooms, useAgents } from "@/agents/agents";
 import { hooks } from "@/api/client";
+import { roleOf } from "@/personas/persona";
+import { Roles, usePersonas } from "@/personas/Roles";
 import { give, wanted, type Room } from "@/rooms/rooms";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
@@ -73,6 +75,7 @@ interface FormProps {
 function MemberForm({ view, busy, send, onClose }: FormProps) {
   const kinds = hooks.useQuery("get", "/api/graph/start").data?.kinds ?? [];
   const list = useId();
+  const personas = usePersonas();
   const [row, set] = useState({ kind: "", name: "", role: "" });
   const [pane, setPane] = useState(view.members.some((m) => m.mode === "pane"));
   const name = row.name.trim() === "" ? row.kind.trim() : row.name.trim();
@@ -97,9 +100,10 @@ function MemberForm({ view, busy, send, onClose }: FormProps) {
       <Field label="Name" hint="How the others call it. Empty: like its kind." error={taken && name !== "" ? `${name} is in the room already: give it another name.` : undefined}>
         {(ids) => <Input {...ids} placeholder={row.kind.trim()} autoComplete="off" maxLength={40} value={row.name} onChange={(e) => set({ ...row, name: e.target.value })} />}
       </Field>
-      <Field label="Role" hint="A file such as .cmux/roles/reviewer.md is the role reviewer. Empty: none.">
-        {(ids) => <Input {...ids} autoComplete="off" value={row.role} onChange={(e) => set({ ...row, role: e.target.value })} />}
+      <Field label="Role" hint="A persona: .cmux/roles/reviewer.md is the role reviewer, and may name kind and model. Empty: none.">
+        {(ids) => <Input {...ids} list={`${list}-roles`} autoComplete="off" value={row.role} onChange={(e) => set({ ...row, ...roleOf(row.kind, e.target.value, personas) })} />}
       </Field>
+      <Roles id={`${list}-roles`} personas={personas} />
       <label className="flex min-h-8 items-center gap-2">
         <input type="checkbox" checked={pane} onChange={(e) => setPane(e.target.checked)} />
         <span>In a window of tmux: you see its program, and it can ask you for permissions</span>

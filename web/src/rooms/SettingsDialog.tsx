@@ -1,23 +1,25 @@
 import { useState, type ReactNode } from "react";
 
+import { hooks, type Api } from "@/api/client";
 import { give, policies, type Room } from "@/rooms/rooms";
-import { changesOf, differs, faultsOf, formOf, type Form } from "@/rooms/settings";
+import { changesOf, differs, faultsOf, formOf, sourceOf, type Form } from "@/rooms/settings";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/ui/field";
 import { useOrder } from "@/ui/toasts";
 
-/** The settings of a room, each with what it does and whether it differs from the defaults. */
+/** The settings of a room, each with what it does, where it comes from, and a way back to what the room inherits. */
 export function SettingsDialog({ view: { room, members }, onClose }: { view: Room; onClose: () => void }) {
   const [was] = useState(() => formOf(room.settings)); // what others change meanwhile stays theirs
   const [form, setForm] = useState(was);
   const set = useOrder(give.set, "The settings are changed.");
   const defaults = formOf(room.defaults);
+  const sources = hooks.useQuery("get", "/api/rooms/{room}/settings", { params: { path: { room: room.name } } }).data?.items ?? none;
   const faults = faultsOf(form);
   const changes = changesOf(was, form);
   const put = (over: Partial<Form>) => setForm((now) => ({ ...now, ...over }));
   const names = members.filter((m) => !m.guest).map((m) => m.name);
-  const mark = (key: keyof Form) => ({ differs: differs(key, form, defaults), standard: described(key, defaults), reset: () => put({ [key]: defaults[key] }) });
+  const mark = (key: keyof Form) => ({ differs: differs(key, form, defaults), inherits: described(key, defaults), source: sourceOf(key, sources), reset: () => put({ [key]: defaults[key] }) });
   const text = (key: "turns" | "rebuttals" | "round" | "day" | "idle" | "parse" | "send" | "hard", label: string, hint: string) => (
     <Setting label={label} {...mark(key)}>
       <Field label={label} hint={hint} error={faults[key]}>
@@ -101,24 +103,37 @@ function Group({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** A setting, marked where it differs from the default. */
-function Setting({ label, differs, standard, reset, children }: { label: string; differs: boolean; standard: string; reset: () => void; children: ReactNode }) {
+interface SettingProps {
+  label: string;
+  differs: boolean;
+  inherits: string; // the value, in words
+  source: string; // of that value; empty: not known yet
+  reset: () => void;
+  children: ReactNode;
+}
+
+/** A setting, with where it comes from. One that is the room's own is marked, and can be taken back. */
+function Setting({ label, differs, inherits, source, reset, children }: SettingProps) {
   return (
     <div className={differs ? "border-l-2 border-info pl-2" : ""}>
       {children}
-      {differs && (
+      {differs ? (
         <p className="flex flex-wrap items-center gap-x-2 text-info">
-          {`Default: ${standard}`}
-          <Button tone="quiet" className="min-h-6 text-accent" aria-label={`${label}: use the default`} onClick={reset}>
-            Use the default
+          {`Set for this room. Inherited: ${inherits}${source === "" ? "" : ` (${source})`}`}
+          <Button tone="quiet" className="min-h-6 text-accent" aria-label={`${label}: use the inherited value`} onClick={reset}>
+            Use that
           </Button>
         </p>
+      ) : (
+        source !== "" && <p className="text-sm text-muted">{source === "built in" ? "Built in" : `From ${source}`}</p>
       )}
     </div>
   );
 }
 
-/** The default of a field in words. */
+const none: readonly Api<"RoomSetting">[] = [];
+
+/** What a field inherits, in words. */
 function described(key: keyof Form, defaults: Form): string {
   const value = defaults[key];
   if (key === "policy") {

@@ -32,10 +32,13 @@ export function Streams({ view, prompt, invite, dismiss }: StreamsProps) {
         ))}
       </ul>
       {view.room.phase !== "closed" && (
-        <p className="p-3">
+        <p className="flex flex-wrap items-center gap-3 p-3">
           <Button icon={<UserPlus aria-hidden size={15} />} onClick={invite}>
             Invite somebody
           </Button>
+          <Link to="/personas" className="text-accent underline">
+            Personas
+          </Link>
         </p>
       )}
     </div>

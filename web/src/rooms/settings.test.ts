@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { changesOf, differs, faultsOf, formOf, type Form, type Settings } from "@/rooms/settings";
+import { changesOf, differs, faultsOf, formOf, sourceOf, type Form, type Settings } from "@/rooms/settings";
 
 const defaults: Settings = { policy: "everybody", blind: true, turns: 3, rebuttals: 1, timeouts: { idle: 1800, parse: 1200, send: 120, hard: 0 } };
 const form = formOf(defaults);
@@ -37,4 +37,9 @@ test("what differs from the defaults is known", () => {
   expect(differs("turns", { ...form, turns: "2" }, form)).toBe(true);
   expect(differs("turns", { ...form, turns: "03" }, form)).toBe(true); // it is as it is typed
   expect(differs("round", { ...form, round: "0" }, form)).toBe(false);
+});
+
+test("a setting says where it is inherited from", () => {
+  const all = [{ key: "tokens", value: "0", from: "room", inherited: "200k", inherited_from: "config.yml" } as const, { key: "turns", value: "3", from: "built-in", inherited: "3", inherited_from: "built-in" } as const];
+  expect([sourceOf("round", all), sourceOf("turns", all), sourceOf("idle", all)]).toEqual([".cmux/config.yml", "built in", ""]);
 });

@@ -113,3 +113,35 @@ export function changesOf(was: Form, now: Form): Api<"RoomChange"> | undefined {
   if (has("stops")) c.timeouts = { ...c.timeouts, stops: now.stops };
   return c;
 }
+
+/** How the server calls the settings of the form. */
+const keys: Readonly<Record<keyof Form, string>> = {
+  topic: "topic",
+  policy: "policy",
+  moderator: "moderator",
+  judge: "judge",
+  decides: "decide",
+  blind: "blind",
+  turns: "turns",
+  rebuttals: "rebuttals",
+  round: "tokens",
+  day: "tokens-day",
+  tagged: "share",
+  idle: "timeout",
+  parse: "parse-timeout",
+  send: "send-timeout",
+  hard: "hard-timeout",
+  stops: "on-parse",
+};
+
+/** Where a setting is inherited from, in words; empty: it is not known yet. */
+export function sourceOf(key: keyof Form, all: readonly Api<"RoomSetting">[]): string {
+  switch (all.find((s) => s.key === keys[key])?.inherited_from) {
+    case "config.yml":
+      return ".cmux/config.yml";
+    case "built-in":
+      return "built in";
+    default:
+      return "";
+  }
+}
