@@ -11,9 +11,11 @@ interface Prefs {
   density: Density;
   enterSends: boolean; // else Enter breaks the line, and Ctrl+Enter sends
   layouts: Readonly<Record<string, Readonly<Record<string, number>>>>; // by group of panels: percent by panel
+  hidden: Readonly<Record<string, boolean>>; // parts of pages that are hidden, or not although they would be
   setTheme: (theme: Theme) => void;
   setDensity: (density: Density) => void;
   setEnterSends: (on: boolean) => void;
+  setHidden: (part: string, hidden: boolean) => void;
   setLayout: (group: string, layout: Readonly<Record<string, number>>) => void;
 }
 
@@ -25,9 +27,11 @@ export const prefs = createStore<Prefs>()(
       density: "comfortable",
       enterSends: true,
       layouts: {},
+      hidden: {},
       setTheme: (theme) => set({ theme }),
       setDensity: (density) => set({ density }),
       setEnterSends: (enterSends) => set({ enterSends }),
+      setHidden: (part, is) => set(({ hidden }) => ({ hidden: { ...hidden, [part]: is } })),
       setLayout: (group, layout) => set(({ layouts }) => ({ layouts: { ...layouts, [group]: layout } })),
     }),
     { name: "cmux-prefs", version: 1 },

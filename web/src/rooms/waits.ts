@@ -25,10 +25,15 @@ export function waysOf(wait: Wait, members: readonly Member[], room: string): re
     case "undo":
       return [{ type: "undo", incident: wait.incident ?? "" }];
     case "card":
-      return [{ type: "told", command: wait.try }];
+      return cardOf(wait.try) === undefined ? [{ type: "told", command: wait.try }] : [{ type: "page", label: "Open the card", to: `/rooms/${encodeURIComponent(room)}?card=${encodeURIComponent(cardOf(wait.try) ?? "")}` }];
     case "command":
       return [{ type: "command", command: wait.try }];
   }
+}
+
+/** The card that a command is about. */
+function cardOf(command: string): string | undefined {
+  return /^cmux cards show (\S+)/.exec(command)?.[1];
 }
 
 function labelOf(act: Order["do"], { who, try: command }: Wait): string {

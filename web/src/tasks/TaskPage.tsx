@@ -9,6 +9,7 @@ import { give } from "@/tasks/give";
 import { OrderDialog } from "@/tasks/OrderDialog";
 import { OtherChecks } from "@/tasks/OtherChecks";
 import { TaskMenu } from "@/tasks/TaskMenu";
+import { TaskLog } from "@/tasks/TaskLog";
 import { Button } from "@/ui/button";
 import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -46,7 +47,7 @@ export default function TaskPage() {
               { id: "about", label: "About", content: () => <About task={found} /> },
               { id: "attempts", label: "Attempts", badge: found.attempts.length, content: () => <Attempts task={found} /> },
               ...(found.attempts.length === 0 ? [] : [{ id: "changes", label: "Changes", content: () => <Changes source={{ kind: "task", id }} /> }]),
-              { id: "log", label: "Log", content: () => <Log id={id} /> },
+              { id: "log", label: "Log", content: () => <TaskLog id={id} /> },
             ]}
           />
         )}
@@ -119,6 +120,7 @@ function About({ task: t }: { task: Task }) {
     ["Scope", t.scope.join(", ")],
     ["After", t.after.length > 0 && t.after.map(link)],
     ["Parent", t.parent !== "" && link(t.parent)],
+    ["Card of", t.card !== undefined && <Link to={`/rooms/${encodeURIComponent(t.card.room)}?card=${encodeURIComponent(t.id)}`} className="text-accent underline">{t.card.room}</Link>],
     ["Part of", t.part_of !== "" && link(t.part_of)],
     ["Merged", t.merged && (t.merged.commit !== "" ? t.merged.commit : t.merged.conflict.length > 0 ? `conflict in ${t.merged.conflict.join(", ")}` : t.merged.check)],
     ["Added", <span key="added">{t.created_by}, <Ago at={t.created_at} /> ago</span>],
@@ -212,29 +214,5 @@ function Attempts({ task }: { task: Task }) {
         </li>
       ))}
     </ol>
-  );
-}
-
-function Log({ id }: { id: string }) {
-  const log = hooks.useQuery("get", "/api/tasks/{id}/log", { params: { path: { id }, query: { limit: 1000 } } });
-  return (
-    <Answer query={log}>
-      {({ items }) => (
-        <ol className="flex flex-col p-4">
-          {items.map((c, i) => (
-            <li key={i} className="flex flex-wrap items-baseline gap-x-3 border-b border-line py-1.5">
-              <Ago at={c.at} className="w-10 text-muted" />
-              <strong>{c.op}</strong>
-              <span>{c.by}</span>
-              {c.to !== undefined && <Label>{c.to}</Label>}
-              {c.agent !== undefined && c.agent !== "" && <span>{c.agent}</span>}
-              {c.priority !== undefined && <span className="text-muted">{c.priority}</span>}
-              {c.reason !== undefined && c.reason !== "" && <span className="min-w-0 wrap-anywhere">{c.reason}</span>}
-              {c.title !== undefined && c.title !== "" && <span className="min-w-0 wrap-anywhere">{c.title}</span>}
-            </li>
-          ))}
-        </ol>
-      )}
-    </Answer>
   );
 }

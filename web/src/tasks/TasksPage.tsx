@@ -2,6 +2,7 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 
 import { hooks } from "@/api/client";
+import { AllCards } from "@/cards/Cards";
 import { AddDialog } from "@/tasks/AddDialog";
 import { Board } from "@/tasks/Board";
 import { Schedule } from "@/tasks/Schedule";
@@ -51,9 +52,10 @@ export default function TasksPage() {
       }
     >
       <Tabs
-        label="Tasks, backlog and schedule"
+        label="Tasks, cards, backlog and schedule"
         tabs={[
           { id: "board", label: "Board", content: () => <Answer query={tasks}>{() => (all.length === 0 ? none : <Board tasks={seen} />)}</Answer> },
+          { id: "cards", label: "Cards", content: () => <AllCards /> },
           { id: "backlog", label: "Backlog", content: () => <Backlog add={() => add("backlog")} /> },
           { id: "schedule", label: "Schedule", content: () => <Schedule /> },
         ]}
