@@ -18,7 +18,7 @@ export interface Pane {
  */
 export function Panes({ id, panes, main }: { id: string; panes: readonly Pane[]; main: string }) {
   const wide = useWide();
-  return wide ? <Beside id={id} panes={panes} /> : <OneAtATime panes={panes} main={main} />;
+  return wide ? <Beside id={id} panes={panes} /> : <OneAtATime key={main} panes={panes} main={main} />;
 }
 
 function Beside({ id, panes }: { id: string; panes: readonly Pane[] }) {

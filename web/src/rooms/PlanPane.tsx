@@ -1,4 +1,4 @@
-import { keepPreviousData } from "@tanstack/react-query";
+import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
 import { Play, RotateCcw } from "lucide-react";
 import { Suspense, useMemo, useState } from "react";
 import { Link } from "react-router";
@@ -26,13 +26,31 @@ export function PlanPane({ room }: { room: string }) {
   return <Answer query={plan}>{(p) => (p.there ? <Editor key={room} plan={p} /> : <None plan={p} />)}</Answer>;
 }
 
+/** An order about the plan of a room, whose answer is the plan. */
+function usePlanOrder(room: string, give: (room: string) => Promise<{ data?: Plan | undefined }>, done?: (plan: Plan) => string) {
+  const client = useQueryClient();
+  const order = useOrder(
+    async () => {
+      const { data } = await give(room);
+      if (data) {
+        const queryKey = ["get", "/api/rooms/{room}/plan", { params: { path: { room } } }];
+        await client.cancelQueries({ queryKey, exact: true }); // it may have read the plan before this
+        client.setQueryData(queryKey, data);
+      }
+      return data;
+    },
+    done && ((plan) => (plan ? done(plan) : "")),
+  );
+  return { busy: order.isPending, order: () => order.mutate() };
+}
+
 function None({ plan }: { plan: Plan }) {
-  const make = useOrder(give.plan);
+  const { busy, order } = usePlanOrder(plan.room, give.plan);
   return (
     <div className="flex flex-col items-start gap-3 overflow-auto p-4">
       <p>There is no plan. A plan is a graph of the cards that are decided and not started: each becomes a node, and its reviewer another one.</p>
       <Cards all={plan.left} empty="" />
-      <Button tone="accent" busy={make.isPending} onClick={() => make.mutate(plan.room)}>
+      <Button tone="accent" busy={busy} onClick={order}>
         Make the plan
       </Button>
     </div>
@@ -126,20 +144,20 @@ function Runs({ plan: { run } }: { plan: Plan }) {
 
 /** Makes the plan again. What was edited is kept aside. */
 function Make({ plan, disabled }: { plan: Plan; disabled: boolean }) {
-  const make = useOrder(give.plan, (out) => (out.data && out.data.aside !== "" ? `What was edited is kept: ${out.data.aside}` : "The plan is as the cards say."));
+  const { busy, order } = usePlanOrder(plan.room, give.plan, ({ aside }) => (aside === "" ? "The plan is as the cards say." : `What was edited is kept: ${aside}`));
   return plan.edited ? (
-    <Confirm title="Make the plan again?" text="The plan was edited. What it says now is kept beside it, in a file of its own." action="Make it again" disabled={disabled} busy={make.isPending} onConfirm={() => make.mutate(plan.room)}>
+    <Confirm title="Make the plan again?" text="The plan was edited. What it says now is kept beside it, in a file of its own." action="Make it again" disabled={disabled} busy={busy} onConfirm={order}>
       Make again
     </Confirm>
   ) : (
-    <Button icon={<RotateCcw aria-hidden size={15} />} disabled={disabled} busy={make.isPending} onClick={() => make.mutate(plan.room)}>
+    <Button icon={<RotateCcw aria-hidden size={15} />} disabled={disabled} busy={busy} onClick={order}>
       Make again
     </Button>
   );
 }
 
 function Start({ plan, disabled }: { plan: Plan; disabled: boolean }) {
-  const start = useOrder(give.run, (out) => (out.data?.run ? `Run ${out.data.run.id} is ${out.data.run.state}.` : "The run is started."));
+  const { busy, order } = usePlanOrder(plan.room, give.run, ({ run }) => (run ? `Run ${run.id} is ${run.state}.` : "The run is started."));
   const { run } = plan;
   if (run && !run.over && run.state !== "stopped") {
     return null;
@@ -153,8 +171,8 @@ function Start({ plan, disabled }: { plan: Plan; disabled: boolean }) {
       tone="accent"
       icon={<Play aria-hidden size={15} />}
       disabled={disabled}
-      busy={start.isPending}
-      onConfirm={() => start.mutate(plan.room)}
+      busy={busy}
+      onConfirm={order}
     >
       {goesOn ? "Continue run" : "Start run"}
     </Confirm>

@@ -124,7 +124,7 @@ function Parts({ view }: { view: Room }) {
   const who = view.members.find((m) => m.name === leaving);
   return (
     <>
-      <Panes id={`room ${panes.map((p) => p.id).join(" ")}`} main="talk" panes={panes} />
+      <Panes id={`room ${panes.map((p) => p.id).join(" ")}`} main={plan ? "plan" : "talk"} panes={panes} />
       <CardDialogs state={state} />
       {prompt && <PromptDialog room={view.room.name} {...prompt} onClose={() => setPrompt(undefined)} />}
       {inviting && <InviteDialog view={view} onClose={() => invite(false)} />}
