@@ -83,7 +83,7 @@ func (p *Cards) Plan(ctx context.Context, roomName string) (*PlanView, error) {
 	if err != nil {
 		return nil, err
 	}
-	would, l, err := p.would(roomName)
+	would, tasks, err := p.would(roomName)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +102,13 @@ func (p *Cards) Plan(ctx context.Context, roomName string) (*PlanView, error) {
 	if !v.There {
 		return v, nil
 	}
-	if err := p.check(ctx, v, l); err != nil {
+	if err := p.check(ctx, v, tasks); err != nil {
 		return nil, err
 	}
+	v.Left = slices.DeleteFunc(v.Left, func(l card.Left) bool { // of a card that follows the run, the run tells
+		t := tasks.Get(l.Card)
+		return t != nil && t.Card != nil && t.Card.Node != "" && slices.ContainsFunc(v.Cards, func(c PlanCard) bool { return c.ID == l.Card })
+	})
 	for _, n := range would.Nodes {
 		if len(v.Faults) == 0 && !n.Review && !slices.ContainsFunc(v.Cards, func(c PlanCard) bool { return c.ID == n.Card }) {
 			v.Notes = append(v.Notes, card.Left{Card: n.Card, Why: "it has no node in the plan", Try: "cmux rooms plan " + roomName})

@@ -172,7 +172,7 @@ func Moved(t, work *task.Task) string {
 	switch {
 	case t.Card.Waits != "":
 		s += ", waits for the person"
-	case at == task.InReview && t.Card.Node != "":
+	case at == task.InReview && t.Card.Node != "" && t.Card.Phase == task.WorkReview:
 		s += ", a node reviews the work"
 	case at == task.InPlanning, at == task.InReview:
 		s += ", " + t.CardLabel(work)
