@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -345,11 +346,14 @@ func (p *Cards) planRun(roomName string) (*run.Run, error) {
 
 // planRuns are the newest runs of plans, by their rooms.
 func (p *Cards) planRuns() (map[string]*run.Run, error) {
+	all := map[string]*run.Run{}
+	if _, err := signals.ReadDir(filepath.Dir(p.planPath("x"))); errors.Is(err, fs.ErrNotExist) {
+		return all, nil // no room has a plan
+	}
 	owners, err := run.Owners(p.Root)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]*run.Run{}
 	for _, o := range owners { // the newest come last
 		r, err := run.OpenPlan(run.Dir(p.Root, o.ID))
 		if err != nil {
