@@ -113,9 +113,9 @@ var house = []struct {
 	{"agents/org/schedule", "agents/org/task agents/records/ledger"},
 	{"agents/org/subject", "agents/org/task agents/room/book agents/runs/run dag worktree worktree/git worktree/hint"},
 	{"agents/org/treewatch", "agents/platform/fence agents/platform/harmless agents/platform/say agents/records/event agents/records/incident agents/room/book agents/runs/run signals worktree worktree/common worktree/footprint worktree/git worktree/separate"},
+	{"agents/org/persona", ""},
 	{"agents/org/standing", "agents/kinds/agent agents/kinds/question agents/kinds/rights agents/org/memoryconfig agents/org/persona agents/org/recall agents/org/roomconfig agents/org/seat agents/org/subject agents/org/task agents/org/team agents/org/treewatch agents/org/upkeep agents/org/watchconfig agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/platform/settings agents/platform/tmux agents/records/alert agents/records/audit agents/records/event agents/records/incident agents/records/journal agents/records/mail agents/room agents/room/book agents/room/carrier agents/room/minutes agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag dag/keys signals signals/mailbox worktree worktree/git worktree/merge"},
 	{"agents/org/card", "agents/org/task agents/platform/harmless agents/room/marks agents/runs/run dag dag/keys"},
-	{"agents/org/persona", ""},
 	{"agents/org/trees", "agents/org/standing worktree worktree/git worktree/merge worktree/separate"},
 
 	{"agents/control/project", "agents/kinds/agent agents/org/standing agents/org/task agents/platform/proc agents/platform/say agents/platform/tmux agents/records/ledger agents/records/mail agents/room agents/room/book agents/runs/origin agents/runs/run agents/runs/runner dag signals signals/mailbox worktree worktree/git worktree/gitfile worktree/hint"},

@@ -34,7 +34,7 @@ func (r *routes) roomPlan(group, one string) {
 	}) (*cards.PlanView, error) {
 		return control.Cards(p).CheckPlan(ctx, i.Room, i.Body.Text)
 	})
-	post(r, group, one+"/run", "Start the plan of a room, or continue its run that has not ended", func(ctx context.Context, i *RoomIn) (*cards.Started, error) {
+	post(r, group, one+"/run", "Start the plan of a room, or continue its run", func(ctx context.Context, i *RoomIn) (*cards.Started, error) {
 		return control.Cards(p).Run(ctx, i.Room)
 	})
 }

@@ -2047,7 +2047,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start the plan of a room, or continue its run that has not ended */
+        /** Start the plan of a room, or continue its run */
         post: operations["postRoomsRoomRun"];
         delete?: never;
         options?: never;
