@@ -139,7 +139,7 @@ test("the person approves, sends back and calls done what the rule allows", asyn
   await expect(column("Done").getByText("approved by user")).toBeVisible();
   await expect(card("Done", "t1")).toBeFocused(); // the focus follows the card
 
-  // A member that passes has not judged: the person goes on without it, or asks it once more.
+  // A member that passes is no verdict: the person asks it once more, or puts the card back.
   await cards.getByRole("button", { name: "Start: t2" }).click();
   await dialog.getByRole("button", { name: "Start card" }).click();
   await expect(column("Planning").getByText("needs you: bob passed")).toBeVisible();
