@@ -71,7 +71,7 @@ test("notes are written, learned, found, pinned, changed, explained, moved and f
   await dialog.getByLabel("Search notes").fill("");
 
   // Its link opens it. It moves into MEMORY.md, and is a note no more; another is forgotten.
-  await org.open(page, "/rooms?notes=n1");
+  await page.goto(new URL("/rooms?notes=n1", page.url()).href);
   await expect(dialog.getByRole("group", { name: "Why n1" })).toBeVisible();
   await note("n1").getByRole("button", { name: "Move to MEMORY.md" }).click();
   await expect(note("n1")).toHaveCount(0);
@@ -85,6 +85,8 @@ test("notes are written, learned, found, pinned, changed, explained, moved and f
 
   // The search of the page finds what is left.
   await ask(page, "/api/memory/notes", { text: "The zebra is striped.", kind: "project" });
+  const found = () => page.evaluate(async () => ((await (await fetch("/api/search?q=zebra")).json()) as { items: unknown[] }).items.length);
+  await expect.poll(found).toBe(1); // the index follows the file
   await org.open(page, "/explorer");
   await page.getByRole("button", { name: "Search" }).first().click();
   await page.getByLabel("Words").fill("zebra");
