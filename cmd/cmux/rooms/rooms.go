@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/memory"
 	"cmux/agents/control/project"
 	"cmux/agents/control/rooms"
 	"cmux/agents/control/serving"
+	"cmux/agents/org/memoryconfig"
+	"cmux/agents/platform/say"
 	"cmux/agents/room"
 	"cmux/cmd/cmux/cli"
 )
@@ -160,7 +163,28 @@ func newOrderCmd(d *cli.Deps, o order) *cobra.Command {
 			if len(do.Names) > 0 {
 				who = strings.Join(do.Names, ", ") + " in " + c.room
 			}
-			return c.say("%s: %s.", who, o.said)
+			if err := c.say("%s: %s.", who, o.said); err != nil || o.do != room.DoClose {
+				return err
+			}
+			return c.learnable()
 		})
 	})
+}
+
+// learnable says how to learn from a room that was closed, where the person orders that.
+func (c *call) learnable() error {
+	m := &memory.Memory{Project: c.rooms.Project, Rooms: c.rooms}
+	config, err := m.Config()
+	if err != nil || config.Learn != memoryconfig.Ask {
+		return nil // the room is closed all the same
+	}
+	due, err := m.Due(c.room)
+	if err != nil || len(due) == 0 {
+		return nil
+	}
+	costs := "no tokens"
+	if due[0].Tokens > 0 {
+		costs = "about " + say.Short(due[0].Tokens) + " tokens"
+	}
+	return c.say("Make notes of it (%s): cmux memory learn %s", costs, c.room)
 }
