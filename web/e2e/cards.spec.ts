@@ -5,7 +5,8 @@ import { ask, begin, hostile } from "./rooms";
 test.setTimeout(300_000);
 
 /** A member that plans and reviews cards. Asked who does what, ann and bob do not agree. */
-const talker = `f=$(eval "echo $SCRIPTED_CONVERSATION")
+const talker = `case "$CMUX_NODE" in *-t[0-9]*) exec sh "$CMUX_ROOT/.cmux/roles/worker.md" ;; esac # a worker has the persona of its implementer
+f=$(eval "echo $SCRIPTED_CONVERSATION")
 while read -r line; do
   printf '%s %s\\n' "$(date +%s%N)" "$line" >> "$f"
   said='[PASS]'

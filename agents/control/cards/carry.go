@@ -18,6 +18,7 @@ import (
 	"cmux/agents/org/task"
 	"cmux/agents/room"
 	"cmux/agents/room/book"
+	"cmux/signals"
 	"cmux/worktree/hint"
 )
 
@@ -263,7 +264,7 @@ func (p *Cards) implement(ctx context.Context, t, work *task.Task) error {
 	if err := standing.WriteRoles(p.Root); err != nil { // a project with rooms alone has none
 		return err
 	}
-	_, err = p.Crew.Spawn(ctx, crew.Spawn{Name: c.Room + "-" + work.ID, Kind: who.Agent, Model: who.Model, TaskID: work.ID, Once: true})
+	_, err = p.Crew.Spawn(ctx, crew.Spawn{Name: c.Room + "-" + work.ID, Kind: who.Agent, Model: who.Model, Role: p.persona(who), TaskID: work.ID, Once: true})
 	if org := p.org(); err != nil && org.Agents[c.Room+"-"+work.ID] != nil {
 		_, err = p.Tasks.Assign(ctx, work.ID, c.Room+"-"+work.ID) // it was made before the end of another monitor
 	}
@@ -272,6 +273,17 @@ func (p *Cards) implement(ctx context.Context, t, work *task.Task) error {
 		return p.waits(ctx, t, "no worker could be made: "+why)
 	}
 	return err
+}
+
+// persona is the role file of a member, by its name; empty: it has none, and its role is a word.
+func (p *Cards) persona(who *room.Member) string {
+	if book.CheckName(who.Role) != nil {
+		return ""
+	}
+	if mode, err := signals.Type(standing.RolePath(p.Root, who.Role)); err != nil || !mode.IsRegular() {
+		return ""
+	}
+	return who.Role
 }
 
 // again makes the task that takes up the work which was sent back.
