@@ -68,6 +68,21 @@ var seedRoutes = []struct {
 	{"/api/heartbeat", "GET /api/heartbeat"},
 	{"/api/prefs read", "GET /api/prefs"},
 	{"/api/prefs write", "PATCH /api/prefs"},
+	{"/api/sessions list", "GET /api/rooms"}, // of the group chat: a session of it is a room
+	{"/api/sessions create", "POST /api/rooms"},
+	{"/api/sessions read", "GET /api/rooms/{room}"},
+	{"/api/sessions delete", "DELETE /api/rooms/{room}"},
+	{"/api/sessions GET /messages", "GET /api/rooms/{room}/messages"},
+	{"/api/sessions GET /export", "GET /api/rooms/{room}/export"},
+	{"/api/sessions GET /status", "GET /api/rooms/{room}/status"},
+	{"/api/sessions GET /cards", "GET /api/cards"},
+	{"/api/sessions POST /cards", "POST /api/cards"},
+	{"/api/sessions GET /cards/{card_id}", "GET /api/cards/{id}"},
+	{"/api/sessions PATCH /cards/{card_id}", "PATCH /api/cards/{id}"},
+	{"/api/sessions DELETE /cards/{card_id}", "POST /api/cards/{id}/cancel"}, // nothing is deleted
+	{"/api/settings", "GET /api/config"},
+	{"/api/settings PUT", "PUT /api/config/file"},
+	{"/api/filesystem/list", "GET /api/filesystem"},
 	{"/api/budget GET /summary", "GET /api/budget/summary"},
 	{"/api/budget GET /{agent_id}", "GET /api/budget/{name}"},
 }

@@ -64,6 +64,17 @@ type roomLog struct {
 	Next  int64       `json:"next,omitempty" doc:"after of the next page; absent: this is the last page"`
 }
 
+// roomStatus is how a room stands, for who asks often.
+type roomStatus struct {
+	Label   string            `json:"label"`
+	Phase   room.Phase        `json:"phase"`
+	Round   int               `json:"round"`
+	Used    int64             `json:"used" doc:"Tokens in the round"`
+	Total   int64             `json:"total" doc:"Tokens in all rounds"`
+	Members map[string]string `json:"members" doc:"State of each"`
+	Waits   []rooms.Wait      `json:"waits" doc:"What waits for you"`
+}
+
 // roomCheck is what a check of a room's file found.
 type roomCheck struct {
 	Lines  int           `json:"lines" doc:"Lines that count"`
@@ -104,6 +115,17 @@ func (r *routes) rooms() {
 	})
 	get(r, group, one, "Show a room: its members and what they do, and what waits for you", func(_ context.Context, i *RoomIn) (*rooms.View, error) {
 		return p.Rooms().Show(i.Room)
+	})
+	get(r, group, one+"/status", "Show how a room stands", func(_ context.Context, i *RoomIn) (*roomStatus, error) {
+		v, err := p.Rooms().Show(i.Room)
+		if err != nil {
+			return nil, err
+		}
+		s := &roomStatus{Label: v.Room.Label, Phase: v.Room.Phase, Round: v.Room.Round, Used: v.Room.Used, Total: v.Room.Total, Members: map[string]string{}, Waits: v.Waits}
+		for _, m := range v.Members {
+			s.Members[m.Name] = m.State
+		}
+		return s, nil
 	})
 	add(r, http.MethodPatch, group, one, "Change the settings of a room", func(ctx context.Context, i *struct {
 		RoomIn

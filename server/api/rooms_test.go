@@ -115,6 +115,13 @@ func TestStartRoom(t *testing.T) {
 	if code, _ := w.ask("POST", "/api/rooms", `{"name":"foreign","members":["scripted"]}`, "Authorization: none"); code != 401 {
 		t.Errorf("nobody starts a room: %d", code)
 	}
+	var status struct {
+		Phase   room.Phase
+		Members map[string]string
+	}
+	if w.must("GET", "/api/rooms/design/status", "", &status); status.Phase != room.AtRest || len(status.Members) != 2 || status.Members["ann"] == "" {
+		t.Errorf("%+v", status)
+	}
 	w.refused("GET", "/api/rooms/foreign", "", 404, "cmux rooms list")
 }
 

@@ -2072,6 +2072,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rooms/{room}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how a room stands */
+        get: operations["getRoomsRoomStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rooms/{room}/turns/{turn}/prompt": {
         parameters: {
             query?: never;
@@ -5521,6 +5538,28 @@ export interface components {
         };
         /** @enum {string} */
         RoomSource: "room" | "config.yml" | "built-in";
+        RoomStatus: {
+            label: string;
+            /** @description State of each */
+            members: {
+                [key: string]: string;
+            };
+            phase: components["schemas"]["RoomPhase"];
+            /** Format: int64 */
+            round: number;
+            /**
+             * Format: int64
+             * @description Tokens in all rounds
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description Tokens in the round
+             */
+            used: number;
+            /** @description What waits for you */
+            waits: components["schemas"]["RoomWait"][];
+        };
         RoomTimeouts: {
             /** Format: int64 */
             hard: number;
@@ -11255,6 +11294,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListSetting"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoomsRoomStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a room */
+                room: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomStatus"];
                 };
             };
             /** @description Error */
