@@ -40,8 +40,10 @@ func keepRooms(ctx context.Context, p *Project, logger *log.Logger) (tell, end f
 		done.Go(func() { keep(ctx, c, logger) })
 	}
 	keep(Cards(p).Keep)
-	keep(Memory(p).Keep)
+	// A monitor that finds another one at work ends without a word: it asks no program before.
+	var once sync.Once
 	tell = func() {
+		once.Do(func() { keep(Memory(p).Keep) })
 		for _, c := range changed {
 			select {
 			case c <- struct{}{}:
