@@ -20,7 +20,7 @@ func TestIdeaPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest, n := string(script), 0
-	for _, m := range regexp.MustCompile("(?m)^cmux (\\w+ \\w+)").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^cmux (\w+ \w+)`).FindAllStringSubmatch(string(page), -1) {
 		n++
 		_, after, ok := strings.Cut(rest, "cmux "+m[1])
 		if !ok {
