@@ -83,6 +83,11 @@ describe("timeline", () => {
     expect(timeline([said(9, "ann", { turn: "t1", text: "", aside: "half" })], lines).map(brief)).toEqual(["#9 ann", "ann stopped", "bob failed crashed 3 times"]);
   });
 
+  it("shows a notice of cmux as a line, and what it asks a member as a message", () => {
+    const notice = said(3, "cmux", { text: "t1 Sessions: done, approved by bob" });
+    expect(timeline([notice, said(5, "cmux", { to: "ann", wakes: ["ann"] })], []).map(brief)).toEqual([notice.text, "#5 cmux"]);
+  });
+
   it("shows a message that came before its line", () => {
     expect(timeline([said(20, "user"), ...messages], round).map(brief).at(-1)).toBe("#20 user");
   });

@@ -22,6 +22,10 @@ export function timeline(messages: readonly Message[], lines: readonly Line[], m
   const beside = new Map<string, number>(); // of a group: where its entry is
   const rounds = new Map<number, Round>();
   const say = (m: Message) => {
+    if (m.by === "cmux" && m.to === "" && m.wakes.length === 0 && m.aside === "" && !m.text.includes("\n")) {
+      entries.push({ type: "note", key: `m${m.n}`, at: m.at, text: m.text }); // such as: a card has moved
+      return;
+    }
     const of = m.turn === "" || m.text === "" ? undefined : group.get(m.turn);
     const at = of === undefined ? undefined : beside.get(of);
     const there = at === undefined ? undefined : entries[at];
