@@ -68,6 +68,24 @@ func (s *State) card(t *Turn) *Line {
 	return nil
 }
 
+// CardSaid is the message n if it answers a question about a card; nil: it does not, as in
+// another room that has the name of the one in which it was answered.
+func CardSaid(lines []Line, card string, n int64) *Line {
+	if n < 1 || n > int64(len(lines)) || lines[n-1].Kind != KindSaid || lines[n-1].Turn == "" {
+		return nil
+	}
+	said, asks := &lines[n-1], map[int64]bool{}
+	for i := range lines[:n-1] {
+		switch l := &lines[i]; {
+		case l.aboutCard() && l.Card == card:
+			asks[l.N] = true
+		case l.Kind == KindTurn && l.Turn == said.Turn && slices.ContainsFunc(l.Messages, func(m int64) bool { return asks[m] }):
+			return said
+		}
+	}
+	return nil
+}
+
 // CardAnswer is what has become of the question about a card with this key. said is the
 // message that answers it; nil: there is none. over: nothing more comes of it, and why says
 // why there is no answer.

@@ -269,6 +269,10 @@ func (p *Cards) Edit(ctx context.Context, id string, saw int, f task.Fields, r R
 		if c.Phase == task.Delegating && c.Waits != "" && c != *t.Card && len(card.Missing(&c)) == 0 {
 			c = card.PutBack(c) // the person has said who does what
 		}
+		if c != *t.Card && c.Node != "" {
+			return task.Change{}, hint.New(fmt.Errorf("the node %s does the work of card %s: who does what is in the plan of its run", card.NodeName(c.Node), id), "cmux cards show "+id)
+		}
+		c = card.Recast(*t.Card, c)
 		if f.Card = nil; c != *t.Card {
 			f.Card = &c
 		}
@@ -279,10 +283,36 @@ func (p *Cards) Edit(ctx context.Context, id string, saw int, f task.Fields, r R
 	})
 }
 
+// over says that a card is over: it was cancelled, or somebody has called it done. Nothing more
+// comes of an order about it.
+func over(l *task.List, t *task.Task) error {
+	switch work := l.Work(t); {
+	case t.Column(work) == "":
+		return hint.New(fmt.Errorf("card %s is cancelled", t.ID), "cmux cards show "+t.ID)
+	case work.Override:
+		return hint.New(fmt.Errorf("card %s is %s", t.ID, work.Label()), "cmux cards show "+t.ID)
+	}
+	return nil
+}
+
+// workOf is the work that a card stands on, and the card with it. Where what took work up was
+// cancelled, that is the work before.
+func workOf(l *task.List, t *task.Task) (work *task.Task, c task.Card, err error) {
+	work, c = l.Work(t), *t.Card
+	if before := l.Earlier(t); before != nil {
+		c.Work = before.ID
+		return before, c, nil
+	}
+	return work, c, over(l, t)
+}
+
 // Start begins a card, or lets one go on that waits for the person. With hold nobody begins
 // with the work when its plan is made.
 func (p *Cards) Start(ctx context.Context, id string, saw int, hold bool) (*CardView, error) {
 	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
+		if err := over(l, t); err != nil {
+			return task.Change{}, err
+		}
 		switch missing := card.Missing(t.Card); {
 		case len(missing) > 0:
 			return task.Change{}, hint.New(fmt.Errorf("card %s has nobody for %s", id, strings.Join(missing, ", ")), "cmux cards edit "+id+" "+missing[0]+" NAME")
@@ -304,8 +334,10 @@ func (p *Cards) Start(ctx context.Context, id string, saw int, hold bool) (*Card
 // Approve is content with the card's plan, or with its work.
 func (p *Cards) Approve(ctx context.Context, id string, saw int) (*CardView, error) {
 	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
-		work := l.Work(t)
-		switch c := t.Card; {
+		work, c, err := workOf(l, t)
+		switch {
+		case err != nil:
+			return task.Change{}, err
 		case c.Phase == "":
 			return task.Change{}, hint.New(fmt.Errorf("nobody has begun card %s", id), "cmux cards start "+id)
 		case c.Approved != "":
@@ -313,7 +345,7 @@ func (p *Cards) Approve(ctx context.Context, id string, saw int) (*CardView, err
 		case c.Phase == task.Implementing && work.State != task.Done:
 			return task.Change{}, project.Usage("cmux cards show "+id, "the work of card %s is %s: there is nothing to approve yet", id, work.Label())
 		}
-		next := card.Approve(*t.Card)
+		next := card.Approve(c)
 		return task.Change{Op: task.OpCard, Fields: task.Fields{Card: &next}}, nil
 	}); err != nil {
 		return nil, err
@@ -327,10 +359,14 @@ func (p *Cards) SendBack(ctx context.Context, id string, saw int, why string) (*
 		return nil, project.Usage("", "say why card %s is sent back", id)
 	}
 	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
-		c := *t.Card
-		switch work := l.Work(t); {
+		work, c, err := workOf(l, t)
+		switch {
+		case err != nil:
+			return task.Change{}, err
 		case c.Phase == "":
 			return task.Change{}, hint.New(fmt.Errorf("nobody has begun card %s", id), "cmux cards start "+id)
+		case c.Approved != "" && work.Merged.In():
+			return task.Change{}, hint.New(fmt.Errorf("card %s is not sent back: %s", id, card.Refused(t, work, task.InImplementing)), "cmux cards show "+id)
 		case c.Phase == task.Implementing && work.State == task.Done:
 			c.Phase = task.WorkReview
 		case c.Phase == task.Implementing && c.Node != "":

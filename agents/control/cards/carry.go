@@ -89,6 +89,9 @@ func (p *Cards) carry(ctx context.Context, l *task.List, t *task.Task) error {
 	case !c.Phase.Asks() || c.Approved != "":
 		return nil
 	}
+	if next := card.Settled(*c); next != *c {
+		return p.write(ctx, t, next)
+	}
 	return p.asks(ctx, t, work)
 }
 
@@ -180,10 +183,10 @@ func (p *Cards) tells(ctx context.Context, l *task.List, t *task.Task) error {
 func (p *Cards) facts(t, work *task.Task, lines []room.Line) card.Facts {
 	c := t.Card
 	text := func(n int64) string {
-		if n < 1 || n > int64(len(lines)) {
+		l := room.CardSaid(lines, t.ID, n)
+		if l == nil {
 			return ""
 		}
-		l := &lines[n-1]
 		said := l.Text
 		if said == "" {
 			said = l.Aside
@@ -313,8 +316,12 @@ func (p *Cards) waits(ctx context.Context, t *task.Task, why string) error {
 	return p.write(ctx, t, c)
 }
 
-// write changes a card from what it was.
+// write changes a card from what it was. What changes nothing is not written: each change of the
+// file brings the next look.
 func (p *Cards) write(ctx context.Context, t *task.Task, c task.Card) error {
+	if c == *t.Card {
+		return nil
+	}
 	return p.record(ctx, func(*task.List) ([]task.Change, error) {
 		return []task.Change{{Task: t.ID, Saw: t.Version, Op: task.OpCard, Fields: task.Fields{Card: &c}}}, nil
 	})

@@ -87,22 +87,25 @@ func (p *Cards) PutBack(ctx context.Context, id string, saw int) (*CardView, err
 
 // Done calls a card done, whatever its own result is.
 func (p *Cards) Done(ctx context.Context, id string, saw int, reason string) (*CardView, error) {
-	return p.ends(ctx, id, saw, func(work string) error {
-		_, err := p.Tasks.Override(ctx, work, reason)
+	return p.ends(ctx, id, saw, func(_ *task.List, _, work *task.Task) error {
+		_, err := p.Tasks.Override(ctx, work.ID, reason)
 		return err
 	})
 }
 
 // Cancel cancels a card with its work.
 func (p *Cards) Cancel(ctx context.Context, id string, saw int, reason string) (*CardView, error) {
-	return p.ends(ctx, id, saw, func(work string) error {
-		_, err := p.Tasks.Move(ctx, work, task.Cancelled, reason)
+	return p.ends(ctx, id, saw, func(l *task.List, t, work *task.Task) error {
+		if err := over(l, t); err != nil {
+			return err
+		}
+		_, err := p.Tasks.Move(ctx, work.ID, task.Cancelled, reason)
 		return err
 	})
 }
 
 // ends ends the newest work of a card.
-func (p *Cards) ends(ctx context.Context, id string, saw int, end func(work string) error) (*CardView, error) {
+func (p *Cards) ends(ctx context.Context, id string, saw int, end func(l *task.List, t, work *task.Task) error) (*CardView, error) {
 	l, err := p.TaskList()
 	if err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func (p *Cards) ends(ctx context.Context, id string, saw int, end func(work stri
 	}
 	if work := l.Work(t); work.State == task.Done {
 		return nil, hint.New(fmt.Errorf("the work of card %s is %s", id, work.Label()), "cmux cards show "+id)
-	} else if err := end(work.ID); err != nil {
+	} else if err := end(l, t, work); err != nil {
 		return nil, err
 	}
 	return p.Card(id)
@@ -123,6 +126,9 @@ func (p *Cards) ends(ctx context.Context, id string, saw int, end func(work stri
 // each other's answers. If these agree they are taken.
 func (p *Cards) Delegate(ctx context.Context, id string, saw int) (*CardView, error) {
 	if _, err := p.change(ctx, id, saw, func(l *task.List, t *task.Task) (task.Change, error) {
+		if err := over(l, t); err != nil {
+			return task.Change{}, err
+		}
 		switch c := t.Card; {
 		case t.State != task.Open || c.Phase != "" && c.Phase != task.Delegating:
 			return task.Change{}, project.Usage("cmux cards edit --help", "card %s has begun: %s", id, t.CardLabel(l.Work(t)))

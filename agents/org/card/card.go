@@ -47,6 +47,8 @@ func Begin(c task.Card) task.Card {
 		c.Phase = ""
 	}
 	switch {
+	case nobody(&c):
+		return Settled(c)
 	case c.Phase != "" && c.Phase != task.Implementing:
 		c.SentBack = 0
 		return asks(c)
@@ -69,7 +71,7 @@ func Next(c task.Card, a Answer) task.Card {
 		c.Waits = a.Why
 		return c
 	case c.Phase == task.Coordinating && done:
-		c.Brief = a.Message
+		c.Brief, c.Feedback, c.Remark = a.Message, 0, "" // an answer that was not finished is nobody's feedback
 		return enters(c, task.Planning)
 	case c.Phase == task.Planning && done:
 		c.Plan, c.Feedback, c.Remark = a.Message, 0, ""
@@ -109,6 +111,7 @@ func SendBack(c task.Card, message int64, remark string) task.Card {
 		c = enters(c, task.Planning)
 	case task.WorkReview:
 		c = enters(c, task.Implementing)
+		c.Asked++ // names the task that takes the work up, also where no member is asked
 	default:
 		c = asks(c)
 	}
@@ -151,6 +154,41 @@ func asks(c task.Card) task.Card {
 	if Who(&c) != "" {
 		c.Asked++
 	}
+	return c
+}
+
+// Recast is the card when somebody has changed who does what. Whoever has its phase now is asked:
+// what the one before says does not count any more. A card that waits for the person goes on
+// waiting, unless nobody is left to be asked.
+func Recast(was, now task.Card) task.Card {
+	switch {
+	case nobody(&now):
+		return Settled(now)
+	case now.Approved != "" || now.Waits != "" || Who(&was) == Who(&now):
+		return now
+	}
+	now.SentBack = 0
+	return asks(now)
+}
+
+// nobody reports whether a card is in a phase in which a member is asked, and nobody is to be:
+// also nobody reviews a plan of their own.
+func nobody(c *task.Card) bool {
+	return c.Phase.Asks() && c.Approved == "" && c.Node == "" && (Who(c) == "" || c.Phase == task.PlanReview && c.Reviewer == c.Planner)
+}
+
+// Settled is the card past a phase in which nobody is to be asked. Work that nobody reviews waits
+// for the person.
+func Settled(c task.Card) task.Card {
+	switch {
+	case !nobody(&c):
+		return c
+	case c.Phase == task.Coordinating:
+		c = enters(c, task.Planning)
+	default:
+		c = enters(c, task.Implementing)
+	}
+	c.Feedback, c.Remark = 0, ""
 	return c
 }
 

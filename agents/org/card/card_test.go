@@ -116,3 +116,64 @@ func TestSaid(t *testing.T) {
 		}
 	}
 }
+
+// Who has a phase now is asked; what the one before says does not count, and nothing waits for a
+// member that is nobody.
+func TestRecast(t *testing.T) {
+	all := task.Card{Coordinator: "a", Planner: "b", Implementer: "c", Reviewer: "d", Asked: 3, Feedback: 9}
+	for name, c := range map[string]struct {
+		phase  task.Phase
+		change func(*task.Card)
+		want   task.Phase
+		asks   bool
+	}{
+		"another coordinator":  {task.Coordinating, func(c *task.Card) { c.Coordinator = "e" }, task.Coordinating, true},
+		"no coordinator":       {task.Coordinating, func(c *task.Card) { c.Coordinator = "" }, task.Planning, true},
+		"another planner":      {task.Planning, func(c *task.Card) { c.Planner = "e" }, task.Planning, true},
+		"no planner":           {task.Planning, func(c *task.Card) { c.Planner = "" }, task.Implementing, false},
+		"another reviewer":     {task.PlanReview, func(c *task.Card) { c.Reviewer = "e" }, task.PlanReview, true},
+		"no reviewer":          {task.PlanReview, func(c *task.Card) { c.Reviewer = "" }, task.Implementing, false},
+		"the planner reviews":  {task.PlanReview, func(c *task.Card) { c.Reviewer = "b" }, task.Implementing, false},
+		"another for the work": {task.WorkReview, func(c *task.Card) { c.Reviewer = "e" }, task.WorkReview, true},
+		"nobody for the work":  {task.WorkReview, func(c *task.Card) { c.Reviewer = "" }, task.Implementing, false},
+		"a role of later":      {task.Planning, func(c *task.Card) { c.Reviewer = "e" }, task.Planning, false},
+		"approved":             {task.WorkReview, func(c *task.Card) { c.Reviewer, c.Approved = "e", "d" }, task.WorkReview, false},
+	} {
+		was := all
+		was.Phase = c.phase
+		now := was
+		c.change(&now)
+		got := Recast(was, now)
+		if got.Phase != c.want || (got.Asked != was.Asked) != c.asks {
+			t.Errorf("%s: %s, asked %d; want %s, asked again %v", name, got.Phase, got.Asked, c.want, c.asks)
+		}
+		if got.Phase == task.Implementing && got.Feedback != 0 {
+			t.Errorf("%s: work that was never done counts as sent back", name)
+		}
+		now.Waits = "bob passed"
+		if b := Begin(Recast(was, now)); b.Phase.Asks() && b.Approved == "" && Who(&b) == "" {
+			t.Errorf("%s: it is started, and nobody is asked", name)
+		}
+	}
+}
+
+// What was not finished is no feedback about work, and each time that work is sent back has a
+// name of its own, so that each is taken up.
+func TestSentBackOnce(t *testing.T) {
+	c := Begin(task.Card{Coordinator: "a", Implementer: "c"})
+	c = Next(Next(c, Answer{Message: 3, Text: "half"}), Answer{Message: 4, Text: "all\n[DONE]"})
+	if c.Phase != task.Implementing || c.Feedback != 0 {
+		t.Errorf("%+v", c)
+	}
+	for _, reviewer := range []string{"", "d"} {
+		c, seen := task.Card{Implementer: "c", Reviewer: reviewer, Phase: task.WorkReview}, map[int]bool{}
+		for range 3 {
+			c.Phase = task.WorkReview
+			if c = SendBack(c, 0, "no"); seen[c.Asked] || c.Phase != task.Implementing {
+				t.Errorf("reviewer %q: %+v", reviewer, c)
+			}
+			seen[c.Asked] = true
+			c = Reviews(c)
+		}
+	}
+}

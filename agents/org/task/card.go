@@ -80,6 +80,27 @@ func (l *List) Work(t *Task) *Task {
 	return t
 }
 
+// Earlier is the newest work of a card that is done, where what was to take it up was cancelled:
+// that work is still there. Nil: its newest work is what counts.
+func (l *List) Earlier(t *Task) *Task {
+	w := l.Work(t)
+	if w == t || t.State != Done {
+		return nil
+	}
+	cancelled := w.State == Cancelled
+	for w != t && w.State == Cancelled {
+		before := t
+		if len(w.After) > 0 && l.tasks[w.After[0]] != nil {
+			before = l.tasks[w.After[0]]
+		}
+		w = before
+	}
+	if !cancelled || w.State != Done {
+		return nil
+	}
+	return w
+}
+
 // Column computes where a card stands; work is the task with its newest work. Empty: it is on no board, as it is no card or was cancelled.
 func (t *Task) Column(work *Task) Column {
 	c := t.Card

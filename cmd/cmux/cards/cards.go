@@ -242,10 +242,10 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 		row("Implementer", v.Card.Implementer)
 		row("Reviewer", v.Card.Reviewer)
 		for _, said := range []struct {
-			head string
-			n    int64
-		}{{"What matters", v.Card.Brief}, {"Plan", v.Card.Plan}, {"Sent back", v.Card.Feedback}} {
-			if said.n > 0 {
+			head, text string
+			n          int64
+		}{{"What matters", v.Texts.Brief, v.Card.Brief}, {"Plan", v.Texts.Plan, v.Card.Plan}, {"Sent back", v.Texts.Back, v.Card.Feedback}} {
+			if said.n > 0 && said.text != "" { // else it was said in another room of that name
 				row(said.head, fmt.Sprintf("%s#%d", v.Card.Room, said.n))
 			}
 		}
@@ -272,7 +272,11 @@ func some(names []string) string { return cmp.Or(strings.Join(names, " or "), "n
 // next is the command that a person would give.
 func next(v *cards.CardView) string {
 	switch {
-	case v.Column == "":
+	case v.Column == "" && v.State == task.Done: // what took its work up was cancelled
+		return "cmux cards approve " + v.ID + ", or cmux cards send-back " + v.ID + " TEXT"
+	case v.Column == task.InDone && v.Merge && !v.Merged.In():
+		return "cmux tasks merge"
+	case v.Column == "", v.Column == task.InDone:
 		return ""
 	case v.Card.Phase == task.Delegating && v.Card.Waits != "":
 		return "cmux cards delegate " + v.ID + " --pick NAME, or cmux cards edit " + v.ID + " --planner NAME --implementer NAME --reviewer NAME"
@@ -288,8 +292,6 @@ func next(v *cards.CardView) string {
 		return "cmux cards delegate " + v.ID + ", or cmux cards edit " + v.ID + " --implementer NAME"
 	case v.Card.Phase == "", v.Card.Waits != "":
 		return "cmux cards start " + v.ID
-	case v.Merge && !v.Merged.In():
-		return "cmux tasks merge"
 	case v.Column == task.InReview && (v.Card.Reviewer == "" || v.Card.Phase == task.PlanReview || v.Card.Phase == task.WorkReview):
 		return "cmux cards approve " + v.ID + ", or cmux cards send-back " + v.ID + " TEXT"
 	}
