@@ -34,7 +34,10 @@ func (r *routes) roomPlan(group, one string) {
 	}) (*cards.PlanView, error) {
 		return control.Cards(p).CheckPlan(ctx, i.Room, i.Body.Text)
 	})
-	post(r, group, one+"/run", "Start the plan of a room, or continue its run", func(ctx context.Context, i *RoomIn) (*cards.Started, error) {
-		return control.Cards(p).Run(ctx, i.Room)
+	post(r, group, one+"/run", "Start the plan of a room, or continue its run", func(ctx context.Context, i *struct {
+		RoomIn
+		Sum string `query:"sum" doc:"Checksum of the plan that was seen: no other one is started; empty: whichever there is"`
+	}) (*cards.Started, error) {
+		return control.Cards(p).Run(ctx, i.Room, i.Sum)
 	})
 }

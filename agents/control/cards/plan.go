@@ -2,6 +2,8 @@ package cards
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +17,7 @@ import (
 	"cmux/agents/org/card"
 	"cmux/agents/org/standing"
 	"cmux/agents/org/task"
+	"cmux/agents/platform/seal"
 	"cmux/agents/room"
 	"cmux/agents/runs/run"
 	"cmux/dag"
@@ -70,6 +73,27 @@ func (p *Cards) planPath(roomName string) string {
 	return filepath.Join(run.Folder(p.Root), plansFolder, roomName+".yml")
 }
 
+// mark names texts that cmux makes as the plan of a room, with the person's key. Without one it
+// has made none.
+func (p *Cards) mark(roomName string) (card.Mark, error) {
+	key, err := seal.Find()
+	if errors.Is(err, fs.ErrNotExist) {
+		return func(string) string { return "" }, nil
+	} else if err != nil {
+		return nil, err
+	}
+	place := "room-plan/" + p.Root + "/" + roomName
+	return func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		sealed, err := key.Seal(place, []byte(`{"text":"`+hex.EncodeToString(sum[:])+`"}`))
+		if err != nil { // of a key that is hidden: nothing is known to be cmux's
+			return ""
+		}
+		sum = sha256.Sum256(sealed)
+		return hex.EncodeToString(sum[:12])
+	}, nil
+}
+
 // planSource is the file of a plan. It follows no link.
 func (p *Cards) planSource(roomName string) configfile.Source {
 	return configfile.Source{Path: p.planPath(roomName), Read: func(path string) ([]byte, error) { return signals.ReadFile(path, keys.MaxSource) }}
@@ -88,8 +112,12 @@ func (p *Cards) Plan(ctx context.Context, roomName string) (*PlanView, error) {
 	if err != nil {
 		return nil, err
 	}
+	mark, err := p.mark(roomName)
+	if err != nil {
+		return nil, err
+	}
 	v := &PlanView{
-		Room: roomName, File: file.File, There: file.There, Text: file.Text, Sum: file.Sum, Edited: file.There && card.Edited(file.Text),
+		Room: roomName, File: file.File, There: file.There, Text: file.Text, Sum: file.Sum, Edited: file.There && card.Edited(file.Text, mark),
 		Nodes: []commands.Planned{}, Waves: []commands.Wave{}, Cards: []PlanCard{}, Faults: []configfile.ConfigFault{}, Warnings: []configfile.ConfigFault{},
 		Left: append(append([]card.Left{}, would.Left...), would.Faults...), Notes: append([]card.Left{}, would.Notes...),
 	}
@@ -271,12 +299,19 @@ func (p *Cards) writePlan(ctx context.Context, roomName string, made *card.Plan)
 	if err != nil {
 		return "", err
 	}
-	text := made.Text(filepath.ToSlash(rel))
+	if _, err := seal.Own(); err != nil {
+		return "", err
+	}
+	mark, err := p.mark(roomName)
+	if err != nil {
+		return "", err
+	}
+	text := made.Text(filepath.ToSlash(rel), mark)
 	was, err := p.Configurations.Text(src)
 	if err != nil || was.Text == text {
 		return "", err
 	}
-	if was.There && card.Edited(was.Text) {
+	if was.There && card.Edited(was.Text, mark) {
 		if aside, err = p.putAside(ctx, roomName, was.Text); err != nil {
 			return "", err
 		}
@@ -429,11 +464,15 @@ func (p *Cards) start(v *PlanView) commands.Start {
 }
 
 // Run starts the plan of a room, or continues the run of it that has not ended, unless the
-// plan has changed since that was stopped. Cards follow their nodes from then on.
-func (p *Cards) Run(ctx context.Context, roomName string) (*Started, error) {
+// plan has changed since that was stopped. Cards follow their nodes from then on. sum names the
+// text that the person has seen, and nothing else is started; empty: whichever there is.
+func (p *Cards) Run(ctx context.Context, roomName, sum string) (*Started, error) {
 	v, under, err := p.PlanRunnable(ctx, roomName)
 	if err != nil {
 		return nil, err
+	}
+	if !under && sum != "" && sum != v.Sum {
+		return nil, hint.New(fmt.Errorf("the plan of %s has changed since you looked at it: nothing was started", roomName), "cmux rooms plan "+roomName+" --show")
 	}
 	if err := p.Rooms.Up(ctx); err != nil {
 		return nil, err

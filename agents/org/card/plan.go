@@ -2,8 +2,6 @@ package card
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -292,9 +290,13 @@ func Session(room string) string { return "room-" + room }
 
 const madeMark = "# made: "
 
+// Mark names a text. Agents cannot make it of another one, so that a plan which they have edited
+// does not pass for cmux's.
+type Mark func(text string) string
+
 // Text writes a plan as a configuration of agents. schema is the path of the JSON Schema as
 // seen from it.
-func (p *Plan) Text(schema string) string {
+func (p *Plan) Text(schema string, mark Mark) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "session: %s\nagents:\n", keys.Scalar(Session(p.Room)))
 	for i := range p.Nodes {
@@ -332,19 +334,14 @@ func (p *Plan) Text(schema string) string {
 # one with role: review that depends on it approves the work.
 `, schema, p.Room)
 	body := b.String()
-	return head + madeMark + sum(head+body) + "\n" + body
-}
-
-func sum(text string) string {
-	h := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(h[:8])
+	return head + madeMark + mark(head+body) + "\n" + body
 }
 
 // Edited reports whether somebody has changed the text of a plan since cmux made it.
-func Edited(text string) bool {
+func Edited(text string, mark Mark) bool {
 	head, rest, ok := strings.Cut(text, madeMark)
 	made, body, lines := strings.Cut(rest, "\n")
-	return !ok || !lines || made != sum(head+body)
+	return !ok || !lines || made != mark(head+body)
 }
 
 var cardRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(t[1-9][0-9]*)(-.*)?$`) })

@@ -1,6 +1,8 @@
 package card
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +14,11 @@ import (
 )
 
 // listOf folds changes into a list without asking whether they are legal, as a file is read.
+func sum(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:8])
+}
+
 func listOf(t testing.TB, changes ...task.Change) *task.List {
 	t.Helper()
 	l := new(task.List)
@@ -48,7 +55,7 @@ func deciding(l *task.List) Deciding {
 
 func parsed(t testing.TB, p Plan) (*dag.Graph, error) {
 	t.Helper()
-	g, _, err := dag.Parse("plan.yml", []byte(p.Text("../schema.json")), dag.ParseOptions{})
+	g, _, err := dag.Parse("plan.yml", []byte(p.Text("../schema.json", sum)), dag.ParseOptions{})
 	return g, err
 }
 
@@ -67,7 +74,7 @@ func TestMake(t *testing.T) {
 	}
 	g, err := parsed(t, p)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, p.Text("x"))
+		t.Fatalf("%v\n%s", err, p.Text("x", sum))
 	}
 	if got, want := g.Names(), []string{"t1-sessions-in-sqlite", "t1-sessions-in-sqlite-review", "t2-the-api", "t3"}; !slices.Equal(got, want) {
 		t.Errorf("%q; want %q", got, want)
@@ -140,12 +147,15 @@ func TestDoneBefore(t *testing.T) {
 // cmux sees whether its text was edited.
 func TestEdited(t *testing.T) {
 	p := Make(deciding(listOf(t, added("t1", "a", task.Card{Implementer: "ada"}))))
-	text := p.Text("x")
-	if Edited(text) {
+	text := p.Text("x", sum)
+	if Edited(text, sum) {
 		t.Error("what cmux made counts as edited")
 	}
+	if !Edited(text, func(text string) string { return sum("another key" + text) }) {
+		t.Error("a mark that somebody else has made counts as cmux's")
+	}
 	for _, other := range []string{"", "session: a\n", text + "\n", strings.Replace(text, "t1-a", "t1-b", 1), "# mine\n" + text, strings.Replace(text, madeMark, madeMark+"0", 1)} {
-		if !Edited(other) {
+		if !Edited(other, sum) {
 			t.Errorf("an edited text does not count so:\n%s", other)
 		}
 	}
@@ -216,8 +226,8 @@ func FuzzPlan(f *testing.F) {
 		if len(p.Faults) > 0 {
 			t.Fatal(p.Faults)
 		}
-		text := p.Text("x")
-		if Edited(text) {
+		text := p.Text("x", sum)
+		if Edited(text, sum) {
 			t.Errorf("what cmux made counts as edited:\n%s", text)
 		}
 		g, err := parsed(t, p)

@@ -149,11 +149,14 @@ it approve it. A run of the plan that has not ended is continued. Agents may not
 				c.nodes(v)
 				c.leftOut(v)
 			}
+			if v.Edited {
+				c.remark("the plan was edited since cmux made it; what it starts is in " + v.File)
+			}
 			if err := c.Confirm(ctx, yes, "Start?"); err != nil {
 				return err
 			}
 		}
-		s, err := p.Run(ctx, c.room)
+		s, err := p.Run(ctx, c.room, v.Sum)
 		return answer(c, s, err, func(s *cards.Started) error {
 			switch {
 			case s.Run == nil:

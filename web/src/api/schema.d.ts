@@ -11245,7 +11245,10 @@ export interface operations {
     };
     postRoomsRoomRun: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Checksum of the plan that was seen: no other one is started; empty: whichever there is */
+                sum?: string;
+            };
             header?: never;
             path: {
                 /** @description Name of a room */

@@ -157,7 +157,7 @@ function Make({ plan, disabled }: { plan: Plan; disabled: boolean }) {
 }
 
 function Start({ plan, disabled }: { plan: Plan; disabled: boolean }) {
-  const { busy, order } = usePlanOrder(plan.room, give.run, ({ run }) => (run ? `Run ${run.id} is ${run.state}.` : "The run is started."));
+  const { busy, order } = usePlanOrder(plan.room, (room) => give.run(room, plan.sum), ({ run }) => (run ? `Run ${run.id} is ${run.state}.` : "The run is started."));
   const { run } = plan;
   if (run && !run.over && run.state !== "stopped") {
     return null;
@@ -166,7 +166,7 @@ function Start({ plan, disabled }: { plan: Plan; disabled: boolean }) {
   return (
     <Confirm
       title={goesOn ? "Continue the run?" : "Start the run?"}
-      text={`${count(plan.nodes.length, "node")} for ${count(plan.cards.length, "card")}: ${plan.cards.map((c) => `${c.id} ${c.title}`).join(", ")}. Each works in a worktree of its own, and the cards follow their nodes.`}
+      text={`${count(plan.nodes.length, "node")} for ${count(plan.cards.length, "card")}: ${plan.cards.map((c) => `${c.id} ${c.title}`).join(", ")}. Each works in a worktree of its own, and the cards follow their nodes.${plan.edited ? " The plan was edited since cmux made it: read it first." : ""}`}
       action={goesOn ? "Continue" : "Start"}
       tone="accent"
       icon={<Play aria-hidden size={15} />}
