@@ -117,8 +117,7 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// Who has a phase now is asked; what the one before says does not count, and nothing waits for a
-// member that is nobody.
+// Whoever has a phase now is asked, and a phase that has no member is left.
 func TestRecast(t *testing.T) {
 	all := task.Card{Coordinator: "a", Planner: "b", Implementer: "c", Reviewer: "d", Asked: 3, Feedback: 9}
 	for name, c := range map[string]struct {
