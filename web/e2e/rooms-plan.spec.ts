@@ -63,7 +63,7 @@ test("the cards of a room are planned, edited and started beside it, and follow 
   await look(page, "room-plan-run");
   org.run("touch", `${org.dir}/go`);
   await expect(pane.getByText(/ is done\.$/)).toBeVisible({ timeout: 120_000 });
-  await expect(page.getByRole("list", { name: "Talk in design" }).getByText(/^t2-tables \(card t2\) is done: there is b\.txt$/)).toBeVisible();
+  await expect(page.getByRole("list", { name: "Talk in design" }).getByText(/^t2-tables \(card t2\) is done: there is b\.txt · /)).toBeVisible();
   expect(org.cmux("cards", "show", "t2")).toContain("waits for your approval");
   expect(faults).toEqual([]);
 });
