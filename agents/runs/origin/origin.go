@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/run"
@@ -140,7 +141,7 @@ func runners(root string) (all []signals.Holder, err error) {
 			continue
 		}
 		if !visible(holder) {
-			if again, still, err := signals.ReadHolder(path); err == nil && still && again == holder {
+			if stays(path, holder) {
 				return nil, fmt.Errorf("who gives this order cannot be told: the run's runner (%s) is not among the processes that are seen here, as in a container or a process namespace of its own; give it where the run was started", holder)
 			}
 			continue
@@ -148,6 +149,23 @@ func runners(root string) (all []signals.Holder, err error) {
 		all = append(all, holder)
 	}
 	return all, nil
+}
+
+// dying is how long a process that was killed may hold its locks after it is gone from what is
+// seen: the kernel closes its files last.
+const dying = time.Second
+
+// stays reports whether a holder that is not seen goes on holding its lock.
+func stays(path string, holder signals.Holder) bool {
+	for end := time.Now().Add(dying); ; time.Sleep(dying / 100) {
+		again, still, err := signals.ReadHolder(path)
+		if err != nil || !still || again != holder {
+			return false
+		}
+		if time.Now().After(end) {
+			return true
+		}
+	}
 }
 
 // OfPeer is the attempt of the run that the process pid comes from, as far as
