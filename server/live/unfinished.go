@@ -19,7 +19,8 @@ import (
 // are told nothing of it; everything else is not touched by it.
 func (h *Hub) FollowUnfinished(ctx context.Context, root string) error {
 	dir := unfinished.Dir(root)
-	if err := errors.Join(removeUnfinished(dir), signals.MkdirAll(dir, 0o700)); err != nil { // one that was killed left it
+	// One that was killed has left its files. The folder stays: members write into it already.
+	if err := errors.Join(clearUnfinished(dir), signals.MkdirAll(dir, 0o700)); err != nil {
 		return err
 	}
 	w := signals.Watch(ctx, dir)
@@ -37,10 +38,16 @@ func (h *Hub) FollowUnfinished(ctx context.Context, root string) error {
 			h.Unfinished(room, member, p)
 		}
 	}
-	return removeUnfinished(dir)
+	err := clearUnfinished(dir)
+	gone := signals.RemoveDir(dir)
+	if errors.Is(gone, fs.ErrExist) || errors.Is(gone, fs.ErrNotExist) { // somebody has written meanwhile, or removed it
+		gone = nil
+	}
+	return errors.Join(err, gone)
 }
 
-func removeUnfinished(dir string) error {
+// clearUnfinished removes the files in the folder.
+func clearUnfinished(dir string) error {
 	entries, err := signals.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -53,9 +60,6 @@ func removeUnfinished(dir string) error {
 		if err := signals.RemoveFile(filepath.Join(dir, e.Name())); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
-	}
-	if err := signals.RemoveDir(dir); !errors.Is(err, fs.ErrExist) { // else somebody has written meanwhile
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

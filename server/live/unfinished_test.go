@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/records/unfinished"
+	"cmux/agents/testkit/agenttest/until"
 	"cmux/signals"
 )
 
@@ -150,6 +151,14 @@ func TestUnfinishedLeftBehind(t *testing.T) {
 	write("design.ada", `{"text":"long ago"}`)
 	url, h := serve(t, newBook(), nil)
 	defer pr.follow(h)()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if !until.True(ctx, func() bool {
+		_, err := os.Stat(filepath.Join(dir, "design.ada"))
+		return errors.Is(err, fs.ErrNotExist)
+	}) {
+		t.Fatal("what was left behind stays")
+	}
 	p := dial(t, url)
 	p.from("one", 0)
 	p.want("live")
