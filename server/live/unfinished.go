@@ -27,11 +27,15 @@ func (h *Hub) FollowUnfinished(ctx context.Context, root string) error {
 	defer w.Close()
 	last := map[string]unfinished.Piece{}
 	for n := range w.C {
-		for _, path := range n.Files {
+		files := n.Files
+		if n.Rescan { // as with the first notice: somebody may have written before the watch
+			files, _ = filesIn(dir) // a folder that is gone has none
+		}
+		for _, path := range files {
 			name := filepath.Base(path)
 			room, member, ok := strings.Cut(name, ".")
 			p, err := unfinished.Read(path)
-			if !ok || err != nil || p == last[name] { // it is being replaced: another notice comes
+			if !ok || room == "" || err != nil || p == last[name] { // it is being replaced: another notice comes
 				continue
 			}
 			last[name] = p
@@ -48,20 +52,26 @@ func (h *Hub) FollowUnfinished(ctx context.Context, root string) error {
 
 // clearUnfinished removes the files in the folder.
 func clearUnfinished(dir string) error {
-	entries, err := signals.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, e := range entries {
-		if err := signals.RemoveFile(filepath.Join(dir, e.Name())); !errors.Is(err, fs.ErrNotExist) {
+	files, err := filesIn(dir)
+	errs := []error{err}
+	for _, path := range files {
+		if err := signals.RemoveFile(path); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// filesIn are the files in a folder, none where there is none.
+func filesIn(dir string) (all []string, err error) {
+	entries, err := signals.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		all = append(all, filepath.Join(dir, e.Name()))
+	}
+	return all, err
 }
 
 // Unfinished tells live clients what a member of a room has written of a text so far. It is
