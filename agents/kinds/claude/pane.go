@@ -326,6 +326,9 @@ func (a *instance) watchDialogs(ctx context.Context) {
 		if e != nil && a.stage.Tell(ctx, e) != nil {
 			return
 		}
+		if asked != "" && a.asksPerson() != 0 {
+			asked = "" // a hook has told of it since the look
+		}
 		pause, woken := greeting, a.greeted
 		if isClosed(a.greeted) {
 			pause, woken = a.untilQuiet(), a.asks

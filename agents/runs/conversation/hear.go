@@ -361,6 +361,9 @@ func (m *move) inquired(e Inquired) {
 // asked takes in a question to a person that the agent's program puts. hook
 // waits for the answer, or none does.
 func (m *move) asked(e news.Asked, hook Ref) {
+	if e.Question.InPane && hook == 0 && m.questionOpen() {
+		return // the screen shows the dialog of the question whose hook waits for an answer
+	}
 	if e.Own && hook != 0 && m.alone() {
 		m.do(ShowQuestion{e.Question}, PassOn{Question: e.Question, Ref: hook})
 		return
