@@ -35,9 +35,16 @@ test("a persona is made, tried, edited beside somebody else, and removed", async
   await page.getByRole("button", { name: "Make a persona" }).click();
   await expect(made.getByLabel("Model")).toHaveValue("large");
   await made.getByLabel("Name").fill("critic");
+  const late = Promise.withResolvers<void>();
+  await page.route("**/api/personas?**", async (route) => {
+    await late.promise; // the list comes late: what was saved is there all the same
+    await route.continue();
+  });
   await made.getByRole("button", { name: "Save", exact: true }).click();
   const edited = page.getByRole("dialog", { name: "Persona critic" });
-  await expect(edited).toBeVisible();
+  await expect(edited.getByLabel("Kind")).toHaveValue("scripted");
+  late.resolve();
+  await page.unroute("**/api/personas?**");
   expect(readFileSync(file, "utf8")).toBe(`---\nkind: scripted\nmodel: large\n---\n${member}`);
 
   // Somebody else changes the file: both are seen, and nothing is lost.
@@ -50,7 +57,7 @@ test("a persona is made, tried, edited beside somebody else, and removed", async
   await look(page, "persona-conflict");
   await edited.getByRole("button", { name: "Write mine over it" }).click();
   await expect(edited.getByRole("alert")).toHaveCount(0);
-  expect(readFileSync(file, "utf8")).toContain("# mine");
+  await expect.poll(() => readFileSync(file, "utf8")).toContain("# mine");
   await page.keyboard.press("Escape");
 
   // It says what a try costs, and asks.
@@ -76,7 +83,7 @@ test("a persona is made, tried, edited beside somebody else, and removed", async
   await edited.getByRole("button", { name: "Remove…" }).click();
   await page.getByRole("dialog", { name: "Remove critic?" }).getByRole("button", { name: "Remove persona" }).click();
   await expect(list.getByRole("listitem", { name: "critic" })).toHaveCount(0);
-  expect(existsSync(file)).toBe(false);
+  await expect.poll(() => existsSync(file)).toBe(false);
   expect(await page.evaluate(() => "hurt" in window)).toBe(false);
   expect(faults).toEqual([]);
 });

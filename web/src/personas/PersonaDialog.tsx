@@ -1,7 +1,8 @@
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 
-import { hooks } from "@/api/client";
-import { conflict, dirty, faultOfName, give, keep, look, open, over, restore, take, type Form, type Persona } from "@/personas/persona";
+import { hooks, type Api } from "@/api/client";
+import { conflict, dirty, faultOfName, give, keep, look, open, over, restore, take, withSaved, type Form, type Persona } from "@/personas/persona";
 import { Button } from "@/ui/button";
 import { Confirm, Dialog } from "@/ui/dialog";
 import { Field, Input, Textarea } from "@/ui/field";
@@ -12,6 +13,14 @@ interface DialogProps {
   all: readonly Persona[];
   onClose: () => void;
   onMade: (name: string) => void;
+}
+
+/** Has the list show what was saved: what is typed next is compared with that, not with what it said before. */
+async function lists(client: QueryClient, saved: Persona): Promise<void> {
+  const of = { queryKey: ["get", "/api/personas"] };
+  await client.cancelQueries(of); // they may have read the file before this
+  client.setQueriesData<Api<"ListPersona">>(of, (list) => list && { ...list, items: withSaved(list.items, saved) });
+  void client.invalidateQueries(of);
 }
 
 const placeOf = (name: string) => `cmux-persona-${name}`;
@@ -35,7 +44,14 @@ export function PersonaDialog({ name: of, all, onClose, onMade }: DialogProps) {
       sessionStorage.setItem(placeOf(of), kept);
     }
   }, [kept, of]);
-  const save = useOrder(give.save);
+  const client = useQueryClient();
+  const save = useOrder(async (given: Parameters<typeof give.save>[0]) => {
+    const { data } = await give.save(given);
+    if (data) {
+      await lists(client, data);
+    }
+    return data;
+  });
   const { form, base } = edit;
   const clash = !isNew && conflict(edit);
   const typed = isNew ? name.trim() : of;
@@ -45,7 +61,7 @@ export function PersonaDialog({ name: of, all, onClose, onMade }: DialogProps) {
     save.mutate(
       { name: typed, ...form, ...(sum === undefined ? {} : { sum }) },
       {
-        onSuccess: ({ data }) => {
+        onSuccess: (data) => {
           say(`${typed} is saved.`);
           if (isNew) {
             sessionStorage.removeItem(placeOf(of));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { conflict, dirty, faultOfName, freeName, keep, look, open, over, restore, roleOf, take, type Persona } from "@/personas/persona";
+import { conflict, dirty, faultOfName, freeName, keep, look, open, over, restore, roleOf, take, withSaved, type Persona } from "@/personas/persona";
 
 const file = (text: string, more: Partial<Persona> = {}): Persona => ({ name: "rae", file: ".cmux/roles/rae.md", kind: "codex", model: "", text, sum: text, used: [], own: false, fault: "", ...more });
 
@@ -27,6 +27,12 @@ describe("a persona that is edited", () => {
   it("has nothing to say when both mean the same", () => {
     const edit = look(typed, file("mine\n", { model: "large", sum: "x" }));
     expect([dirty(edit), conflict(edit)]).toEqual([false, false]);
+  });
+
+  it("is in the list as it was saved, by its name", () => {
+    const other = { ...file("other"), name: "ann" };
+    expect(withSaved([other, file("old")], file("new")).map((p) => p.text)).toEqual(["other", "new"]);
+    expect(withSaved([file("old")], other).map((p) => p.name)).toEqual(["ann", "rae"]);
   });
 
   it("is found again, with what the file became meanwhile", () => {

@@ -38,6 +38,11 @@ export function conflict({ base, disk }: Edit): boolean {
   return base?.sum !== disk?.sum;
 }
 
+/** The list with a persona as it was saved. */
+export function withSaved(all: readonly Persona[], saved: Persona): Persona[] {
+  return [...all.filter((p) => p.name !== saved.name), saved].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
 /** The file was looked at again: a form in which nothing was typed follows it. */
 export function look(edit: Edit, disk: Persona | undefined): Edit {
   return disk !== undefined && (!dirty(edit) || same(edit.form, formOf(disk))) ? open(disk) : { ...edit, disk };
