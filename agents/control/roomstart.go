@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"time"
 
 	"github.com/charmbracelet/log"
 
@@ -28,25 +29,36 @@ func (p *Project) Rooms() *rooms.Rooms {
 	return &rooms.Rooms{Project: &p.Project, Crew: p.Crew(), Records: p.Records(), Up: func(ctx context.Context) error { return startForRooms(ctx, p) }}
 }
 
+// keptRest is between two looks at cards and notes about which nothing was told: how the nodes
+// of a run stand is told to nobody here, and what failed is tried again.
+const keptRest = 3 * time.Second
+
 // keepRooms carries cards on, and learns from rooms, until ctx ends, or the function end that it
-// returns is called. tell says that something has changed, and does not wait.
+// returns is called. tell says that something has changed, and does not wait. It begins with the
+// first: a monitor that finds another one at work ends without a word, and does nothing before.
 func keepRooms(ctx context.Context, p *Project, logger *log.Logger) (tell, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
-	var changed []chan struct{}
-	keep := func(keep func(context.Context, <-chan struct{}, *log.Logger)) {
-		c := make(chan struct{}, 1)
-		changed = append(changed, c)
-		done.Go(func() { keep(ctx, c, logger) })
+	looks := []struct {
+		what    string
+		look    func(context.Context) error
+		changed chan struct{}
+	}{
+		{"cards could not be carried on", Cards(p).Look, make(chan struct{}, 1)},
+		{"notes of rooms could not be kept", Memory(p).Keeper(logger).Look, make(chan struct{}, 1)},
 	}
-	keep(Cards(p).Keep)
-	// A monitor that finds another one at work ends without a word: it asks no program before.
-	var once sync.Once
+	begin := sync.OnceFunc(func() {
+		for _, k := range looks {
+			done.Go(func() {
+				lookAgain(ctx, k.look, k.changed, func(err error) { logger.Error(k.what+"; trying again", "err", err) })
+			})
+		}
+	})
 	tell = func() {
-		once.Do(func() { keep(Memory(p).Keep) })
-		for _, c := range changed {
+		begin()
+		for _, k := range looks {
 			select {
-			case c <- struct{}{}:
+			case k.changed <- struct{}{}:
 			default:
 			}
 		}
@@ -54,6 +66,26 @@ func keepRooms(ctx context.Context, p *Project, logger *log.Logger) (tell, end f
 	return tell, func() {
 		cancel()
 		done.Wait()
+	}
+}
+
+// lookAgain looks until ctx ends, when something has changed and now and then. A failure is told
+// once until another one comes.
+func lookAgain(ctx context.Context, look func(context.Context) error, changed <-chan struct{}, failed func(error)) {
+	tick := time.NewTicker(keptRest)
+	defer tick.Stop()
+	said := ""
+	for {
+		if err := look(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			failed(err)
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -183,7 +183,7 @@ var house = []struct {
 	{"cmd/cmux/setup", "agents/control agents/control/checks agents/control/commands agents/control/draft agents/control/project agents/kinds agents/platform/say cmd/cmux/cli dag worktree/hint"},
 	{"cmd/cmux/cards", "agents/control agents/control/cards agents/control/project agents/org/task agents/platform/say cmd/cmux/cli"},
 	{"cmd/cmux/memory", "agents/control agents/control/memory agents/control/project agents/platform/say agents/records/note cmd/cmux/cli"},
-	{"cmd/cmux/rooms", "agents/control agents/control/cards agents/control/commands agents/control/memory agents/control/project agents/control/rooms agents/control/serving agents/org/memoryconfig agents/platform/say agents/room agents/room/book agents/room/marks cmd/cmux/cli"},
+	{"cmd/cmux/rooms", "agents/control agents/control/cards agents/control/memory agents/control/project agents/control/rooms agents/control/serving agents/org/memoryconfig agents/platform/say agents/room agents/room/book agents/room/marks cmd/cmux/cli"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/control/tasks agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
 	{"cmd/cmux", "agents/control/commands agents/control/files agents/control/health agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cards cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/memory cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/rooms cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
 }

@@ -328,3 +328,22 @@ func Describes[T any](fields []Field[T]) []Key {
 	}
 	return all
 }
+
+// AsText are fields of C in a T that keeps what was set of them as text, by key, so that the
+// rest has the defaults of the version that reads it. set is where.
+func AsText[C, T any](fields []Field[C], set func(*T) *map[string]string) (all []Field[T]) {
+	for _, f := range fields {
+		all = append(all, Field[T]{Key: f.Key, Read: func(r *Reader, t *T, name string, n *yaml.Node) bool {
+			if !f.Read(r, new(C), name, n) {
+				return false
+			}
+			to := set(t)
+			if *to == nil {
+				*to = make(map[string]string)
+			}
+			(*to)[f.Name] = Behind(n).Value
+			return true
+		}})
+	}
+	return all
+}

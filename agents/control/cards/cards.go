@@ -71,11 +71,11 @@ type Proposal struct {
 	Message int64  `json:"message"`
 }
 
-func (p *Cards) view(l *task.List, t *task.Task) CardView {
+func view(l *task.List, t *task.Task, org *standing.Org) CardView {
 	work := l.Work(t)
-	v := CardView{TaskView: tasks.ViewOf(l, t, p.org()), Label: t.CardLabel(work), Column: t.Column(work), Work: work.ID, Merge: work.State == task.Done && l.Approved(t), Needs: t.NeedsPerson(work), Moves: card.Moves(t, work)}
+	v := CardView{TaskView: tasks.ViewOf(l, t, org), Label: t.CardLabel(work), Column: t.Column(work), Work: work.ID, Merge: work.State == task.Done && l.Approved(t), Needs: t.NeedsPerson(work), Moves: card.Moves(t, work)}
 	if w := t.Card; w.Phase == task.Implementing && w.Node == "" && !work.State.Over() && w.Waits == "" && work.State != task.Open {
-		v.Label = tasks.ViewOf(l, work, p.org()).Label
+		v.Label = tasks.ViewOf(l, work, org).Label
 	}
 	return v
 }
@@ -84,7 +84,7 @@ func (p *Cards) view(l *task.List, t *task.Task) CardView {
 // to be.
 func (p *Cards) List(roomName string) ([]CardView, error) {
 	if roomName != "" {
-		if _, err := p.Rooms.Show(roomName); err != nil {
+		if _, _, _, err := p.Rooms.Open(roomName); err != nil {
 			return nil, err
 		}
 	}
@@ -92,10 +92,10 @@ func (p *Cards) List(roomName string) ([]CardView, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []CardView{}
+	org, all := p.org(), []CardView{}
 	for _, t := range l.All() {
 		if t.Card != nil && (roomName == "" || t.Card.Room == roomName) {
-			all = append(all, p.view(l, t))
+			all = append(all, view(l, t, org))
 		}
 	}
 	return all, nil
@@ -111,8 +111,8 @@ func (p *Cards) Card(id string) (*CardView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := p.view(l, t)
-	_, lines, err := p.state(t.Card.Room)
+	v := view(l, t, p.org())
+	s, lines, err := p.state(t.Card.Room)
 	if err != nil && !errors.Is(err, project.ErrMissing) {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (p *Cards) Card(id string) (*CardView, error) {
 	if work.State == task.Done && !work.Override {
 		v.Texts.Work = p.workText(work)
 	}
-	if t.Card.Phase == task.Delegating {
-		v.Offers, _ = offers(t, lines)
+	if t.Card.Phase == task.Delegating && s != nil {
+		v.Offers, _ = offers(t, s, lines)
 	}
 	return &v, nil
 }
@@ -199,10 +199,7 @@ func (r Roles) apply(c *task.Card, s *room.State) error {
 
 // state is a room by its name.
 func (p *Cards) state(name string) (*room.State, []room.Line, error) {
-	if _, err := p.Rooms.Show(name); err != nil { // it says what is wrong, and what to do
-		return nil, nil, err
-	}
-	_, lines, _, err := p.Room(name)
+	_, lines, _, err := p.Rooms.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -251,7 +248,7 @@ func (p *Cards) Add(ctx context.Context, roomName, todo string, f task.Fields, r
 	case err != nil:
 		return nil, err
 	}
-	v := p.view(l, l.Get(id))
+	v := view(l, l.Get(id), p.org())
 	return &v, nil
 }
 

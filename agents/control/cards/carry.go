@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/charmbracelet/log"
 
 	"cmux/agents/control/crew"
 	"cmux/agents/control/project"
@@ -35,6 +32,11 @@ func (p *Cards) carried(ctx context.Context, id string) (*CardView, error) {
 		return nil, err
 	}
 	return p.Card(id)
+}
+
+// Look has cards follow the nodes that do their work, and carries all of them on.
+func (p *Cards) Look(ctx context.Context) error {
+	return errors.Join(p.Follow(ctx), p.Carry(ctx))
 }
 
 // Carry carries all cards on as far as it goes now. What one card hinders does not hinder the
@@ -196,7 +198,7 @@ func (p *Cards) facts(t, work *task.Task, lines []room.Line) card.Facts {
 	f := card.Facts{Room: c.Room, Brief: text(c.Brief), Plan: text(c.Plan), Back: text(c.Feedback)}
 	if c.Remark != "" {
 		f.Back = c.Remark
-	} else if n := c.Feedback; n > 0 && n <= int64(len(lines)) && lines[n-1].By == card.Who(c) && c.Phase != task.WorkReview {
+	} else if l := room.CardSaid(lines, t.ID, c.Feedback); l != nil && l.By == card.Who(c) && c.Phase != task.WorkReview {
 		f.Back = "Your last answer had no [DONE] on a line of its own."
 	}
 	if c.Phase == task.WorkReview {
@@ -346,26 +348,4 @@ func (p *Cards) record(ctx context.Context, decide func(*task.List) ([]task.Chan
 		return nil
 	}
 	return err
-}
-
-// rest is between two looks at cards about which nothing was told.
-const rest = 3 * time.Second
-
-// Keep carries cards on until ctx ends: when something has changed, and now and then.
-func (p *Cards) Keep(ctx context.Context, changed <-chan struct{}, logger *log.Logger) {
-	tick := time.NewTicker(rest)
-	defer tick.Stop()
-	said := ""
-	for {
-		if err := errors.Join(p.Follow(ctx), p.Carry(ctx)); err != nil && ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
-			logger.Error("a card could not be carried on", "err", err)
-		}
-		select {
-		case <-changed:
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }

@@ -371,19 +371,10 @@ func (f *following) tell(ctx context.Context, v *run.View, seats map[string]card
 	if len(untold(lines, all)) == 0 {
 		return nil
 	}
-	b, err := book.Open(f.p.Root, f.room, f.p.Now, true)
+	err = f.p.append(ctx, f.room, func(_ *room.State, so []room.Line) []room.Line { return untold(so, all) })
 	if errors.Is(err, book.ErrNone) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	_, _, err = b.Append(ctx, func(so []room.Line) ([]room.Line, error) {
-		if s := room.Fold(f.room, so); s.Closed {
-			return nil, nil
-		}
-		return untold(so, all), nil
-	})
 	return err
 }
 

@@ -81,7 +81,7 @@ func (p *Cards) PutBack(ctx context.Context, id string, saw int) (*CardView, err
 	if err != nil {
 		return nil, err
 	}
-	v := p.view(l, l.Get(id))
+	v := view(l, l.Get(id), p.org())
 	return &v, nil
 }
 
@@ -165,7 +165,7 @@ func (p *Cards) Pick(ctx context.Context, id string, saw int, by string) (*CardV
 		if err != nil {
 			return task.Change{}, err
 		}
-		all, _ := offers(t, lines)
+		all, _ := offers(t, s, lines)
 		i := slices.IndexFunc(all, func(o card.Offer) bool { return o.By == by && o.Message != 0 })
 		if i < 0 {
 			return task.Change{}, hint.New(fmt.Errorf("%s has not answered who does what about card %s", by, id), "cmux cards show "+id)
@@ -197,8 +197,7 @@ func asked(t *task.Task, s *room.State) []string {
 }
 
 // offers are the answers about who does what, and whether more can come.
-func offers(t *task.Task, lines []room.Line) (all []card.Offer, open bool) {
-	s := room.Fold(t.Card.Room, lines)
+func offers(t *task.Task, s *room.State, lines []room.Line) (all []card.Offer, open bool) {
 	prefix := card.OfferKey(t.ID, t.Card, "")
 	for i := range lines {
 		l := &lines[i]
@@ -208,7 +207,7 @@ func offers(t *task.Task, lines []room.Line) (all []card.Offer, open bool) {
 		o := card.Offer{By: l.To, Roles: card.Named("", nil)}
 		_, said, over, why := room.CardAnswer(lines, l.Key)
 		if said != nil && over {
-			o.Message, o.Roles = said.N, card.Named(said.Text+"\n"+said.Aside, names(&s))
+			o.Message, o.Roles = said.N, card.Named(said.Text+"\n"+said.Aside, names(s))
 		}
 		o.Why = why
 		open = open || !over
@@ -226,7 +225,7 @@ func (p *Cards) delegates(ctx context.Context, t *task.Task) error {
 	case err != nil:
 		return err
 	}
-	all, open := offers(t, lines)
+	all, open := offers(t, s, lines)
 	if len(all) == 0 {
 		return p.asksAll(ctx, t, s)
 	}
@@ -265,7 +264,7 @@ func (p *Cards) asksAll(ctx context.Context, t *task.Task, s *room.State) error 
 		return p.waits(ctx, t, who[0]+" is not in the room any more")
 	}
 	return p.append(ctx, t.Card.Room, func(s *room.State, so []room.Line) (ask []room.Line) {
-		if all, _ := offers(t, so); len(all) > 0 {
+		if all, _ := offers(t, s, so); len(all) > 0 {
 			return nil
 		}
 		for _, name := range asked(t, s) {
@@ -303,6 +302,6 @@ func (p *Cards) change(ctx context.Context, id string, saw int, decide func(*tas
 	if err != nil {
 		return nil, err
 	}
-	v := p.view(l, l.Get(id))
+	v := view(l, l.Get(id), p.org())
 	return &v, nil
 }

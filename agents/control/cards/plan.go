@@ -165,9 +165,10 @@ func (p *Cards) check(ctx context.Context, v *PlanView, l *task.List) error {
 		v.Nodes = append(v.Nodes, commands.PlannedAs(&g.Nodes[i], ""))
 	}
 	v.Waves = append(v.Waves, commands.Waves(g, nil)...)
+	org := p.org()
 	for _, t := range l.All() {
 		if s, ok := seats[t.ID]; ok && t.Card != nil && t.Card.Room == v.Room {
-			c := PlanCard{ID: t.ID, Title: t.Title, Node: g.Nodes[s.Work].Name, Label: p.view(l, t).Label}
+			c := PlanCard{ID: t.ID, Title: t.Title, Node: g.Nodes[s.Work].Name, Label: view(l, t, org).Label}
 			if s.Review >= 0 {
 				c.Review = g.Nodes[s.Review].Name
 			}
@@ -264,14 +265,7 @@ func (p *Cards) MakePlan(ctx context.Context, roomName string) (*PlanView, error
 
 // faulty says why there is no plan.
 func faulty(roomName string, all []card.Left) error {
-	text, try := fmt.Sprintf("the cards of %s make no plan:", roomName), "cmux cards list "+roomName
-	for _, f := range all {
-		text += fmt.Sprintf("\n  %s: %s", f.Card, f.Why)
-		if f.Try != "" {
-			try = f.Try
-		}
-	}
-	return hint.New(errors.New(text), try)
+	return noPlan(fmt.Sprintf("the cards of %s make no plan:", roomName), roomName, all)
 }
 
 // nothing says that no card can be in a plan.
@@ -279,8 +273,13 @@ func nothing(roomName string, left []card.Left) error {
 	if len(left) == 0 {
 		return hint.New(fmt.Errorf("the room %s has no cards: there is nothing to plan", roomName), "cmux cards add "+roomName+" TITLE --implementer MEMBER")
 	}
-	text, try := fmt.Sprintf("no card of %s is decided and not started: there is nothing to plan", roomName), "cmux cards list "+roomName
-	for _, one := range left {
+	return noPlan(fmt.Sprintf("no card of %s is decided and not started: there is nothing to plan", roomName), roomName, left)
+}
+
+// noPlan is text with what is the matter with each card, and the way out of the last of them.
+func noPlan(text, roomName string, all []card.Left) error {
+	try := "cmux cards list " + roomName
+	for _, one := range all {
 		text += fmt.Sprintf("\n  %s: %s", one.Card, one.Why)
 		if one.Try != "" {
 			try = one.Try

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/charmbracelet/log"
 
@@ -17,42 +16,23 @@ import (
 	"cmux/agents/room/lessons"
 )
 
-// rest is between two looks at rooms about which nothing was told.
-const rest = 3 * time.Second
-
-// keeper is what Keep knows of the rooms.
-type keeper struct {
+// Keeper is what is known of the rooms.
+type Keeper struct {
 	*Memory
 	books map[string]*book.Book
 	seen  map[string]int // lines of a room that were looked at
 	log   *log.Logger
 }
 
-// Keep records which turns got notes, and learns from rooms where that is due and the
-// person has said that cmux does it by itself, until ctx ends: when something has changed, and now
-// and then.
-func (p *Memory) Keep(ctx context.Context, changed <-chan struct{}, logger *log.Logger) {
-	k := keeper{Memory: p, books: map[string]*book.Book{}, seen: map[string]int{}, log: logger}
-	tick := time.NewTicker(rest)
-	defer tick.Stop()
-	said := ""
-	for {
-		if err := k.look(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
-			logger.Error("notes of rooms could not be kept; trying again", "err", err)
-		}
-		select {
-		case <-changed:
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+// Keeper records which turns got notes, and learns from rooms where that is due and the person
+// has said that cmux does it by itself: in rooms that have changed since it looked last.
+func (p *Memory) Keeper(logger *log.Logger) *Keeper {
+	return &Keeper{Memory: p, books: map[string]*book.Book{}, seen: map[string]int{}, log: logger}
 }
 
-// look looks at rooms that have changed. What fails in one is tried again; the others are no
+// Look looks at rooms that have changed. What fails in one is tried again; the others are no
 // worse for it.
-func (k *keeper) look(ctx context.Context) error {
+func (k *Keeper) Look(ctx context.Context) error {
 	names, err := book.Rooms(k.Root)
 	if err != nil {
 		return err
@@ -72,7 +52,7 @@ func (k *keeper) look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (k *keeper) room(ctx context.Context, name string) error {
+func (k *Keeper) room(ctx context.Context, name string) error {
 	b := k.books[name]
 	if b == nil {
 		var err error
@@ -115,7 +95,7 @@ func (k *keeper) room(ctx context.Context, name string) error {
 }
 
 // teach learns from a range by itself, in the environment of the organization.
-func (k *keeper) teach(ctx context.Context, c memoryconfig.Config, lines []room.Line, r lessons.Range) error {
+func (k *Keeper) teach(ctx context.Context, c memoryconfig.Config, lines []room.Line, r lessons.Range) error {
 	p := *k.Project
 	if org, err := standing.Open(p.Root); err == nil {
 		if env, err := org.Run.Env(); err == nil { // else it is not started any more; this process's own serves
@@ -131,7 +111,7 @@ func (k *keeper) teach(ctx context.Context, c memoryconfig.Config, lines []room.
 }
 
 // uses records which turns got notes, as the room's lines name them. Each counts once.
-func (k *keeper) uses(ctx context.Context, name string, lines []room.Line) error {
+func (k *Keeper) uses(ctx context.Context, name string, lines []room.Line) error {
 	told := map[string][]note.Use{}
 	for i := k.seen[name]; i < len(lines); i++ {
 		l := &lines[i]

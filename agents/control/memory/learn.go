@@ -16,6 +16,7 @@ import (
 	"cmux/agents/platform/harmless"
 	"cmux/agents/records/note"
 	"cmux/agents/room"
+	"cmux/agents/room/book"
 	"cmux/agents/room/lessons"
 	"cmux/worktree/hint"
 )
@@ -62,20 +63,13 @@ func (p *Memory) Due(roomName string) ([]Due, error) {
 	}
 	names := []string{roomName}
 	if roomName == "" {
-		views, err := p.Rooms.List()
-		if err != nil {
+		if names, err = book.Rooms(p.Root); err != nil {
 			return nil, err
 		}
-		names = nil
-		for i := range views {
-			names = append(names, views[i].Room.Name)
-		}
-	} else if _, err := p.Rooms.Show(roomName); err != nil { // it says what is wrong, and what to do
-		return nil, err
 	}
 	all := []Due{}
 	for _, name := range names {
-		_, lines, _, err := p.Room(name)
+		_, lines, _, err := p.Rooms.Open(name)
 		if err != nil && roomName == "" {
 			continue // the list of rooms says so
 		} else if err != nil {
@@ -117,7 +111,8 @@ type Learned struct {
 
 // Learn makes notes of what a room said since it was last learned from.
 func (p *Memory) Learn(ctx context.Context, name string, o Options) (*Learned, error) {
-	if _, err := p.Rooms.Show(name); err != nil {
+	_, lines, _, err := p.Rooms.Open(name)
+	if err != nil {
 		return nil, err
 	}
 	c, err := p.Config()
@@ -125,10 +120,6 @@ func (p *Memory) Learn(ctx context.Context, name string, o Options) (*Learned, e
 		return nil, err
 	}
 	l, err := p.list()
-	if err != nil {
-		return nil, err
-	}
-	_, lines, _, err := p.Room(name)
 	if err != nil {
 		return nil, err
 	}

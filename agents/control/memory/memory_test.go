@@ -269,25 +269,13 @@ func TestLearnedMeanwhile(t *testing.T) {
 	}
 }
 
-// keeps runs Keep until a fact holds.
+// keeps looks as a monitor does that has just begun, and holds what is there then against a fact.
 func (p *Memory) keeps(t *testing.T, fact func(*note.List) bool) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.Keep(ctx, nil, log.New(t.Output()))
-	}()
-	defer func() {
-		cancel()
-		<-done
-	}()
-	if !until.True(t.Context(), func() bool {
-		l, err := p.list()
-		must(t, err)
-		return fact(l)
-	}) {
-		l, _ := p.list()
+	must(t, p.Keeper(log.New(t.Output())).Look(t.Context()))
+	l, err := p.list()
+	must(t, err)
+	if !fact(l) {
 		t.Errorf("%+v", l)
 	}
 }

@@ -144,7 +144,7 @@ func (p *Rooms) Upload(ctx context.Context, name, file string, data []byte) (*ro
 
 // File is an attached file of a room, by its name in the room's folder, with what is in it.
 func (p *Rooms) File(name, id string) (*room.File, []byte, error) {
-	b, lines, _, err := p.open(name)
+	b, lines, _, err := p.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,7 @@ func (p *Rooms) askAbout(ctx context.Context, about string) (string, error) {
 		return "", err
 	}
 	for _, name := range all {
-		_, lines, _, err := p.open(name)
+		_, lines, _, err := p.Open(name)
 		if err != nil {
 			continue // it says so itself
 		}

@@ -70,7 +70,7 @@ type DecisionMade struct {
 
 // Decisions are the proposals of a room, the oldest first.
 func (p *Rooms) Decisions(name string) ([]Decision, error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return nil, err
 	}

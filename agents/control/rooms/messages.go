@@ -36,7 +36,7 @@ const mostOnPage = 2 << 20
 // Messages are the messages with numbers below before, the newest first; before 0: the
 // newest. more: there are older ones.
 func (p *Rooms) Messages(name string, before int64, limit int) (all []Message, more bool, err error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return nil, false, err
 	}
@@ -118,7 +118,7 @@ func (x *indexed) round(l *room.Line) int {
 // Log are the lines of all kinds behind number after, in their order. more: there are
 // further ones.
 func (p *Rooms) Log(name string, after int64, limit int) (some []room.Line, more bool, err error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return nil, false, err
 	}

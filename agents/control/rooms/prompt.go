@@ -27,7 +27,7 @@ type Prompt struct {
 // Prompt is what a turn gave its member, as the member's events hold it. Where they do not, it
 // is put together again.
 func (p *Rooms) Prompt(name, turn string) (*Prompt, error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return nil, err
 	}

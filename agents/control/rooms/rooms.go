@@ -121,8 +121,8 @@ func Ways() []Way {
 	return []Way{WayOrder, WayAnswer, WayTerminal, WayDecision, WayUndo, WayCard, WayCommand}
 }
 
-// open is a room as its file is now.
-func (p *Rooms) open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
+// Open is a room as its file is now.
+func (p *Rooms) Open(name string) (*book.Book, []room.Line, []ledger.Bad, error) {
 	if err := book.CheckName(name); err != nil {
 		return nil, nil, nil, project.Usage("cmux rooms list", "%w", err)
 	}
@@ -157,7 +157,7 @@ func (p *Rooms) names() ([]string, error) {
 
 // writing is open for who writes; the monitor is started unless noStart.
 func (p *Rooms) writing(ctx context.Context, name string, noStart bool) (*book.Book, []room.Line, error) {
-	if _, _, _, err := p.open(name); err != nil {
+	if _, _, _, err := p.Open(name); err != nil {
 		return nil, nil, err
 	}
 	b, err := book.Open(p.Root, name, p.Now, true)
@@ -249,7 +249,7 @@ func (p *Rooms) Show(name string) (*View, error) {
 }
 
 func (p *Rooms) view(org *standing.Org, name string) (*View, error) {
-	_, lines, bad, err := p.open(name)
+	_, lines, bad, err := p.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -432,7 +432,7 @@ func orElse(s, other string) string {
 // no text that is for the person or for somebody else alone, nor first answers while they are
 // collected.
 func (p *Rooms) Lines(name string) ([]room.Line, []ledger.Bad, error) {
-	_, lines, bad, err := p.open(name)
+	_, lines, bad, err := p.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -461,7 +461,7 @@ func forAgent(name string, lines []room.Line, agent string) []room.Line {
 
 // Path is the room's file, for who watches it.
 func (p *Rooms) Path(name string) (string, error) {
-	b, _, _, err := p.open(name)
+	b, _, _, err := p.Open(name)
 	if err != nil {
 		return "", err
 	}
@@ -471,7 +471,7 @@ func (p *Rooms) Path(name string) (string, error) {
 // Check names each rule of rooms that the room's file breaks, and each line that does not
 // count.
 func (p *Rooms) Check(name string) (broken []room.Broken, bad []ledger.Bad, lines int, err error) {
-	b, all, bad, err := p.open(name)
+	b, all, bad, err := p.Open(name)
 	if err != nil {
 		return nil, nil, 0, err
 	}

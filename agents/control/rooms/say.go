@@ -202,7 +202,7 @@ func (o *Order) idle(s *room.State) string {
 
 // Idle says why an order changes nothing in the room as it is; empty: it does.
 func (p *Rooms) Idle(name string, o Order) (string, error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return "", err
 	}
@@ -237,7 +237,7 @@ func (p *Rooms) audit(ctx context.Context, do, name string) {
 
 // Answer answers the question that a member asks.
 func (p *Rooms) Answer(ctx context.Context, name, member, text string) (commands.Answered, error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return commands.Answered{}, err
 	}
@@ -256,7 +256,7 @@ func (p *Rooms) Answer(ctx context.Context, name, member, text string) (commands
 
 // Cost estimates what a message would use.
 func (p *Rooms) Cost(name, to, text string) (room.Cost, error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return room.Cost{}, err
 	}
@@ -295,7 +295,7 @@ func (p *Rooms) until(ctx context.Context, name string, over func([]room.Line) (
 	vigil := time.NewTicker(commands.Vigil)
 	defer vigil.Stop()
 	for {
-		_, lines, _, err := p.open(name)
+		_, lines, _, err := p.Open(name)
 		if err != nil {
 			return nil, err
 		}
@@ -386,7 +386,7 @@ func (p *Rooms) Follow(ctx context.Context, name string, after int64, each func(
 	w := signals.Watch(ctx, path)
 	defer w.Close()
 	for {
-		_, lines, _, err := p.open(name)
+		_, lines, _, err := p.Open(name)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func configured() map[string]string {
 // Settings are the settings of a room, each with where it comes from. A room keeps what it
 // began with; a value that a new room would have counts as inherited.
 func Settings(p *Rooms, name string) ([]Setting, error) {
-	_, lines, _, err := p.open(name)
+	_, lines, _, err := p.Open(name)
 	if err != nil {
 		return nil, err
 	}

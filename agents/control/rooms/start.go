@@ -154,7 +154,7 @@ func roles(set *room.Settings, state *room.State) error {
 func (p *Rooms) room(all []string) error {
 	open := 0
 	for _, name := range all {
-		if _, lines, _, err := p.open(name); err == nil && !room.Fold(name, lines).Closed {
+		if _, lines, _, err := p.Open(name); err == nil && !room.Fold(name, lines).Closed {
 			open++
 		}
 	}

@@ -56,7 +56,7 @@ func sums(i *incident.Incident) (all []string) {
 // Undo takes back what was changed at the checkout while members of a room were in a turn: the
 // change of this id, or the newest. What is there is saved as a snapshot first.
 func (p *Rooms) Undo(ctx context.Context, name, id string) (*Undone, error) {
-	if _, _, _, err := p.open(name); err != nil {
+	if _, _, _, err := p.Open(name); err != nil {
 		return nil, err
 	}
 	all, err := p.incidents(name)

@@ -3,11 +3,7 @@
 // Keys the keys below memory: in .cmux/config.yml. Nothing here acts.
 package memoryconfig
 
-import (
-	"gopkg.in/yaml.v3"
-
-	"cmux/dag/keys"
-)
+import "cmux/dag/keys"
 
 // Learn is when a room is learned from.
 type Learn string
@@ -62,19 +58,4 @@ func fields() []keys.Field[Config] {
 
 // Keys are the keys below memory of a configuration. What a person set is kept as text, by key,
 // so that the rest has the defaults of the version that reads it.
-func Keys[T any](set func(*T) *map[string]string) (all []keys.Field[T]) {
-	for _, f := range fields() {
-		all = append(all, keys.Field[T]{Key: f.Key, Read: func(r *keys.Reader, t *T, name string, n *yaml.Node) bool {
-			if !f.Read(r, new(Config), name, n) {
-				return false
-			}
-			to := set(t)
-			if *to == nil {
-				*to = make(map[string]string)
-			}
-			(*to)[f.Name] = keys.Behind(n).Value
-			return true
-		}})
-	}
-	return all
-}
+func Keys[T any](set func(*T) *map[string]string) []keys.Field[T] { return keys.AsText(fields(), set) }

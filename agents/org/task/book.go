@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"strconv"
 	"sync"
 	"time"
 
@@ -52,10 +51,7 @@ var idIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"ta
 // Skip takes note of a line that does not count.
 func (l *List) Skip(bad Bad, line []byte) {
 	l.Bad = append(l.Bad, bad)
-	for _, m := range idIn().FindAllSubmatch(line, 4) {
-		n, _ := strconv.Atoi(string(m[1]))
-		l.most = max(l.most, min(n, l.most+1000))
-	}
+	l.most = ledger.PastBad(l.most, idIn(), line)
 }
 
 // Change writes what f makes of the tasks as they are now, all of it or nothing,

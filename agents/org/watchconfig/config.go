@@ -108,22 +108,7 @@ func Fields() []keys.Field[Config] {
 
 // Keys are Fields in another configuration. What a person set is kept as text, by key: the rest
 // has the default of the version that reads it.
-func Keys[T any](set func(*T) *map[string]string) (all []keys.Field[T]) {
-	for _, f := range Fields() {
-		all = append(all, keys.Field[T]{Key: f.Key, Read: func(r *keys.Reader, t *T, name string, n *yaml.Node) bool {
-			if !f.Read(r, new(Config), name, n) {
-				return false
-			}
-			to := set(t)
-			if *to == nil {
-				*to = make(map[string]string)
-			}
-			(*to)[f.Name] = keys.Behind(n).Value
-			return true
-		}})
-	}
-	return all
-}
+func Keys[T any](set func(*T) *map[string]string) []keys.Field[T] { return keys.AsText(Fields(), set) }
 
 func onOff(name, doc string, to func(*Config) *bool) keys.Field[Config] {
 	return keys.Flag(keys.Key{Name: name, Doc: doc, Def: "true"}, to)

@@ -82,10 +82,7 @@ var idIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"in
 // Skip records a line that does not count.
 func (l *List) Skip(bad ledger.Bad, line []byte) {
 	l.Bad = append(l.Bad, bad)
-	if m := idIn().FindSubmatch(line); m != nil {
-		n, _ := strconv.Atoi(string(m[1]))
-		l.most = max(l.most, min(n, l.most+1000))
-	}
+	l.most = ledger.PastBad(l.most, idIn(), line)
 }
 
 func (l *List) put(line *Line) *Incident {

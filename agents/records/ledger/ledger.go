@@ -26,7 +26,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -329,4 +331,15 @@ func (b *Book[L]) repair(t *signals.Turn) (aside string, err error) {
 		return "", err
 	}
 	return aside, nil
+}
+
+// PastBad is the highest number of an id, so far most, when a line that does not count may hold
+// higher ones, which are not to be given again. id finds them; a damaged one does not use up
+// the numbers.
+func PastBad(most int, id *regexp.Regexp, line []byte) int {
+	for _, m := range id.FindAllSubmatch(line, 4) {
+		n, _ := strconv.Atoi(string(m[1]))
+		most = max(most, min(n, most+1000))
+	}
+	return most
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -71,10 +70,7 @@ var idIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"no
 // Skip records a line that does not count.
 func (l *List) Skip(bad ledger.Bad, line []byte) {
 	l.Bad = append(l.Bad, bad)
-	if m := idIn().FindSubmatch(line); m != nil {
-		n, _ := strconv.Atoi(string(m[1]))
-		l.most = max(l.most, min(n, l.most+1000))
-	}
+	l.most = ledger.PastBad(l.most, idIn(), line)
 }
 
 func (l *List) put(line *Line) {

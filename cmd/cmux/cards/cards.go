@@ -35,27 +35,11 @@ Work that a reviewer, or you, have not approved is not merged.`,
 }
 
 // call is a command about cards, as it was given.
-type call struct {
-	*cli.IO
-	p     *cards.Cards
-	args  []string
-	json  bool
-	given func(option string) bool
-}
+type call cli.Call[*cards.Cards]
 
 // about makes cmd a command about cards.
 func about(d *cli.Deps, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
-	c := &call{IO: &d.IO}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, err := d.Project(cmd.Context())
-		if err != nil {
-			return err
-		}
-		c.p, c.args, c.given = control.Cards(p), args, cmd.Flags().Changed
-		return run(cmd.Context(), c)
-	}
-	cli.JSONFlag(cmd, &c.json)
-	return cmd
+	return cli.About(d, cmd, control.Cards, func(ctx context.Context, c *cli.Call[*cards.Cards]) error { return run(ctx, (*call)(c)) })
 }
 
 // shown prints a card: what has become of it, or all of it as JSON.
@@ -63,7 +47,7 @@ func (c *call) shown(v *cards.CardView, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case c.json:
+	case c.JSON:
 		return cli.PrintJSON(c.Out, v)
 	}
 	_, err = fmt.Fprintf(c.Out, "%s: %s, %s\n", v.ID, column(v), say.Line(v.Label))
@@ -99,20 +83,20 @@ func (o *fieldOptions) flags(cmd *cobra.Command) {
 // read is what was given of them.
 func (o *fieldOptions) read(c *call) (task.Fields, cards.Roles) {
 	var f task.Fields
-	if c.given("body") {
+	if c.Given("body") {
 		f.Body = &o.Body
 	}
-	if c.given("verify") {
+	if c.Given("verify") {
 		f.Verify = &o.Verify
 	}
-	if c.given("scope") {
+	if c.Given("scope") {
 		f.Scope = &o.Scope
 	}
-	if c.given("after") {
+	if c.Given("after") {
 		f.After = &o.After
 	}
 	role := func(option string, name *string) *string {
-		if !c.given(option) {
+		if !c.Given(option) {
 			return nil
 		}
 		return name
@@ -138,12 +122,12 @@ proposed with [TODO]: cmux cards list shows it.`,
 	}, func(ctx context.Context, c *call) error {
 		f, roles := o.read(c)
 		switch {
-		case len(c.args) == 2:
-			f.Title = &c.args[1]
+		case len(c.Args) == 2:
+			f.Title = &c.Args[1]
 		case todo == "":
 			return project.Usage("cmux cards add --help", "a card has a title")
 		}
-		return c.shown(c.p.Add(ctx, c.args[0], todo, f, roles))
+		return c.shown(c.Part.Add(ctx, c.Args[0], todo, f, roles))
 	})
 	cmd.Flags().StringVar(&todo, "todo", "", "`ID` of the proposal that the card takes up")
 	o.flags(cmd)
@@ -164,15 +148,15 @@ propose with [TODO]. With --json the shape is
 		Example: "  cmux cards list design",
 		Args:    cobra.MaximumNArgs(1),
 	}, func(_ context.Context, c *call) error {
-		all, err := c.p.List(cli.First(c.args))
+		all, err := c.Part.List(cli.First(c.Args))
 		if err != nil {
 			return err
 		}
-		proposals, err := c.p.Proposals(cli.First(c.args))
+		proposals, err := c.Part.Proposals(cli.First(c.Args))
 		switch {
 		case err != nil:
 			return err
-		case c.json:
+		case c.JSON:
 			return cli.PrintJSON(c.Out, map[string]any{"cards": all, "proposals": proposals})
 		case len(all) == 0 && len(proposals) == 0:
 			_, err := fmt.Fprintln(c.Out, "There are no cards. Add one: cmux cards add ROOM TITLE")
@@ -224,8 +208,8 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 		Example: "  cmux cards show t1",
 		Args:    cobra.ExactArgs(1),
 	}, func(_ context.Context, c *call) error {
-		v, err := c.p.Card(c.args[0])
-		if err != nil || c.json {
+		v, err := c.Part.Card(c.Args[0])
+		if err != nil || c.JSON {
 			return c.shown(v, err)
 		}
 		row := func(head, text string) {
@@ -309,13 +293,13 @@ func newEditCmd(d *cli.Deps) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, c *call) error {
 		f, roles := o.read(c)
-		if c.given("title") {
+		if c.Given("title") {
 			f.Title = &title
 		}
 		if f == (task.Fields{}) && roles == (cards.Roles{}) {
 			return project.Usage("cmux cards edit --help", "say what changes")
 		}
-		return c.shown(c.p.Edit(ctx, c.args[0], 0, f, roles))
+		return c.shown(c.Part.Edit(ctx, c.Args[0], 0, f, roles))
 	})
 	cmd.Flags().StringVar(&title, "title", "", "`TITLE` of the card")
 	o.flags(cmd)
@@ -334,7 +318,7 @@ With --hold nobody begins with the work when the plan is approved: cmux rooms pl
 card into the graph of the room, or a second cmux cards start has it worked on.`,
 		Example: "  cmux cards start t1",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Start(ctx, c.args[0], 0, hold)) })
+	}, func(ctx context.Context, c *call) error { return c.shown(c.Part.Start(ctx, c.Args[0], 0, hold)) })
 	cmd.Flags().BoolVar(&hold, "hold", false, "begin with nothing when the plan is made")
 	return cmd
 }
@@ -347,7 +331,7 @@ func newApproveCmd(d *cli.Deps) *cobra.Command {
 that is done may be merged.`,
 		Example: "  cmux cards approve t1",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, c *call) error { return c.shown(c.p.Approve(ctx, c.args[0], 0)) })
+	}, func(ctx context.Context, c *call) error { return c.shown(c.Part.Approve(ctx, c.Args[0], 0)) })
 }
 
 func newSendBackCmd(d *cli.Deps) *cobra.Command {
@@ -358,5 +342,7 @@ func newSendBackCmd(d *cli.Deps) *cobra.Command {
 up where it is.`,
 		Example: "  cmux cards send-back t1 'Keep the old flag.'",
 		Args:    cobra.ExactArgs(2),
-	}, func(ctx context.Context, c *call) error { return c.shown(c.p.SendBack(ctx, c.args[0], 0, c.args[1])) })
+	}, func(ctx context.Context, c *call) error {
+		return c.shown(c.Part.SendBack(ctx, c.Args[0], 0, c.Args[1]))
+	})
 }

@@ -21,10 +21,10 @@ all are members. Otherwise you pick: cmux cards show lists the answers.`,
 		Example: "  cmux cards delegate t1\n  cmux cards delegate t1 --pick claude",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, c *call) error {
-		if c.given("pick") {
-			return c.shown(c.p.Pick(ctx, c.args[0], 0, pick))
+		if c.Given("pick") {
+			return c.shown(c.Part.Pick(ctx, c.Args[0], 0, pick))
 		}
-		return c.shown(c.p.Delegate(ctx, c.args[0], 0))
+		return c.shown(c.Part.Delegate(ctx, c.Args[0], 0))
 	})
 	cmd.Flags().StringVar(&pick, "pick", "", "`MEMBER` whose answer is taken")
 	return cmd
@@ -41,8 +41,8 @@ which you are asked. cmux cards show --json lists the moves that a card allows.`
 		Example: "  cmux cards move t1 planning\n  cmux cards move t1 implementing --why 'Keep the old flag.'",
 		Args:    cobra.ExactArgs(2),
 	}, func(ctx context.Context, c *call) error {
-		sure := func() error { return c.Confirm(ctx, yes, asks(c.args[0])) }
-		return c.shown(c.p.Move(ctx, c.args[0], 0, task.Column(c.args[1]), why, sure))
+		sure := func() error { return c.Confirm(ctx, yes, asks(c.Args[0])) }
+		return c.shown(c.Part.Move(ctx, c.Args[0], 0, task.Column(c.Args[1]), why, sure))
 	})
 	cmd.Flags().StringVar(&why, "why", "", "`TEXT` that says why it is sent back, or called done")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -63,13 +63,13 @@ To be content with work that is done, approve it: cmux cards approve.`,
 		Example: "  cmux cards done t1 'I did it myself'",
 		Args:    cobra.RangeArgs(1, 2),
 	}, func(ctx context.Context, c *call) error {
-		if _, err := c.p.Card(c.args[0]); err != nil {
+		if _, err := c.Part.Card(c.Args[0]); err != nil {
 			return err
 		}
-		if err := c.Confirm(ctx, yes, asks(c.args[0])); err != nil {
+		if err := c.Confirm(ctx, yes, asks(c.Args[0])); err != nil {
 			return err
 		}
-		return c.shown(c.p.Done(ctx, c.args[0], 0, cli.First(c.args[1:])))
+		return c.shown(c.Part.Done(ctx, c.Args[0], 0, cli.First(c.Args[1:])))
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
@@ -82,6 +82,6 @@ func newCancelCmd(d *cli.Deps) *cobra.Command {
 		Example: "  cmux cards cancel t1 'not needed'",
 		Args:    cobra.RangeArgs(1, 2),
 	}, func(ctx context.Context, c *call) error {
-		return c.shown(c.p.Cancel(ctx, c.args[0], 0, cli.First(c.args[1:])))
+		return c.shown(c.Part.Cancel(ctx, c.Args[0], 0, cli.First(c.Args[1:])))
 	})
 }

@@ -93,3 +93,27 @@ func (d *Deps) chooseRun(ctx context.Context, runs []project.Choice) (int, error
 	}
 	return 0, project.Usage("the same with --session NAME", "%q is none of them", text)
 }
+
+// Call is a command about some part of a project, as it was given.
+type Call[Part any] struct {
+	*IO
+	Part  Part
+	Args  []string
+	JSON  bool                     // print JSON
+	Given func(option string) bool // whether an option was given
+}
+
+// About makes cmd, which can print JSON, a command about the part of the project that open opens.
+func About[Part any](d *Deps, cmd *cobra.Command, open func(*control.Project) Part, run func(context.Context, *Call[Part]) error) *cobra.Command {
+	c := &Call[Part]{IO: &d.IO}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, err := d.Project(cmd.Context())
+		if err != nil {
+			return err
+		}
+		c.Part, c.Args, c.Given = open(p), args, cmd.Flags().Changed
+		return run(cmd.Context(), c)
+	}
+	JSONFlag(cmd, &c.JSON)
+	return cmd
+}

@@ -28,17 +28,17 @@ Without ROOM it shows the rooms that nobody has learned from.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.CompleteRoom,
 	}, func(ctx context.Context, c *call) error {
-		if len(c.args) == 0 {
+		if len(c.Args) == 0 {
 			return c.due()
 		}
-		name := c.args[0]
+		name := c.Args[0]
 		if !o.Heuristic && !o.Again && cli.IsTerminal(c.In) {
 			if err := c.confirm(ctx, name, yes); err != nil {
 				return err
 			}
 		}
-		got, err := c.p.Learn(ctx, name, o)
-		if err != nil || c.json {
+		got, err := c.Part.Learn(ctx, name, o)
+		if err != nil || c.JSON {
 			return c.asJSON(got, err)
 		}
 		return c.learned(got)
@@ -59,8 +59,8 @@ func (c *call) asJSON(v any, err error) error {
 
 // due prints the rooms that nobody has learned from.
 func (c *call) due() error {
-	all, err := c.p.Due("")
-	if err != nil || c.json {
+	all, err := c.Part.Due("")
+	if err != nil || c.JSON {
 		return c.asJSON(map[string]any{"due": all}, err)
 	}
 	if len(all) == 0 {
@@ -93,7 +93,7 @@ func name(kind, model string) string {
 
 // confirm asks the person about the tokens that a program uses.
 func (c *call) confirm(ctx context.Context, name string, yes bool) error {
-	all, err := c.p.Due(name)
+	all, err := c.Part.Due(name)
 	if err != nil || len(all) == 0 || all[0].Tokens == 0 {
 		return err
 	}

@@ -33,27 +33,11 @@ Agents may list and search notes; everything else is a person's.`,
 }
 
 // call is a command about notes, as it was given.
-type call struct {
-	*cli.IO
-	p     *memory.Memory
-	args  []string
-	json  bool
-	given func(option string) bool
-}
+type call cli.Call[*memory.Memory]
 
 // about makes cmd a command about notes.
 func about(d *cli.Deps, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
-	c := &call{IO: &d.IO}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, err := d.Project(cmd.Context())
-		if err != nil {
-			return err
-		}
-		c.p, c.args, c.given = control.Memory(p), args, cmd.Flags().Changed
-		return run(cmd.Context(), c)
-	}
-	cli.JSONFlag(cmd, &c.json)
-	return cmd
+	return cli.About(d, cmd, control.Memory, func(ctx context.Context, c *cli.Call[*memory.Memory]) error { return run(ctx, (*call)(c)) })
 }
 
 // ofNote makes cmd a command about the note that its argument names.
@@ -77,7 +61,7 @@ func (c *call) done(n *note.Note, err error, what string) error {
 	switch {
 	case err != nil:
 		return err
-	case c.json:
+	case c.JSON:
 		return cli.PrintJSON(c.Out, n)
 	}
 	_, err = fmt.Fprintf(c.Out, "%s: %s\n", n.ID, what)
@@ -89,10 +73,10 @@ func (c *call) notes(all *memory.Notes, err error, none string) error {
 	switch {
 	case err != nil:
 		return err
-	case c.json:
+	case c.JSON:
 		return cli.PrintJSON(c.Out, all)
 	}
-	c.p.Skipped(all.Skipped)
+	c.Part.Skipped(all.Skipped)
 	if len(all.Notes) == 0 {
 		_, err := fmt.Fprintln(c.Out, none)
 		return err
@@ -133,7 +117,7 @@ func newListCmd(d *cli.Deps) *cobra.Command {
 		Example: "  cmux memory list",
 		Args:    cobra.NoArgs,
 	}, func(_ context.Context, c *call) error {
-		all, err := c.p.List()
+		all, err := c.Part.List()
 		return c.notes(all, err, "There are no notes. Learn from a room: cmux memory learn")
 	})
 }
@@ -146,7 +130,7 @@ func newSearchCmd(d *cli.Deps) *cobra.Command {
 		Example: "  cmux memory search sessions sqlite",
 		Args:    cobra.MinimumNArgs(1),
 	}, func(_ context.Context, c *call) error {
-		all, err := c.p.Search(strings.Join(c.args, " "))
+		all, err := c.Part.Search(strings.Join(c.Args, " "))
 		return c.notes(all, err, "No note has these words.")
 	})
 }
@@ -157,8 +141,8 @@ func newShowCmd(d *cli.Deps) *cobra.Command {
 		Short:   "Show a note, also one that was forgotten or moved",
 		Example: "  cmux memory show n1",
 	}, func(_ context.Context, c *call) error {
-		n, err := c.p.Show(c.args[0])
-		if err != nil || c.json {
+		n, err := c.Part.Show(c.Args[0])
+		if err != nil || c.JSON {
 			return c.done(n, err, "")
 		}
 		return c.show(n)
@@ -190,11 +174,11 @@ func newWhyCmd(d *cli.Deps) *cobra.Command {
 said. Then the turns that got it.`,
 		Example: "  cmux memory why n1",
 	}, func(_ context.Context, c *call) error {
-		w, err := c.p.Why(c.args[0])
+		w, err := c.Part.Why(c.Args[0])
 		switch {
 		case err != nil:
 			return err
-		case c.json:
+		case c.JSON:
 			return cli.PrintJSON(c.Out, w)
 		}
 		if err := c.show(&w.Note); err != nil {
@@ -251,7 +235,7 @@ func newAddCmd(d *cli.Deps) *cobra.Command {
 		Example: "  cmux memory add 'make test needs a running Postgres' --kind practice --file Makefile",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, c *call) error {
-		n, err := c.p.Add(ctx, note.Fields{Text: c.args[0], Kind: note.Kind(o.Kind), About: note.About{Files: o.Files, Agent: o.Agent, Model: o.Model}})
+		n, err := c.Part.Add(ctx, note.Fields{Text: c.Args[0], Kind: note.Kind(o.Kind), About: note.About{Files: o.Files, Agent: o.Agent, Model: o.Model}})
 		return c.done(n, err, "noted")
 	})
 	o.flags(cmd, string(note.Project))
@@ -269,18 +253,18 @@ func newEditCmd(d *cli.Deps) *cobra.Command {
 	}, func(ctx context.Context, c *call) error {
 		var change memory.Change
 		give := func(option string, to **string, value *string) {
-			if c.given(option) {
+			if c.Given(option) {
 				*to = value
 			}
 		}
 		give("text", &change.Text, &text)
 		give("agent", &change.Agent, &o.Agent)
 		give("model", &change.Model, &o.Model)
-		if c.given("kind") {
+		if c.Given("kind") {
 			kind := note.Kind(o.Kind)
 			change.Kind = &kind
 		}
-		if c.given("file") {
+		if c.Given("file") {
 			files := []string{}
 			for _, f := range o.Files {
 				if f != "" {
@@ -292,7 +276,7 @@ func newEditCmd(d *cli.Deps) *cobra.Command {
 		if change == (memory.Change{}) {
 			return project.Usage("cmux memory edit --help", "say what changes")
 		}
-		n, err := c.p.Edit(ctx, c.args[0], change)
+		n, err := c.Part.Edit(ctx, c.Args[0], change)
 		return c.done(n, err, "changed")
 	})
 	cmd.Flags().StringVar(&text, "text", "", "`TEXT` of at most 300 characters")
@@ -308,7 +292,7 @@ func newPinCmd(d *cli.Deps) *cobra.Command {
 		Long:    "Pin a note: members of every room get it first, whether it fits or not. Only those who lead a\nroom get one about a member.",
 		Example: "  cmux memory pin n1\n  cmux memory pin n1 --off",
 	}, func(ctx context.Context, c *call) error {
-		n, err := c.p.Pin(ctx, c.args[0], !off)
+		n, err := c.Part.Pin(ctx, c.Args[0], !off)
 		if off {
 			return c.done(n, err, "not pinned")
 		}
@@ -328,7 +312,7 @@ func newForgetCmd(d *cli.Deps) *cobra.Command {
 conversations, and the messages that it came from stay in their room.`,
 		Example: "  cmux memory forget n1 --erase",
 	}, func(ctx context.Context, c *call) error {
-		n, err := c.p.Forget(ctx, c.args[0], erase)
+		n, err := c.Part.Forget(ctx, c.Args[0], erase)
 		if erase {
 			return c.done(n, err, "forgotten, and its text is erased")
 		}
@@ -345,7 +329,7 @@ func newPromoteCmd(d *cli.Deps) *cobra.Command {
 		Long:    "Move a note to the end of MEMORY.md, which every agent reads. It is a note no more. What you\nhave written there stays as it is.",
 		Example: "  cmux memory promote n1",
 	}, func(ctx context.Context, c *call) error {
-		n, err := c.p.Promote(ctx, c.args[0])
+		n, err := c.Part.Promote(ctx, c.Args[0])
 		return c.done(n, err, "moved to MEMORY.md")
 	})
 }

@@ -7,29 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/control"
 	"cmux/agents/control/cards"
-	"cmux/agents/control/commands"
 	"cmux/agents/control/project"
 	"cmux/agents/platform/say"
 	"cmux/cmd/cmux/cli"
 )
-
-// aboutPlan makes cmd a command about the plan of the room that its argument names.
-func aboutPlan(d *cli.Deps, cmd *cobra.Command, run func(context.Context, *call, *cards.Cards) error) *cobra.Command {
-	var p *cards.Cards
-	cmd = aboutRoom(d, cmd, true, func(ctx context.Context, c *call) error { return run(ctx, c, p) })
-	about := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		of, err := d.Project(cmd.Context())
-		if err != nil {
-			return err
-		}
-		p = control.Cards(of)
-		return about(cmd, args)
-	}
-	return cmd
-}
 
 const planShape = `With --json the shape is
   {"room", "file", "there", "text", "sum", "edited", "aside", "session", "nodes", "waves",
@@ -39,7 +21,7 @@ const planShape = `With --json the shape is
 
 func newPlanCmd(d *cli.Deps) *cobra.Command {
 	show := false
-	cmd := aboutPlan(d, &cobra.Command{
+	cmd := aboutRoom(d, &cobra.Command{
 		Use:   "plan ROOM",
 		Short: "Make a graph of agents of the cards of a room",
 		Long: `Make a graph of the cards that are decided and not started, as a configuration that you can
@@ -49,10 +31,10 @@ had is kept beside it. With --show nothing is made. cmux rooms run starts the pl
 ` + planShape,
 		Example: "  cmux rooms plan design",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, c *call, p *cards.Cards) error {
-		look := p.MakePlan
+	}, true, func(ctx context.Context, c *call) error {
+		look := c.cards.MakePlan
 		if show {
-			look = p.Plan
+			look = c.cards.Plan
 		}
 		v, err := look(ctx, c.room)
 		if err := answer(c, v, err, c.plan); err != nil {
@@ -101,36 +83,32 @@ func (c *call) nodes(v *cards.PlanView) {
 	rows := make([][]string, len(v.Nodes))
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
-		rows[i] = []string{n.Name, cli.OrDash(of[n.Name]), cli.OrDash(n.Kind), string(n.Role), cli.OrDash(waits(n)), cli.OrDash(strings.Join(n.Verify, "; "))}
+		rows[i] = []string{n.Name, cli.OrDash(of[n.Name]), cli.OrDash(n.Kind), string(n.Role), cli.OrDash(n.Waits()), cli.OrDash(strings.Join(n.Verify, "; "))}
 	}
 	if len(rows) > 0 {
 		fmt.Fprint(c.Out, cli.Table([]cli.Column{{Head: "NODE"}, {Head: "CARD"}, {Head: "KIND"}, {Head: "ROLE"}, {Head: "DEPENDS ON", Give: 1, Least: 10}, {Head: "CHECKS", Give: 2, Least: 8}}, rows, c.Width(), c.Color()))
 	}
 }
 
-func waits(n *commands.Planned) string { return n.Waits() }
-
 // leftOut says which cards are not in the plan, and what should be known about others.
 func (c *call) leftOut(v *cards.PlanView) {
-	for _, l := range v.Left {
-		text := fmt.Sprintf("%s is left out: %s", l.Card, say.Line(l.Why))
-		if l.Try != "" {
-			text += " (" + l.Try + ")"
+	tell := func(text, why, try string) {
+		if text += say.Line(why); try != "" {
+			text += " (" + try + ")"
 		}
 		c.remark(text)
 	}
+	for _, l := range v.Left {
+		tell(l.Card+" is left out: ", l.Why, l.Try)
+	}
 	for _, n := range v.Notes {
-		text := fmt.Sprintf("%s: %s", n.Card, say.Line(n.Why))
-		if n.Try != "" {
-			text += " (" + n.Try + ")"
-		}
-		c.remark(text)
+		tell(n.Card+": ", n.Why, n.Try)
 	}
 }
 
 func newRunCmd(d *cli.Deps) *cobra.Command {
 	yes := false
-	cmd := aboutPlan(d, &cobra.Command{
+	cmd := aboutRoom(d, &cobra.Command{
 		Use:   "run ROOM",
 		Short: "Start the plan of a room",
 		Long: `Start the graph that cmux rooms plan has made, after a question. Its cards follow their nodes:
@@ -139,8 +117,8 @@ it approve it. A run of the plan that has not ended is continued. Agents may not
 ` + planShape,
 		Example: "  cmux rooms run design",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, c *call, p *cards.Cards) error {
-		v, under, err := p.PlanRunnable(ctx, c.room)
+	}, true, func(ctx context.Context, c *call) error {
+		v, under, err := c.cards.PlanRunnable(ctx, c.room)
 		if err != nil {
 			return err
 		}
@@ -156,7 +134,7 @@ it approve it. A run of the plan that has not ended is continued. Agents may not
 				return err
 			}
 		}
-		s, err := p.Run(ctx, c.room, v.Sum)
+		s, err := c.cards.Run(ctx, c.room, v.Sum)
 		return answer(c, s, err, func(s *cards.Started) error {
 			switch {
 			case s.Run == nil:

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
+	"cmux/agents/control/cards"
 	"cmux/agents/control/memory"
 	"cmux/agents/control/project"
 	"cmux/agents/control/rooms"
@@ -41,6 +43,7 @@ write nothing. What was said is in .cmux/rooms/ROOM/room.jsonl.`,
 type call struct {
 	*cli.IO
 	rooms *rooms.Rooms
+	cards *cards.Cards
 	room  string
 	args  []string // behind the room
 	json  bool
@@ -58,7 +61,7 @@ func aboutRoom(d *cli.Deps, cmd *cobra.Command, asJSON bool, run func(context.Co
 		if err != nil {
 			return err
 		}
-		c.rooms, c.server, c.room, c.args = p.Rooms(), p.Serving().Server, args[0], args[1:]
+		c.rooms, c.cards, c.server, c.room, c.args = p.Rooms(), control.Cards(p), p.Serving().Server, args[0], args[1:]
 		return run(cmd.Context(), c)
 	}
 	if asJSON {
