@@ -35,15 +35,16 @@ test("a persona is made, tried, edited beside somebody else, and removed", async
   await page.getByRole("button", { name: "Make a persona" }).click();
   await expect(made.getByLabel("Model")).toHaveValue("large");
   await made.getByLabel("Name").fill("critic");
-  const late = Promise.withResolvers<void>();
+  let answer = (): void => undefined;
+  const late = new Promise<void>((resolve) => (answer = resolve));
   await page.route("**/api/personas?**", async (route) => {
-    await late.promise; // the list comes late: what was saved is there all the same
+    await late; // the list comes late: what was saved is there all the same
     await route.continue();
   });
   await made.getByRole("button", { name: "Save", exact: true }).click();
   const edited = page.getByRole("dialog", { name: "Persona critic" });
   await expect(edited.getByLabel("Kind")).toHaveValue("scripted");
-  late.resolve();
+  answer();
   await page.unroute("**/api/personas?**");
   expect(readFileSync(file, "utf8")).toBe(`---\nkind: scripted\nmodel: large\n---\n${member}`);
 
