@@ -227,6 +227,14 @@ func (h *History) note(i int, n *Node, r *Record) {
 		if a := n.attempt(r.Attempt); a != nil {
 			h.use(n, a, r.Used)
 		}
+	case Claimed:
+		if a := n.attempt(r.Attempt); a != nil {
+			a.Place.Machine, a.Silent = r.Value, time.Time{}
+		}
+	case Silent:
+		if a := n.attempt(r.Attempt); a != nil {
+			a.Silent, _ = time.Parse(time.RFC3339Nano, r.Value) // zero where it is none
+		}
 	case Reviewed:
 		n.reviewed(r)
 	case Blocked:

@@ -57,6 +57,8 @@ const (
 	Filled     Type = "context"   // so much of the agent's context window is in use: Context
 	Compacting Type = "compacts"  // a summary is about to replace its conversation: Key is the order, empty without one; Detail is why, Value where it is kept how it stood
 	Compacted  Type = "compacted" // its program has confirmed that, with the same Key and Value
+	Claimed    Type = "claimed"   // the machine Value carries out the attempt, which is not at home
+	Silent     Type = "silent"    // that machine was heard of last at Value, RFC 3339; empty: it is heard again
 	Noted      Type = "note"      // anything else a person may want to see
 )
 
@@ -130,7 +132,13 @@ type Place struct {
 	Slot     int    `json:"slot"`                // CMUX_SLOT
 	PortBase int    `json:"port_base,omitempty"` // CMUX_PORT_BASE
 	Child    string `json:"child,omitempty"`     // instance of the runner whose child it is: it dies with it and has no lock
+	Far      string `json:"far,omitempty"`       // it is carried out on another machine, where its other paths are: the carriers that reach it, by spaces
+	Machine  string `json:"machine,omitempty"`   // Far: the name of that machine; empty: none has claimed it yet
 }
+
+// Away reports whether the attempt is carried out on another machine: its paths, processes
+// and panes are not on this one, and no lock here says whether it lives.
+func (p *Place) Away() bool { return p.Far != "" }
 
 // Check is one verify command of an attempt.
 type Check struct {
