@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -177,6 +178,9 @@ type Node struct {
 	Retries        Retries           `json:"retries"`
 	OnLost         OnLost            `json:"on_lost"`
 	OnLimit        OnLimit           `json:"on_limit"`
+	RunsOn         []string          `json:"runs_on,omitempty"`    // labels of the machine that carries it out, or AnyMachine; empty: at home
+	LostAfter      Duration          `json:"lost_after,omitempty"` // 0: see GivenUpAfter
+	SaveEvery      Duration          `json:"save_every,omitempty"` // 0: see SavedEvery
 	AutoAccept     bool              `json:"auto_accept,omitempty"`
 	Fence          Fence             `json:"fence,omitzero"`
 	Account        string            `json:"account"` // the unit that a usage limit pauses
@@ -200,6 +204,37 @@ func (g *Graph) TreePath(root string, n *Node) string {
 		base = filepath.Join(root, base)
 	}
 	return filepath.Join(base, cmp.Or(g.Folders, g.Session)+"-"+n.Name)
+}
+
+// AnyMachine is the label that every machine has.
+const AnyMachine = "any"
+
+// Away reports whether the node runs on another machine, where there is one.
+func (n *Node) Away() bool { return len(n.RunsOn) > 0 && n.Role != RoleGate }
+
+// GivenUpAfter is how long the node's machine may be silent before another attempt follows.
+func (n *Node) GivenUpAfter() time.Duration {
+	return time.Duration(cmp.Or(n.LostAfter, Duration(30*time.Minute)))
+}
+
+// SavedEvery is how often unfinished work of the node travels home.
+func (n *Node) SavedEvery() time.Duration {
+	return time.Duration(cmp.Or(n.SaveEvery, Duration(10*time.Minute)))
+}
+
+// Sends returns the variables of env, NAME=value each, that send_env names.
+func (g *Graph) Sends(env []string) []string {
+	var all []string
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		if slices.ContainsFunc(g.SendEnv, func(p string) bool {
+			begin, open := strings.CutSuffix(p, "*")
+			return p == name || open && strings.HasPrefix(name, begin)
+		}) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // HasTree reports whether the node works in a worktree of its own.
@@ -238,6 +273,7 @@ type Graph struct {
 	Setup        []string       `json:"setup,omitempty"`
 	Copy         []string       `json:"copy,omitempty"`
 	Link         []string       `json:"link,omitempty"`
+	SendEnv      []string       `json:"send_env,omitempty"` // names, or beginnings of names with a *
 	Notify       Notify         `json:"notify,omitzero"`
 	Budget       Budget         `json:"budget,omitzero"` // of all nodes together
 	Review       Reviewing      `json:"review,omitempty"`

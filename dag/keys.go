@@ -28,6 +28,9 @@ const (
 	nameHint       = "letters, digits, dots, dashes and underscores, beginning with a letter or digit"
 	namePattern    = `^[a-zA-Z0-9][a-zA-Z0-9._-]*$`
 	sessionPattern = `^[A-Za-z0-9_][A-Za-z0-9_-]*$`
+	labelPattern   = `^[a-z0-9][a-z0-9-]*(/[a-z0-9]+)?$`
+	maxLabel       = 63
+	sendPattern    = `^[A-Za-z_][A-Za-z0-9_]*\*?$`
 	envPattern     = `^[A-Za-z_][A-Za-z0-9_]*$`
 )
 
@@ -118,6 +121,15 @@ func agentFields(kinds []string) []keys.Field[Node] {
 		keys.Choice(keys.Key{Name: "on_limit", Def: "wake", Example: "on_limit: ask", Allowed: []string{string(Wake), string(AskToGoOn)},
 			Doc: "What an agent does when it reaches the usage limit of its account: `wake` continues by itself when the limit ends; `ask` needs input first, and fails if headless. In both cases, agents that have not started wait for the end of the limit."},
 			func(n *Node) *OnLimit { return &n.OnLimit }),
+		keys.List(keys.Key{Name: "runs_on", Def: "at home", Example: "runs_on: [gpu]", Pattern: labelPattern, Most: maxLabel, Hint: "small letters, digits and dashes, or a pair such as linux/arm64",
+			Doc: "The machine that carries the node out: one with all these labels, or any other one with `any`. You name machines yourself, with `cmux agents start --on` or in your own settings, and `--here` runs everything at home. A gate is always at home. docs/machines.md describes what travels."},
+			func(n *Node) *[]string { return &n.RunsOn }),
+		keys.Duration(keys.Key{Name: "lost_after", Def: "30m", Example: "lost_after: 2h", Least: int64(time.Minute),
+			Doc: "How long the machine of a node with `runs_on` may be silent. Then it ends the node's program and keeps its work, and cmux starts the node again on a machine that fits, unless `on_lost: ask`."},
+			func(n *Node) *Duration { return &n.LostAfter }),
+		keys.Duration(keys.Key{Name: "save_every", Def: "10m", Example: "save_every: 2m", Least: int64(time.Second),
+			Doc: "How often unfinished work of a node with `runs_on` travels home, where it changed."},
+			func(n *Node) *Duration { return &n.SaveEvery }),
 		keys.Flag(keys.Key{Name: "auto_accept", Def: "false", Example: "auto_accept: true",
 			Doc: "Lets the agent act without asking for permission. docs/permissions.md says what it may do without asking in any case."},
 			func(n *Node) *bool { return &n.AutoAccept }),
@@ -258,6 +270,9 @@ func (p *parser) rootFields() []keys.Field[Graph] {
 			func(g *Graph) *[]string { return &g.Copy }, keys.ProjectPattern),
 		keys.List(keys.Key{Name: "link", Example: "link: [node_modules]", Doc: "Files and directories that each new worktree shares with the project through a symbolic link."},
 			func(g *Graph) *[]string { return &g.Link }, keys.ProjectPattern),
+		keys.List(keys.Key{Name: "send_env", Example: `send_env: [NPM_TOKEN, "CI_*"]`, Pattern: sendPattern, Hint: "the name of a variable, or its beginning with a * behind it",
+			Doc: "Variables of your environment that travel to the machine of a node with `runs_on`. Nothing else of your environment does; what `env` names always travels."},
+			func(g *Graph) *[]string { return &g.SendEnv }),
 		keys.Group(keys.Key{Name: "notify", Example: "notify: {bell: true, desktop: true}",
 			Doc: "How cmux tells you, once each, that a node needs input, that an account reached its limit, that two branches change the same files, and that the run has ended."},
 			func(g *Graph) *Notify { return &g.Notify }, []keys.Field[Notify]{

@@ -54,6 +54,8 @@ func (r *graphReader) graph(g *Graph, key []byte) {
 		g.Copy = r.Texts()
 	case "link":
 		g.Link = r.Texts()
+	case "send_env":
+		g.SendEnv = r.Texts()
 	case "notify":
 		r.Object(func(key []byte) {
 			switch string(key) {
@@ -175,6 +177,12 @@ func (r *graphReader) node(n *Node, key []byte) {
 		n.OnLost = OnLost(r.Text())
 	case "on_limit":
 		n.OnLimit = OnLimit(r.Text())
+	case "runs_on":
+		n.RunsOn = r.Texts()
+	case "lost_after":
+		n.LostAfter = r.duration()
+	case "save_every":
+		n.SaveEvery = r.duration()
 	case "auto_accept":
 		n.AutoAccept = r.Bool()
 	case "fence":

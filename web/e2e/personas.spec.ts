@@ -45,7 +45,6 @@ test("a persona is made, tried, edited beside somebody else, and removed", async
   const edited = page.getByRole("dialog", { name: "Persona critic" });
   await expect(edited.getByLabel("Kind")).toHaveValue("scripted");
   answer();
-  await page.unroute("**/api/personas?**");
   expect(readFileSync(file, "utf8")).toBe(`---\nkind: scripted\nmodel: large\n---\n${member}`);
 
   // Somebody else changes the file: both are seen, and nothing is lost.
