@@ -260,6 +260,7 @@ type Record struct {
 	Context      *Context           `json:"context,omitempty"`
 	Member       *Member            `json:"member,omitempty"`
 	Work         *Work              `json:"work,omitempty"`
+	Seq          uint64             `json:"seq,omitempty"` // of a far attempt: the entry of its machine's journal that this is
 }
 
 // Lost reports whether the record tells that a standing agent's program, or what carries

@@ -1,0 +1,445 @@
+package farhost
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"cmux/agents/far"
+	"cmux/agents/runs/attempt"
+	"cmux/agents/runs/host"
+	"cmux/agents/runs/run"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/signals/mailbox"
+)
+
+// follower takes in the journal of one far attempt.
+type follower struct {
+	h    *Host
+	ref  host.Ref
+	far  far.Ref
+	spec *run.Spec
+	job  far.Job
+	need far.Need
+	mark mark
+	done chan struct{}
+
+	mu      sync.Mutex
+	asked   map[string]chan attempt.Reply
+	machine string
+	waits   string    // what it was said to wait for
+	silent  time.Time // as recorded
+
+	// Of the goroutine that follows.
+	cursor far.Cursor
+	code   far.Whole
+}
+
+// mark is what home's files held when the attempt began.
+type mark struct {
+	Events int64 `json:"events"`
+	Log    int64 `json:"log"`
+}
+
+func (h *Host) markPath(ref host.Ref) string {
+	return filepath.Join(h.c.Run.NodeDir(ref.Node), fmt.Sprintf("far-%d.json", ref.N))
+}
+
+// note records how long the node's files are before its attempt begins.
+func (h *Host) note(ref host.Ref) error {
+	path := h.markPath(ref)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	size := func(path string) int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	b, err := json.Marshal(mark{Events: size(h.c.Run.Events(ref.Node)), Log: size(h.c.Run.Log(ref.Node))})
+	if err != nil {
+		return err
+	}
+	if err := signals.MkdirAll(h.c.Run.NodeDir(ref.Node), 0o700); err != nil {
+		return err
+	}
+	return signals.PutFile(path, b, 0o600)
+}
+
+// uncollected reports whether a machine may not know that an attempt is over.
+func (h *Host) uncollected(ref host.Ref) bool {
+	_, err := os.Stat(h.markPath(ref))
+	return err == nil
+}
+
+func (h *Host) forget(ref host.Ref) error {
+	err := signals.RemoveFile(h.markPath(ref))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// follower returns one that knows how far its journal was taken in.
+func (h *Host) follower(ref host.Ref, s *run.Spec) (*follower, error) {
+	f := &follower{h: h, ref: ref, far: h.ref(ref), spec: s, done: make(chan struct{}), asked: make(map[string]chan attempt.Reply)}
+	b, err := os.ReadFile(h.markPath(ref))
+	if err == nil {
+		err = json.Unmarshal(b, &f.mark)
+	}
+	if err != nil {
+		return nil, err
+	}
+	def := s.Def
+	f.need = far.Need{Labels: def.RunsOn, Kind: def.Agent, Accept: def.AutoAccept}
+	if err := h.c.Run.EachRecord(func(rec *run.Record) {
+		if rec.Node != ref.Node {
+			return
+		}
+		switch {
+		case rec.Type == run.Claimed && rec.Attempt == ref.N:
+			f.machine, f.need.Machine = rec.Value, rec.Value
+		case rec.Type == run.Claimed:
+			f.need.Prefer = rec.Value
+		}
+		if rec.Attempt == ref.N {
+			f.cursor.At = max(f.cursor.At, rec.Seq)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	f.job, err = h.makeJob(s)
+	return f, err
+}
+
+// makeJob returns what a machine needs for an attempt, besides the code. It is the same each
+// time.
+func (h *Host) makeJob(s *run.Spec) (far.Job, error) {
+	plan := &h.c.Run.Plan
+	alone := *plan.Graph
+	node := *s.Def
+	node.DependsOn, node.RunsOn = nil, nil
+	alone.Nodes, alone.SendEnv = []dag.Node{node}, nil
+	graph, err := alone.Encode()
+	if err != nil {
+		return far.Job{}, err
+	}
+	files, err := travelling(plan.Root, plan.Graph.Copy)
+	if err != nil {
+		return far.Job{}, err
+	}
+	spec := *s
+	if s.Frame != nil {
+		frame := *s.Frame
+		frame.Peers = nil // no other nodes are there
+		spec.Frame = &frame
+	}
+	job := far.Job{
+		Version: far.Version, Cmux: h.c.Cmux, Graph: graph, Spec: spec, Base: plan.Base,
+		Env: plan.Graph.Sends(h.c.Env), Remote: h.remote(), LostAfter: node.GivenUpAfter(), SaveEvery: node.SavedEvery(),
+		Asks: node.OnLost == dag.Ask, Files: files, Review: !node.HasBranch(),
+	}
+	err = h.c.Run.EachRecord(func(rec *run.Record) {
+		if (rec.Type == run.Limited || rec.Type == run.Freed) && rec.Account == node.Account {
+			job.Limits = append(job.Limits, *rec)
+		}
+	})
+	return job, err
+}
+
+func (f *follower) over() bool {
+	select {
+	case <-f.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// follow takes in the journal until the attempt is over, or the Host is closed.
+func (f *follower) follow() {
+	defer close(f.done)
+	var end *far.Entry
+	err := f.h.c.Carrier.Open(f.h.ctx, f.far, f.need, f.job)
+	if err == nil {
+		err = f.h.c.Carrier.Follow(f.h.ctx, f.far, f.cursor.At, func(e far.Entry) error {
+			next, err := f.cursor.Take(e.Seq)
+			if err != nil || !next {
+				return err
+			}
+			if e.Kind == far.End {
+				end = &e
+				return nil
+			}
+			return f.take(f.h.ctx, &e)
+		})
+	}
+	if f.h.ctx.Err() != nil {
+		return // the attempt goes on: whoever comes next follows it
+	}
+	f.finish(end, err)
+}
+
+// finish passes on how the attempt ended.
+func (f *follower) finish(end *far.Entry, err error) {
+	machine := cmp.Or(f.machine, "no machine")
+	switch {
+	case errors.Is(err, far.ErrClosed):
+		err = fmt.Errorf("%s gave no sign for %s: it has ended the program and keeps its work", machine, since(f.job.LostAfter))
+	case err != nil:
+		f.h.release(f.ref, far.GivenUp)
+	case end == nil:
+		err = fmt.Errorf("the journal of %s ended early", machine)
+	case end.Record == nil:
+		f.h.c.Ended(f.ref, run.End{Outcome: dag.Failed, Reason: dag.ReasonSetup, Exit: 1, Detail: cmp.Or(end.Error, "its machine gave no reason")}, nil)
+		return
+	case end.Record.End != nil:
+		f.h.c.Ended(f.ref, *end.Record.End, nil)
+		return
+	case end.Record.How == run.HowStopped:
+		err = attempt.ErrStopped
+	case end.Record.How == run.HowInterrupted:
+		err = attempt.ErrInterrupted
+	default:
+		err = errors.New(cmp.Or(end.Record.Detail, "its program was killed on "+machine))
+	}
+	f.h.c.Ended(f.ref, run.End{}, err)
+}
+
+// taken are the types of records that an attempt's machine may write: all others are
+// home's, or about processes.
+var taken = []run.Type{
+	run.Began, run.Active, run.Wants, run.Granted, run.Conversed, run.Used, run.Limited, run.Freed, run.Output, run.Incident,
+	run.Fenced, run.Filled, run.Posed, run.Noted,
+}
+
+// take takes in one entry.
+func (f *follower) take(ctx context.Context, e *far.Entry) error {
+	switch e.Kind {
+	case far.Claimed:
+		return f.claimed(ctx, e)
+	case far.Record:
+		if e.Record == nil || !slices.Contains(taken, e.Record.Type) {
+			return nil
+		}
+		rec := *e.Record
+		rec.Node, rec.Attempt, rec.Seq = f.ref.Node, f.ref.N, e.Seq
+		rec.PID, rec.PIDStart, rec.Pane, rec.At = 0, 0, "", time.Time{}
+		return f.h.c.Book.Append(ctx, rec)
+	case far.Events:
+		return f.events(ctx, e)
+	case far.Log:
+		return f.log(e)
+	case far.Reply:
+		if e.Reply != nil {
+			f.replied(e.ID, *e.Reply)
+		}
+	case far.Post:
+		return f.post(ctx, e)
+	case far.Code:
+		bundle, whole, err := f.code.Add(e)
+		if err != nil || !whole {
+			return err
+		}
+		return f.h.unpack(ctx, f, bundle)
+	}
+	return nil
+}
+
+// claimed records which machine has the attempt, and sends it the commits.
+func (f *follower) claimed(ctx context.Context, e *far.Entry) error {
+	if e.Claim == nil || e.Claim.Machine == "" {
+		return errors.New("a machine has claimed it without a name")
+	}
+	f.mu.Lock()
+	f.machine = e.Claim.Machine
+	f.mu.Unlock()
+	bundle, err := f.h.pack(ctx, f.spec, e.Claim.Has)
+	if err != nil {
+		return err
+	}
+	if err := f.h.c.Carrier.Put(ctx, f.far, far.Parts(far.Code, "code", bundle)...); err != nil {
+		return err
+	}
+	return f.h.c.Book.Append(ctx, run.Record{Type: run.Claimed, Node: f.ref.Node, Attempt: f.ref.N, Value: e.Claim.Machine, Seq: e.Seq})
+}
+
+// events adds what is new to the node's events.
+func (f *follower) events(ctx context.Context, e *far.Entry) error {
+	path := f.h.c.Run.Events(f.ref.Node)
+	have, err := length(path)
+	if err != nil {
+		return err
+	}
+	lines, err := far.Missing(e.Data, e.Offset, have-f.mark.Events)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	log, err := signals.OpenLog(path)
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(lines) {
+		if err == nil {
+			err = log.Append(ctx, false, bytes.TrimSuffix(line, []byte("\n")))
+		}
+	}
+	return errors.Join(err, log.Close())
+}
+
+// log adds what is new to the node's output.
+func (f *follower) log(e *far.Entry) error {
+	path := f.h.c.Run.Log(f.ref.Node)
+	have, err := length(path)
+	if err != nil {
+		return err
+	}
+	b, err := far.Missing(e.Data, e.Offset, have-f.mark.Log)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	if f.h.c.Live != nil {
+		if w := f.h.c.Live(f.ref.Node); w != nil {
+			w.Write(b)
+		}
+	}
+	out, err := signals.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(b)
+	return errors.Join(err, out.Close())
+}
+
+func length(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// post sends a message of the attempt's agent, whose name home vouches for.
+func (f *follower) post(ctx context.Context, e *far.Entry) error {
+	if e.Message == nil || e.Message.Mail == nil {
+		return nil
+	}
+	m := *e.Message.Mail
+	m.From = mailbox.Address{Kind: mailbox.Node, Name: f.ref.Node}.String()
+	m.ID = ""
+	if _, err := f.h.c.Run.Post(ctx, m, e.Message.Files...); err != nil {
+		f.h.c.Log.Warn("a message of a far agent was not sent", "node", f.ref.Node, "err", err)
+		return nil
+	}
+	// On record, it is not sent again by a home that was killed.
+	return f.h.c.Book.Append(ctx, run.Record{Type: run.Noted, Node: f.ref.Node, Attempt: f.ref.N, Detail: "sent a message: " + m.Subject, Seq: e.Seq})
+}
+
+// look records what changed about an attempt whose machine says nothing.
+func (f *follower) look(ctx context.Context) error {
+	p, err := f.h.c.Carrier.Pulse(ctx, f.far)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	waits, silent, machine := f.waits, f.silent, f.machine
+	f.mu.Unlock()
+	rec := run.Record{Node: f.ref.Node, Attempt: f.ref.N}
+	switch {
+	case p.State == far.Waiting && p.Why != waits && machine == "":
+		waits = p.Why
+		rec.Type, rec.Activity, rec.Detail = run.Active, dag.SettingUp, p.Why
+	case p.Silent > silentAfter && silent.IsZero() && machine != "":
+		silent = time.Now().Add(-p.Silent)
+		rec.Type, rec.Value = run.Silent, silent.UTC().Format(time.RFC3339)
+	case p.Silent <= silentAfter && !silent.IsZero():
+		silent = time.Time{}
+		rec.Type = run.Silent
+	default:
+		return nil
+	}
+	if err := f.h.c.Book.Append(ctx, rec); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.waits, f.silent = waits, silent
+	f.mu.Unlock()
+	return nil
+}
+
+// link is the Link to a far attempt.
+type link struct{ *follower }
+
+func (l link) Gone() <-chan struct{} { return l.done }
+
+// Close does nothing: the journal is followed until its end.
+func (l link) Close() {}
+
+// Say puts an order into the journal and waits for the reply. A machine that is silent gets
+// it once it is heard again, which the error says.
+func (l link) Say(ctx context.Context, m attempt.Message) (attempt.Reply, error) {
+	f := l.follower
+	id := rand.Text()
+	answer := make(chan attempt.Reply, 1)
+	f.mu.Lock()
+	f.asked[id] = answer
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.asked, id)
+		f.mu.Unlock()
+	}()
+	put := make(chan error, 1)
+	f.h.tasks.Go(func() {
+		put <- f.h.c.Carrier.Put(f.h.ctx, f.far, far.Entry{Kind: far.Order, ID: id, At: time.Now(), Message: &m})
+	})
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case r := <-answer:
+			if r.Error != "" {
+				return r, errors.New(r.Error)
+			}
+			return r, nil
+		case err := <-put:
+			if err != nil {
+				return attempt.Reply{}, fmt.Errorf("%w: %w", host.ErrGone, err)
+			}
+			put = nil
+		case <-tick.C:
+			if p, err := f.h.c.Carrier.Pulse(ctx, f.far); err == nil && p.Silent > silentAfter {
+				return attempt.Reply{}, fmt.Errorf("kept for %s, silent for %s", cmp.Or(p.Machine, "its machine"), since(p.Silent))
+			}
+		case <-f.done:
+			return attempt.Reply{}, host.ErrGone
+		case <-ctx.Done():
+			return attempt.Reply{}, ctx.Err()
+		}
+	}
+}
+
+func (f *follower) replied(id string, r attempt.Reply) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if answer := f.asked[id]; answer != nil {
+		delete(f.asked, id)
+		answer <- r
+	}
+}
