@@ -155,7 +155,7 @@ type Whole struct {
 }
 
 // Add takes one part, and returns the data with the last. Parts come in order; a first
-// part begins anew.
+// part discards what came before.
 func (w *Whole) Add(e *Entry) (data []byte, done bool, err error) {
 	if e.Part == 0 {
 		*w = Whole{}
@@ -195,7 +195,7 @@ const (
 type Pulse struct {
 	State   State         `json:"state"`
 	Machine string        `json:"machine,omitempty"`
-	Silent  time.Duration `json:"silent,omitempty"` // since its machine was heard of last
+	Silent  time.Duration `json:"silent,omitempty"` // since the last message of its machine
 	Why     string        `json:"why,omitempty"`    // of waiting: which machines there are and why none takes it
 }
 

@@ -87,7 +87,7 @@ func (w *Watch) GiveUp() bool {
 	return w.lost
 }
 
-// Silent is how long ago the machine was heard of; 0: never.
+// Silent is how long ago home accepted a heartbeat; 0: never.
 func (w *Watch) Silent(now time.Time) time.Duration {
 	if w.accepted.IsZero() {
 		return 0

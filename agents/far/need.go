@@ -31,6 +31,7 @@ type Need struct {
 	Accept  bool     `json:"accept,omitempty"`  // auto_accept
 	Machine string   `json:"machine,omitempty"` // it alone: it has had the attempt
 	Prefer  string   `json:"prefer,omitempty"`  // first, as the conversation is there
+	Again   bool     `json:"again,omitempty"`   // an earlier process of home may have opened it, and accepted heartbeats
 }
 
 // Any is the runs_on of a node that any machine may carry out.

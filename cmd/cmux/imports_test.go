@@ -94,6 +94,10 @@ var house = []struct {
 	{"agents/runs/monitor", "agents/platform/tmux agents/runs/run signals"},
 	{"agents/runs/shares", "agents/platform/lease agents/platform/limits"},
 	{"agents/runs/runner", "agents/kinds/agent agents/platform/fence agents/platform/harmless agents/platform/lease agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/settings agents/platform/tmux agents/records/event agents/records/mail agents/runs/attempt agents/runs/host agents/runs/lives agents/runs/monitor agents/runs/owner agents/runs/prompt agents/runs/run agents/runs/shares dag signals signals/mailbox worktree worktree/common worktree/git worktree/hint worktree/lookout worktree/merge worktree/separate"},
+
+	{"agents/far", "agents/runs/attempt agents/runs/run"},
+	{"agents/far/pipe", "agents/far"},
+
 	{"agents/room/marks", ""},
 	{"agents/room", "agents/platform/harmless agents/room/marks"},
 	{"agents/room/carrier", "agents/records/ledger agents/room"},
@@ -191,6 +195,7 @@ var house = []struct {
 // besides are the packages that only tests and benchmarks use. They may import
 // any other, and none of the house imports them.
 var besides = []string{
+	"agents/far/fartest",
 	"agents/testkit/agenttest",
 	"agents/testkit/agenttest/fuzzing",
 	"agents/testkit/agenttest/golden",
@@ -216,7 +221,7 @@ var besides = []string{
 }
 
 // layers are the folders of agents, from the ground up.
-var layers = []string{"platform", "records", "kinds", "runs", "room", "org", "control"}
+var layers = []string{"platform", "records", "kinds", "runs", "far", "room", "org", "control"}
 
 // below are the packages of cmd/cmux that nouns may import.
 var below = []string{"cmd/cmux/cli", "cmd/cmux/reviewing", "cmd/cmux/top"}
