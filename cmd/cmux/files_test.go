@@ -49,6 +49,7 @@ var elsewhere = map[string]string{
 	"agents/kinds/codex/git.go":                 "the repository's own files, in a worktree",
 	"agents/kinds/codex/resume.go":              "the program's own transcripts",
 	"agents/kinds/codex/sandbox.go":             "temporary files of the program's own sandbox",
+	"agents/far/farhost/code.go":                "what copy names in the project",
 	"agents/runs/host/hosttest/far.go":          "the folder of a test's own machine, and the binary that it gets",
 	"agents/runs/host/hosttest/elsewhere.go":    "a test's own machine",
 	"agents/control/files/files.go":             "the person's project, of which it shows what is no secret",

@@ -97,6 +97,7 @@ var house = []struct {
 
 	{"agents/far", "agents/runs/attempt agents/runs/run"},
 	{"agents/far/pipe", "agents/far"},
+	{"agents/far/farhost", "agents/far agents/platform/proc agents/runs/attempt agents/runs/host agents/runs/run dag signals signals/mailbox worktree/git"},
 
 	{"agents/room/marks", ""},
 	{"agents/room", "agents/platform/harmless agents/room/marks"},
@@ -131,7 +132,8 @@ var house = []struct {
 	{"agents/control/preflight", "agents/control/finding agents/kinds agents/kinds/agent agents/platform/fence agents/platform/proc agents/platform/say agents/runs/runner dag worktree worktree/common worktree/git worktree/hint"},
 	{"agents/control/files", "agents/control/project agents/kinds/guard/places agents/platform/endpoint agents/platform/fence agents/runs/run dag signals worktree worktree/git worktree/gitfile worktree/separate"},
 	{"agents/control/runs", "agents/control/files agents/control/project agents/control/runview agents/kinds/question agents/org/task agents/platform/fence agents/platform/limits agents/platform/notice agents/platform/proc agents/platform/say agents/runs/run agents/runs/runner dag dag/keys signals worktree worktree/common worktree/git worktree/hint worktree/merge"},
-	{"agents/control/commands", "agents/control/configfile agents/control/preflight agents/control/project agents/control/runs agents/control/runview agents/kinds/question agents/org/standing agents/platform/harmless agents/platform/say agents/runs/attempt agents/runs/run agents/runs/runner dag signals worktree worktree/common worktree/hint"},
+	{"agents/control/machines", "agents/control/project agents/far agents/far/farhost agents/far/pipe agents/platform/settings agents/runs/host agents/runs/run dag worktree/git worktree/hint"},
+	{"agents/control/commands", "agents/control/configfile agents/control/machines agents/control/preflight agents/control/project agents/control/runs agents/control/runview agents/far agents/kinds/question agents/org/standing agents/platform/harmless agents/platform/say agents/runs/attempt agents/runs/run agents/runs/runner dag signals worktree worktree/common worktree/hint"},
 	{"agents/control/graphs", "agents/control/commands agents/control/configfile agents/control/project agents/control/runs agents/control/runview agents/runs/run dag"},
 	{"agents/control/merging", "agents/control/project agents/control/runs agents/control/runview agents/platform/proc agents/platform/say agents/runs/attempt agents/runs/run signals worktree worktree/common worktree/git worktree/hint worktree/merge"},
 	{"agents/control/remains", "agents/control/commands agents/control/project agents/control/runs agents/control/runview agents/platform/proc agents/platform/say agents/runs/run agents/runs/runner dag signals worktree worktree/git worktree/hint"},
@@ -174,7 +176,7 @@ var house = []struct {
 	{"cmd/cmux/top", "agents/control agents/control/logs agents/control/overview agents/control/runs agents/control/runview agents/control/terminals agents/kinds/question agents/platform/harmless agents/platform/say agents/runs/run dag signals worktree/hint"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/commands agents/control/runs agents/platform/harmless agents/platform/say agents/runs/run worktree/hint"},
 	{"cmd/cmux/cli", "agents/control agents/control/commands agents/control/locking agents/control/orders agents/control/project agents/control/runs agents/control/terminals agents/kinds/agent agents/kinds/rights agents/platform/harmless agents/platform/say agents/records/event agents/room/book agents/runs/attempt agents/runs/wrapper dag worktree/hint"},
-	{"cmd/cmux/agents", "agents/control agents/control/commands agents/control/configfile agents/control/logs agents/control/merging agents/control/overview agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/control/terminals agents/platform/say agents/platform/settings agents/runs/origin agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/reviewing cmd/cmux/top dag worktree/hint"},
+	{"cmd/cmux/agents", "agents/control agents/control/commands agents/control/configfile agents/control/logs agents/control/machines agents/control/merging agents/control/overview agents/control/project agents/control/remains agents/control/runs agents/control/runview agents/control/terminals agents/platform/say agents/platform/settings agents/runs/origin agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/reviewing cmd/cmux/top dag worktree/hint"},
 	{"cmd/cmux/help", "agents/control/project agents/control/runs agents/kinds/agent agents/platform/say cmd/cmux/cli docs"},
 	{"cmd/cmux/incidents", "agents/control agents/control/health agents/control/overview agents/control/records agents/org/recovery agents/org/upkeep agents/platform/say agents/records/incident cmd/cmux/cli"},
 	{"cmd/cmux/journal", "agents/control agents/control/records agents/platform/say agents/records/journal cmd/cmux/cli server/store"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/control/machines"
 	"cmux/agents/control/runs"
 	"cmux/agents/org/standing"
 	"cmux/agents/runs/run"
@@ -57,7 +58,7 @@ func (p *Commands) Carry(ctx context.Context, c Carry) (*run.View, error) {
 			c.Tell(rec.At.Format("15:04:05") + "  " + line)
 		}
 	}
-	state, err := Carried(ctx, c.Run, runner.Options{Repo: c.Repo, How: c.how(), Kinds: p.Kinds, Live: c.Live, Tell: tell, Log: RunnerLogger(logFile)})
+	state, err := Carried(ctx, c.Run, runner.Options{Repo: c.Repo, How: c.how(), Kinds: p.Kinds, Live: c.Live, Tell: tell, Log: RunnerLogger(logFile), Far: machines.Wrap(c.Run)})
 	if err != nil {
 		return nil, err
 	}

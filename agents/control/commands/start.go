@@ -9,8 +9,10 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"cmux/agents/control/machines"
 	"cmux/agents/control/preflight"
 	"cmux/agents/control/runs"
+	"cmux/agents/far"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/runner"
@@ -22,12 +24,14 @@ import (
 
 // Start orders that the graph of the project is started.
 type Start struct {
-	Config   string `json:"config,omitempty"`   // empty: the project's own
-	Base     string `json:"base,omitempty"`     // empty: the configuration's, or HEAD
-	New      bool   `json:"new,omitempty"`      // end an unfinished run first
-	Fresh    bool   `json:"fresh,omitempty"`    // continue no branch or worktree
-	Headless bool   `json:"headless,omitempty"` // without tmux
-	Dry      bool   `json:"dry,omitempty"`      // only look
+	Config   string   `json:"config,omitempty"`   // empty: the project's own
+	Base     string   `json:"base,omitempty"`     // empty: the configuration's, or HEAD
+	New      bool     `json:"new,omitempty"`      // end an unfinished run first
+	Fresh    bool     `json:"fresh,omitempty"`    // continue no branch or worktree
+	Headless bool     `json:"headless,omitempty"` // without tmux
+	On       []string `json:"on,omitempty"`       // the machines of nodes with runs_on; empty: those of the person's settings
+	Here     bool     `json:"here,omitempty"`     // ignore runs_on
+	Dry      bool     `json:"dry,omitempty"`      // only look
 
 	// IfChanged starts nothing where the base and the configuration are those
 	// of the last run that ended well.
@@ -76,7 +80,8 @@ type Planned struct {
 	Finally   bool     `json:"finally,omitempty"` // it waits for all that is not so
 	Scope     []string `json:"scope"`
 	Verify    []string `json:"verify"`
-	Tree      bool     `json:"tree"` // it has a worktree
+	Tree      bool     `json:"tree"`            // it has a worktree
+	Where     string   `json:"where,omitempty"` // which machines fit; empty: it runs at home
 }
 
 // Waits says in a line what the node waits for.
@@ -90,7 +95,14 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	if err != nil {
 		return nil, err
 	}
+	on := []string{}
+	if !o.Here {
+		if on, err = machines.On(o.On, p.Getenv); err != nil {
+			return nil, err
+		}
+	}
 	asked := runner.StartOptions{
+		On:   on,
 		Root: p.Root, From: from, Config: p.Configurations.Config(o.Config), Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
 		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket, By: o.By, Order: o.Order,
 	}
@@ -116,6 +128,18 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 			return &Starting{Unchanged: last}, err
 		}
 	}
+	away := machines.Away(l.Graph)
+	var there []far.Machine
+	switch {
+	case o.Here || len(away) == 0:
+		l.Options.On = nil // nothing is to be reached
+	case len(on) == 0:
+		return nil, machines.Needed(l.Graph)
+	default:
+		if there, err = machines.List(ctx, on); err != nil {
+			return nil, err
+		}
+	}
 	notes, unfit := preflight.Launch(ctx, l)
 	if err := ctx.Err(); err != nil {
 		return nil, err // what was looked for in vain may well be there
@@ -124,6 +148,13 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 		return nil, unfit
 	}
 	s := starting(l)
+	if len(l.Options.On) > 0 {
+		for i := range l.Graph.Nodes {
+			if n := &l.Graph.Nodes[i]; n.Away() {
+				s.Nodes[i].Where = machines.Where(n, there)
+			}
+		}
+	}
 	s.Remarks = append(p.lastOne(ctx, o, l.Graph.Session), remarks(l, notes, unfit)...)
 	s.Config, s.Linked = p.Short(asked.Config), from
 	return s, nil

@@ -45,12 +45,13 @@ func Launch(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 	}
 	told, errs := Steps(ctx, l.Repo(), l.Graph, l.Base.Branch, l.Options.Env)
 	notes, errs = append(notes, told...), append(lost, errs...)
-	if note, err := fenced(l.Graph); err != nil {
+	here := atHome(l)
+	if note, err := fenced(here); err != nil {
 		errs = append(errs, err)
 	} else if note != "" {
 		notes = append(notes, note)
 	}
-	for _, u := range kindsOf(l.Graph) {
+	for _, u := range kindsOf(here) {
 		s := u.setup
 		s.Env, s.Root, s.Headless = l.Options.Env, l.Options.Root, l.Options.Headless
 		for _, problem := range Kind(ctx, u.kind, s).Problems {
@@ -63,6 +64,17 @@ func Launch(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 		}
 	}
 	return notes, errors.Join(errs...)
+}
+
+// atHome is the graph of a launch without the nodes that other machines carry out: those
+// look for themselves.
+func atHome(l *runner.Launch) *dag.Graph {
+	if len(l.Options.On) == 0 {
+		return l.Graph
+	}
+	g := *l.Graph
+	g.Nodes = slices.DeleteFunc(slices.Clone(g.Nodes), func(n dag.Node) bool { return n.Away() })
+	return &g
 }
 
 // environment says which variables in env: are not set or look like a command, and

@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/far"
 	"cmux/agents/runs/run"
+	"cmux/signals"
 	"cmux/worktree/git"
 )
 
@@ -135,10 +136,10 @@ func (h *Host) unpack(ctx context.Context, f *follower, bundle []byte) error {
 	h.git.Lock()
 	defer h.git.Unlock()
 	path := filepath.Join(h.c.Run.NodeDir(f.ref.Node), fmt.Sprintf("far-%d.bundle", f.ref.N))
-	if err := os.WriteFile(path, bundle, 0o600); err != nil {
+	if err := signals.PutFile(path, bundle, 0o600); err != nil {
 		return err
 	}
-	defer os.Remove(path)
+	defer signals.RemoveFile(path)
 	in := fmt.Sprintf("refs/cmux/far/in/%s-%d", f.ref.Node, f.ref.N)
 	heads, err := h.runGit(ctx, "bundle", "list-heads", path)
 	if err != nil {

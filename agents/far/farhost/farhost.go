@@ -103,7 +103,7 @@ func (h *Host) Start(ctx context.Context, s *run.Spec) (host.Link, error) {
 	if err := h.note(host.Ref{Node: s.Node, N: s.Attempt}); err != nil {
 		return nil, err
 	}
-	f, err := h.adopt(host.Ref{Node: s.Node, N: s.Attempt}, s)
+	f, err := h.adopt(host.Ref{Node: s.Node, N: s.Attempt}, s, false)
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +111,13 @@ func (h *Host) Start(ctx context.Context, s *run.Spec) (host.Link, error) {
 }
 
 // adopt begins to follow an attempt, unless that is done already.
-func (h *Host) adopt(ref host.Ref, s *run.Spec) (*follower, error) {
+func (h *Host) adopt(ref host.Ref, s *run.Spec, again bool) (*follower, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f := h.away[ref]; f != nil {
 		return f, nil
 	}
-	f, err := h.follower(ref, s)
+	f, err := h.follower(ref, s, again)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +139,12 @@ func (h *Host) Reach(ctx context.Context, ref host.Ref) (host.Link, error) {
 	if !is {
 		return h.Host.Reach(ctx, ref)
 	}
-	if f == nil {
+	if f == nil { // an earlier process has opened it, or was about to
 		s, err := h.c.Run.ReadSpec(ref.Node, ref.N)
 		if err != nil {
 			return nil, err
 		}
-		if f, err = h.adopt(ref, s); err != nil {
+		if f, err = h.adopt(ref, s, true); err != nil {
 			return nil, err
 		}
 	}

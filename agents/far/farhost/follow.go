@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,36 +53,34 @@ type mark struct {
 	Log    int64 `json:"log"`
 }
 
+const maxMark = 4 << 10
+
 func (h *Host) markPath(ref host.Ref) string {
 	return filepath.Join(h.c.Run.NodeDir(ref.Node), fmt.Sprintf("far-%d.json", ref.N))
 }
 
 // note records how long the node's files are before its attempt begins.
 func (h *Host) note(ref host.Ref) error {
-	path := h.markPath(ref)
-	if _, err := os.Stat(path); err == nil {
+	if h.uncollected(ref) {
 		return nil
 	}
-	size := func(path string) int64 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return 0
-		}
-		return info.Size()
-	}
-	b, err := json.Marshal(mark{Events: size(h.c.Run.Events(ref.Node)), Log: size(h.c.Run.Log(ref.Node))})
-	if err != nil {
+	var m mark
+	var errs [2]error
+	m.Events, errs[0] = length(h.c.Run.Events(ref.Node))
+	m.Log, errs[1] = length(h.c.Run.Log(ref.Node))
+	b, err := json.Marshal(m)
+	if err := errors.Join(err, errs[0], errs[1]); err != nil {
 		return err
 	}
 	if err := signals.MkdirAll(h.c.Run.NodeDir(ref.Node), 0o700); err != nil {
 		return err
 	}
-	return signals.PutFile(path, b, 0o600)
+	return signals.PutFile(h.markPath(ref), b, 0o600)
 }
 
 // uncollected reports whether a machine may not know that an attempt is over.
 func (h *Host) uncollected(ref host.Ref) bool {
-	_, err := os.Stat(h.markPath(ref))
+	_, err := signals.ReadFile(h.markPath(ref), maxMark)
 	return err == nil
 }
 
@@ -94,9 +93,9 @@ func (h *Host) forget(ref host.Ref) error {
 }
 
 // follower returns one that knows how far its journal was taken in.
-func (h *Host) follower(ref host.Ref, s *run.Spec) (*follower, error) {
+func (h *Host) follower(ref host.Ref, s *run.Spec, again bool) (*follower, error) {
 	f := &follower{h: h, ref: ref, far: h.ref(ref), spec: s, done: make(chan struct{}), asked: make(map[string]chan attempt.Reply)}
-	b, err := os.ReadFile(h.markPath(ref))
+	b, err := signals.ReadFile(h.markPath(ref), maxMark)
 	if err == nil {
 		err = json.Unmarshal(b, &f.mark)
 	}
@@ -104,7 +103,7 @@ func (h *Host) follower(ref host.Ref, s *run.Spec) (*follower, error) {
 		return nil, err
 	}
 	def := s.Def
-	f.need = far.Need{Labels: def.RunsOn, Kind: def.Agent, Accept: def.AutoAccept}
+	f.need = far.Need{Labels: def.RunsOn, Kind: def.Agent, Accept: def.AutoAccept, Again: again}
 	if err := h.c.Run.EachRecord(func(rec *run.Record) {
 		if rec.Node != ref.Node {
 			return
@@ -325,14 +324,15 @@ func (f *follower) log(e *far.Entry) error {
 }
 
 func length(path string) (int64, error) {
-	info, err := os.Stat(path)
+	f, err := signals.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	return info.Size(), nil
+	n, err := f.Seek(0, io.SeekEnd)
+	return n, errors.Join(err, f.Close())
 }
 
 // post sends a message of the attempt's agent, whose name home vouches for.

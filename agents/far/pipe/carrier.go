@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) *Carrier {
 		changed: make(chan struct{}), attempts: map[far.Ref]*attempt{}, live: map[far.Ref]*attempt{},
 	}
 	for _, d := range o.Machines {
-		m := &machine{c: c, d: d, fault: "not reached yet", refused: map[far.Ref]refusal{}, owes: map[far.Ref]bool{}, closing: map[far.Ref]bool{}}
+		m := &machine{c: c, d: d, fault: NotReached, refused: map[far.Ref]refusal{}, owes: map[far.Ref]bool{}, closing: map[far.Ref]bool{}}
 		c.machines = append(c.machines, m)
 	}
 	for _, m := range c.machines {
@@ -92,6 +92,9 @@ func (c *Carrier) Stop() {
 	c.cancel()
 	c.all.Wait()
 }
+
+// NotReached is the fault of a machine that has neither answered nor failed yet.
+const NotReached = "not reached yet"
 
 var errStopped = errors.New("cmux has ended its connections to machines")
 

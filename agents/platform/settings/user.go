@@ -17,6 +17,7 @@ type User struct {
 	MaxAgents int           // how many agents work at the same time; 0: no bound
 	Fence     dag.FenceMode // what a repository may only make stricter; empty: auto
 	FenceHide []string      // what every fence hides, as in dag.Fence
+	On        []string      // the machines that carry out nodes with runs_on, as URLs
 	Hosts     []string      // additional hosts of the dashboard, as written; see HostOrigin
 }
 
@@ -31,6 +32,9 @@ func userFields() []keys.Field[User] {
 		keys.List(keys.Key{Name: "fence_hide", Example: "fence_hide: [~/.ssh, ~/.aws, ~/.config/gh]",
 			Doc: "Files and folders that every fence hides, beside `fence.hide` of a run. They begin with `/` or `~/`."},
 			func(u *User) *[]string { return &u.FenceHide }, dag.PlaceOutside),
+		keys.List(keys.Key{Name: "on", Example: "on: [ssh://box]", Pattern: `^ssh://[^\s]+$`, Hint: "ssh://[USER@]HOST[:PORT]",
+			Doc: "The machines that carry out nodes with `runs_on`: `ssh://[USER@]HOST[:PORT]`, where `cmux machines serve` runs. `cmux agents start --on` and the variable `CMUX_ON` name others. A repository cannot: it must not decide where your code goes."},
+			func(u *User) *[]string { return &u.On }),
 		keys.List(keys.Key{Name: "hosts", Example: "hosts: [\"localhost:9000\", \"https://name-8420.app.github.dev\"]",
 			Doc: "Hosts beside its own that the dashboard answers at: host and port as your browser shows them, such as a forwarded port or a tunnel; `https://` in front where it has TLS. The server checks the exact host of each request, which keeps foreign pages out. A browser sends the login of a host to every port of that host: list a host only if you trust what listens there. A change counts at once."},
 			func(u *User) *[]string { return &u.Hosts }, hostName),

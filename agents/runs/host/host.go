@@ -85,6 +85,15 @@ type Host interface {
 	Close() error
 }
 
+// Distant is a Host that carries out some nodes on other machines.
+type Distant interface {
+	Host
+	// Far returns what carries n out, as in run.Place.Far; empty: n runs at home.
+	Far(n *dag.Node) string
+	// Collected is told that the end of an attempt is recorded. It does not wait.
+	Collected(ref Ref)
+}
+
 // Screen shows attempts to people. Nothing is decided by it.
 type Screen interface {
 	// Shows reports whether anything is shown at all.

@@ -233,7 +233,7 @@ func (h *History) note(i int, n *Node, r *Record) {
 		}
 	case Silent:
 		if a := n.attempt(r.Attempt); a != nil {
-			a.Silent, _ = time.Parse(time.RFC3339Nano, r.Value) // zero where it is none
+			a.Silent, _ = time.Parse(time.RFC3339Nano, r.Value) // zero: it answers again
 		}
 	case Reviewed:
 		n.reviewed(r)

@@ -25,7 +25,7 @@ type Attempt struct {
 	Asks     *question.Question // what its agent waits for a person to answer; nil: nothing, or it is not known as data
 	Asked    string             // names that question, known as data or not; empty: its agent asks nothing
 
-	Silent time.Time // when its machine was heard of last; zero: it is heard, or it is this one
+	Silent time.Time // when its machine was last heard from; zero: it answers, or it is this one
 
 	Conversation string    // of its agent, which can be resumed; empty: none is known
 	Used         dag.Usage // as far as it is recorded

@@ -58,7 +58,7 @@ const (
 	Compacting Type = "compacts"  // a summary is about to replace its conversation: Key is the order, empty without one; Detail is why, Value where it is kept how it stood
 	Compacted  Type = "compacted" // its program has confirmed that, with the same Key and Value
 	Claimed    Type = "claimed"   // the machine Value carries out the attempt, which is not at home
-	Silent     Type = "silent"    // that machine was heard of last at Value, RFC 3339; empty: it is heard again
+	Silent     Type = "silent"    // that machine was last heard from at Value, RFC 3339; empty: it is heard again
 	Noted      Type = "note"      // anything else a person may want to see
 )
 

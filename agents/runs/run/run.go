@@ -43,6 +43,7 @@ type Plan struct {
 	Watched    bool       `json:"watched,omitempty"` // WriteShared was called
 	Session    string     `json:"session,omitempty"` // the graph's; empty: of an earlier cmux, which had one lock for the project
 	Tmux       string     `json:"tmux,omitempty"`    // the tmux session, if another project has one of the session's name; empty: the session's
+	On         []string   `json:"on,omitempty"`      // the carriers that far nodes are carried out over; empty: all nodes run at home
 	By         string     `json:"by,omitempty"`      // the standing agent that ordered it; empty: a person
 	Order      string     `json:"order,omitempty"`   // by which request
 	Graph      *dag.Graph `json:"-"`

@@ -153,7 +153,15 @@ func (r *Runner) ends(ctx context.Context, first ended) error {
 	if len(recs) > 0 {
 		errs = append(errs, r.learn(ctx, recs...))
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if d, ok := r.host.(host.Distant); ok {
+		for _, e := range batch {
+			d.Collected(e.Ref)
+		}
+	}
+	return nil
 }
 
 // drain receives what attempts still have to say until all tasks have ended,

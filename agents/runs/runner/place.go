@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -35,7 +36,12 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 			}
 		}
 	}
-	p.place.Slot, p.place.PortBase = r.shares.Take()
+	if d, ok := r.host.(host.Distant); ok {
+		p.place.Far = d.Far(spec)
+	}
+	if !p.place.Away() { // else its machine has slots of its own
+		p.place.Slot, p.place.PortBase = r.shares.Take()
+	}
 	if r.host.Bound(spec) {
 		p.place.Child = r.instance
 	}

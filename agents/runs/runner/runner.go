@@ -63,6 +63,9 @@ type Options struct {
 	// Host opens the place where the attempts live, which shows nothing of them.
 	// Nil: panes where there is a Server, else Headless.
 	Host func(host.Config) (host.Host, error)
+	// Far returns a Host that carries out far nodes elsewhere, and all others on home. Nil:
+	// all nodes run at home.
+	Far func(c host.Config, home host.Host) (host.Host, error)
 }
 
 // A Teller receives each record and the history with it. The goroutine that
@@ -252,13 +255,25 @@ func (r *Runner) openHost(ctx context.Context) (host.Host, error) {
 			return nil, err
 		}
 		r.screen = panes
-		return panes, nil
+		return distant(r.Far, c, panes)
 	}
 	headless, err := host.NewHeadless(c)
 	if err != nil {
 		return nil, err
 	}
-	return headless, nil
+	return distant(r.Far, c, headless)
+}
+
+// distant is home, with what carries out the nodes of other machines.
+func distant(far func(host.Config, host.Host) (host.Host, error), c host.Config, home host.Host) (host.Host, error) {
+	if far == nil {
+		return home, nil
+	}
+	h, err := far(c, home)
+	if err != nil {
+		return nil, errors.Join(err, home.Close())
+	}
+	return h, nil
 }
 
 // close lets go of everything, children first.
@@ -269,7 +284,7 @@ func (r *Runner) close() error {
 	}
 	r.tasks.Wait()
 	errs := []error{r.radar.close()}
-	if p, ok := r.host.(*host.Panes); ok && r.updated {
+	if p, ok := r.screen.(*host.Panes); ok && r.updated {
 		p.Return()
 	}
 	if r.host != nil {

@@ -42,9 +42,10 @@ type StartOptions struct {
 	Binary   string   // absolute path of this cmux
 	Env      []string // to be frozen
 	Kinds    agent.Kinds
-	Socket   string // of the tmux server; empty: DefaultSocket
-	By       string // the standing agent that orders it; empty: a person
-	Order    string // by which request
+	Socket   string   // of the tmux server; empty: DefaultSocket
+	On       []string // as in run.Plan
+	By       string   // the standing agent that orders it; empty: a person
+	Order    string   // by which request
 }
 
 // Launch is a run that may be started: everything was checked, nothing made.
@@ -541,7 +542,7 @@ func (l *Launch) make(ctx context.Context) (_ *run.Run, err error) {
 	return run.Create(run.Plan{
 		ID: id, Root: o.Root, From: l.from(), Config: o.Config, ConfigSum: run.Sum(l.config),
 		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
-		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, Tmux: l.Tmux, CreatedAt: now, Graph: l.Graph, By: o.By, Order: o.Order,
+		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, Tmux: l.Tmux, CreatedAt: now, Graph: l.Graph, On: o.On, By: o.By, Order: o.Order,
 	}, l.config, o.Env, o.Binary)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/commands"
+	"cmux/agents/control/machines"
 	"cmux/agents/control/project"
 	"cmux/agents/control/runs"
 	"cmux/agents/runs/run"
@@ -89,7 +90,7 @@ func newRunCmd(d *cli.Deps) *cobra.Command {
 			defer logFile.Close()
 			logger := commands.RunnerLogger(logFile)
 			hide := accompany(cmd.Context(), d, r, logger)
-			o := runner.Options{How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger, Stay: true}
+			o := runner.Options{How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger, Stay: true, Far: machines.Wrap(r)}
 			state, err := commands.Carried(cmd.Context(), r, o)
 			hide()
 			if err != nil {

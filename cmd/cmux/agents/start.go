@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,8 @@ run. It says so and exits with 0. Use it with cron:
 	fl.StringVar(&o.Config, "config", "", "configuration (default: the nearest .cmux-agents.yml, from here up to the project's root)")
 	fl.BoolVar(&o.Dry, "dry-run", false, "show the graph and the order of the nodes, and start nothing")
 	fl.BoolVar(&o.Headless, "headless", false, "run without tmux and terminal, for example in CI")
+	fl.StringArrayVar(&o.On, "on", nil, "machine that carries out nodes with runs_on: ssh://[USER@]HOST[:PORT] (repeatable; default: $CMUX_ON, or on: of your settings)")
+	fl.BoolVar(&o.Here, "here", false, "run all nodes at home, whatever their runs_on says")
 	fl.StringVar(&o.Base, "base", "", "commit or branch to start from (default: the configuration's base, or HEAD)")
 	fl.BoolVar(&o.New, "new", false, "end an unfinished run and begin a new one")
 	fl.BoolVar(&o.IfChanged, "if-changed", false, "do nothing if the base and the configuration are the same as in the last successful run (for cron)")
@@ -280,6 +283,10 @@ func launchTable(s *commands.Starting, width int, color bool) string {
 	if dirs {
 		columns = append(slices.Clip(columns), cli.Column{Head: "DIR", Give: 4, Least: 8})
 	}
+	away := slices.ContainsFunc(s.Nodes, func(n commands.Planned) bool { return n.Where != "" })
+	if away {
+		columns = append(slices.Clip(columns), cli.Column{Head: "WHERE", Give: 4, Least: 8})
+	}
 	rows := make([][]string, len(s.Nodes))
 	trees, reviews, gates := 0, 0, 0
 	for i := range s.Nodes {
@@ -301,6 +308,9 @@ func launchTable(s *commands.Starting, width int, color bool) string {
 			cli.OrDash(strings.Join(n.Scope, " ")), cli.OrDash(strings.Join(n.Verify, "; "))}
 		if dirs {
 			rows[i] = append(rows[i], cli.OrDash(n.Dir))
+		}
+		if away {
+			rows[i] = append(rows[i], cmp.Or(n.Where, "home"))
 		}
 	}
 	var b strings.Builder

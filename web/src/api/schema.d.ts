@@ -4827,6 +4827,7 @@ export interface components {
             tree: boolean;
             verify: string[];
             when: components["schemas"]["DagJoin"];
+            where?: string;
         };
         PlannedMember: {
             kept: boolean;
