@@ -3,6 +3,8 @@ package attempt
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"cmux/agents/platform/endpoint"
 	"cmux/agents/platform/fence"
@@ -38,17 +40,51 @@ func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) stri
 	if err := signals.MkdirAll(rooms, 0o700); err != nil {
 		return err
 	}
-	f.hide = append(f.hide, rooms, run.OrganizationDir(root), filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux"))
+	f.hide = append(f.hide, rooms, run.OrganizationDir(root))
+	for _, state := range []string{filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux")} {
+		f.hide = append(f.hide, state)
+		if strings.HasPrefix(root, state+"/") { // this machine works for another, and has the project there
+			f.show = append(f.show, root)
+		}
+	}
 	if dir, err := run.KeyFolder(); err == nil {
 		f.hide = append(f.hide, dir)
 	}
-	// What the configuration names may hold all of the project.
+	// What the configuration names may hold all of the project, or what it borrows from.
 	f.show = append(f.show, filepath.Join(root, signals.Folder), filepath.Dir(paths.Binary()))
 	if common, err := commonOf(root); err == nil {
 		f.show = append(f.show, common)
+		f.show = append(f.show, borrowed(filepath.Join(common, "objects"))...)
 	}
 	if spec.Member != nil {
 		f.show = append(f.show, paths.NodeDir(spec.Node))
 	}
 	return nil
+}
+
+// maxBorrowed bounds how long the list of repositories is that one borrows from.
+const maxBorrowed = 64 << 10
+
+// borrowed returns the folders of objects that a repository borrows from, with those that
+// these borrow from.
+func borrowed(objects string) (all []string) {
+	for next := []string{objects}; len(next) > 0 && len(all) < 100; next = next[1:] {
+		b, err := signals.ReadFile(filepath.Join(next[0], "info/alternates"), maxBorrowed)
+		if err != nil {
+			continue // it borrows nothing, as nearly all
+		}
+		for line := range strings.Lines(string(b)) {
+			dir := strings.TrimSpace(line)
+			if dir == "" || strings.HasPrefix(dir, "#") {
+				continue
+			}
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(next[0], dir)
+			}
+			if !slices.Contains(all, dir) {
+				all, next = append(all, dir), append(next, dir)
+			}
+		}
+	}
+	return all
 }
