@@ -171,7 +171,7 @@ func TestAnyOrderOfRecords(t *testing.T) {
 // anyRecord is a record of the graph three, or nearly one.
 func anyRecord(t *rapid.T) Record {
 	types := []Type{RunnerUp, RunnerDown, Stopped, Resumed, RunEnded, Started, Started, Began, Active, Wants, Granted, AttemptEnd, AttemptEnd, Published, Vanished,
-		Overridden, Opened, Blocked, Unblocked, Skipped, Reset, Moved, Conversed, Used, Limited, Freed, Requested, Updated, Incident, Output, Fenced, Noted, "later"}
+		Overridden, Opened, Blocked, Unblocked, Skipped, Reset, Moved, Conversed, Used, Limited, Freed, Requested, Updated, Incident, Output, Fenced, Claimed, Silent, Noted, "later"}
 	moment := func(name string) time.Time {
 		return time.Unix(1_800_000_000+int64(rapid.IntRange(-100, 100).Draw(t, name)), 0)
 	}
@@ -182,7 +182,7 @@ func anyRecord(t *rapid.T) Record {
 		Code: rapid.SampledFrom([]int{0, 0, 1, 99, 256, -1}).Draw(t, "code"), Account: rapid.SampledFrom([]string{"", "one", "two"}).Draw(t, "account"),
 		Activity: dag.Activity(rapid.IntRange(0, 5).Draw(t, "activity")), Trial: rapid.Bool().Draw(t, "trial"),
 		Cause: rapid.SampledFrom([]string{"", "a", "nobody"}).Draw(t, "cause"), Boot: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "boot"),
-		Tip: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "tip"), Key: rapid.SampledFrom([]string{"", "K", "L"}).Draw(t, "key"), Value: "v",
+		Tip: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "tip"), Key: rapid.SampledFrom([]string{"", "K", "L"}).Draw(t, "key"), Value: rapid.SampledFrom([]string{"v", "", "2026-11-22T20:24:56Z"}).Draw(t, "value"),
 		Conversation: rapid.SampledFrom([]string{"", "c", "d"}).Draw(t, "conversation"), Used: dag.Usage{Input: int64(rapid.IntRange(0, 50).Draw(t, "used"))},
 	}
 	if rapid.Bool().Draw(t, "until is known") {
@@ -202,7 +202,8 @@ func anyRecord(t *rapid.T) Record {
 		r.Marker = &Written{Code: rapid.IntRange(-1, 256).Draw(t, "marker"), Empty: rapid.Bool().Draw(t, "empty"), Bad: rapid.Bool().Draw(t, "bad")}
 	}
 	if rapid.Bool().Draw(t, "has place") {
-		r.Place = &Place{Slot: rapid.IntRange(-1, 5).Draw(t, "slot"), Child: rapid.SampledFrom([]string{"", "x"}).Draw(t, "child")}
+		r.Place = &Place{Slot: rapid.IntRange(-1, 5).Draw(t, "slot"), Child: rapid.SampledFrom([]string{"", "x"}).Draw(t, "child"),
+			Far: rapid.SampledFrom([]string{"", "ssh://box"}).Draw(t, "far")}
 	}
 	return r
 }

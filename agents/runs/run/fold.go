@@ -180,7 +180,11 @@ func (h *History) attempted(n *Node, r *Record) bool {
 		n.Fresh = false
 	case Began:
 		if a := n.known(r); a != nil {
-			a.Began, a.PID, a.PIDStart = r.At, r.PID, r.PIDStart
+			a.Began = r.At
+			if a.Place.Away() {
+				break // its process and its pane are on another machine
+			}
+			a.PID, a.PIDStart = r.PID, r.PIDStart
 			if r.Pane != "" {
 				a.Pane = r.Pane
 			}

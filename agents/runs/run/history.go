@@ -35,6 +35,43 @@ type Attempt struct {
 // Over reports whether the attempt's end is known, however it came.
 func (a *Attempt) Over() bool { return a.End != nil || a.Vanished != "" }
 
+// Where returns the name of the machine that carries out the newest attempt of n, as
+// Place.Where does; "" before the first attempt.
+func (n *Node) Where() string {
+	if a := n.Attempt(); a != nil {
+		return a.Place.Where()
+	}
+	return ""
+}
+
+// Away returns the newest attempt of n if it is on another machine and not over, else nil.
+func (n *Node) Away() *Attempt {
+	if a := n.Attempt(); a != nil && a.Place.Away() && !a.Over() {
+		return a
+	}
+	return nil
+}
+
+// Away returns the nodes, by index, whose newest attempts are on other machines and not
+// over.
+func (h *History) Away() (nodes []int) {
+	for i := range h.Nodes {
+		if h.Nodes[i].Away() != nil {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}
+
+// HeardAt returns when the machine that carries out n was heard of last; zero: it is heard,
+// or no other machine carries n out.
+func (n *Node) HeardAt() time.Time {
+	if a := n.Away(); a != nil {
+		return a.Silent
+	}
+	return time.Time{}
+}
+
 // Node is the fold of everything recorded about one node.
 type Node struct {
 	Fact      dag.Fact // as of the newest record of it; the scheduler may have given it a slot since

@@ -53,6 +53,8 @@ func (r *Record) member(s *plainjson.Cursor, key []byte) {
 		r.Conversation = s.Text()
 	case "request":
 		r.Request = s.Text()
+	case "value":
+		r.Value = s.Text()
 	case "used":
 		usage(s, &r.Used)
 	case "place":
@@ -95,6 +97,10 @@ func (p *Place) member(s *plainjson.Cursor, key []byte) {
 		p.PortBase = s.Int()
 	case "child":
 		p.Child = s.Text()
+	case "far":
+		p.Far = s.Text()
+	case "machine":
+		p.Machine = s.Text()
 	default:
 		s.Fail()
 	}

@@ -140,6 +140,26 @@ type Place struct {
 // and panes are not on this one, and no lock here says whether it lives.
 func (p *Place) Away() bool { return p.Far != "" }
 
+// TreeHere returns the worktree of the attempt on this machine; empty: it has none here.
+func (p *Place) TreeHere() string {
+	if p.Away() {
+		return ""
+	}
+	return p.Tree
+}
+
+// Home is the name that a person reads for the machine with the project.
+const Home = "home"
+
+// Where returns the name of the machine that carries out the attempt: Home for this one,
+// "" while no machine has claimed the attempt.
+func (p *Place) Where() string {
+	if p.Away() {
+		return p.Machine
+	}
+	return Home
+}
+
 // Check is one verify command of an attempt.
 type Check struct {
 	Command  string       `json:"command"`

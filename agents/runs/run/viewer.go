@@ -279,9 +279,10 @@ func judged(h *History, i int, o signals.Observed, look time.Time, goesOn bool) 
 // runner itself does not guess: it takes the lock.
 const launchGrace = 10 * time.Second
 
-// gone reports whether the process of attempt a is not there any more.
+// gone reports whether the process of attempt a is not there any more. Of an attempt on
+// another machine only the records tell.
 func (r *Run) gone(node string, a *Attempt, runner bool, now time.Time) (bool, error) {
-	if a == nil || a.Over() {
+	if a == nil || a.Over() || a.Place.Away() {
 		return false, nil
 	}
 	if a.Place.Child != "" {
