@@ -127,26 +127,41 @@ var errCheckout = errors.New("checkout failed")
 // create adds the worktree. old is the tip of a branch that exists; without it
 // the branch is made at Start. When it fails, everything is as it was.
 func (r *Repo) create(ctx context.Context, s LendSpec, old string) (*Tree, error) {
-	t := &Tree{Path: s.Path, Branch: s.Branch, Head: s.Start, Owner: s.Owner}
+	t, undo, err := r.branch(ctx, s, old)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.add(ctx, s, t); err != nil {
+		// The caller may have been cancelled; what was begun is taken back all the same.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		return nil, errors.Join(err, undo(ctx))
+	}
+	return t, nil
+}
+
+// branch makes or continues the branch of a worktree. old is its tip; empty: there is
+// none. undo takes that back.
+func (r *Repo) branch(ctx context.Context, s LendSpec, old string) (t *Tree, undo func(context.Context) error, err error) {
+	t = &Tree{Path: s.Path, Branch: s.Branch, Head: s.Start, Owner: s.Owner}
 	if old != "" && !s.Fresh {
-		var err error
 		t.Continued = true
 		if t.Head, err = r.mergeInto(ctx, s.Branch, old, s.Contributions); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if t.Ahead, err = r.count(ctx, s.Start, t.Head); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	} else if old != "" {
 		if err := r.saveTip(ctx, s, old); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	undo := func(context.Context) error { return nil }
+	undo = func(context.Context) error { return nil }
 	if s.Branch != "" && t.Head != old {
 		ref := "refs/heads/" + s.Branch
 		if err := r.UpdateRef(ctx, ref, t.Head, old); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		undo = func(ctx context.Context) error {
 			if old == "" {
@@ -155,14 +170,7 @@ func (r *Repo) create(ctx context.Context, s LendSpec, old string) (*Tree, error
 			return r.UpdateRef(ctx, ref, old, t.Head)
 		}
 	}
-	err := r.add(ctx, s, t)
-	if err != nil {
-		// The caller may have been cancelled; what was begun is taken back all the same.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		return nil, errors.Join(err, undo(ctx))
-	}
-	return t, nil
+	return t, undo, nil
 }
 
 // add registers the worktree and checks its files out. Only the registration

@@ -266,3 +266,57 @@ agents:
 		t.Errorf("the branch holds:\n%s", got)
 	}
 }
+
+// What a new run on the same branches begins with is as for worktrees here: the new base and
+// what dependencies contribute are merged into a branch that goes on; one that is fresh
+// begins at the base, and what it held is saved.
+func TestBegunElsewhere(t *testing.T) {
+	const config = `
+session: s
+agents:
+  - {name: api, agent: command, task: 'echo %[1]s > api-%[1]s && git add . && git commit -q -m api-%[1]s'}
+  - {name: web, agent: command, depends_on: [api], task: 'git add . && git commit -q --allow-empty -m web-%[1]s'}
+`
+	w := goAway(t, strings.ReplaceAll(config, "%[1]s", "1"), time.Minute)
+	w.ends(dag.RunDone)
+	begin := func(n string, change func(*StartOptions)) {
+		t.Helper()
+		w.end()
+		w.write(n, "moved on\n")
+		w.git("add", n)
+		w.git("commit", "-q", "-m", "base-"+n)
+		w.write(DefaultConfig, strings.ReplaceAll(config, "%[1]s", n))
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.dir = t.TempDir() // other machines
+		w.r = w.create(func(o *StartOptions) {
+			o.Binary, o.Kinds = self, aiKinds()
+			change(o)
+		})
+		w.carryOn(HowStart, time.Minute)
+		w.ends(dag.RunDone)
+	}
+	begin("2", func(*StartOptions) {})
+	if got := w.git("ls-tree", "--name-only", "s/web"); got != "2\nREADME\napi-1\napi-2" {
+		t.Errorf("web goes on with\n%s", got)
+	}
+	if got := w.git("log", "--format=%s", "s/web"); !strings.Contains(got, "web-1") || !strings.Contains(got, "web-2") {
+		t.Errorf("web holds\n%s", got)
+	}
+	old := w.git("rev-parse", "s/api")
+	begin("3", func(o *StartOptions) { o.Fresh = true })
+	if got := w.git("ls-tree", "--name-only", "s/api"); got != "2\n3\nREADME\napi-3" {
+		t.Errorf("a fresh api holds\n%s", got)
+	}
+	if got := w.git("ls-tree", "--name-only", "s/web"); got != "2\n3\nREADME\napi-3" {
+		t.Errorf("a fresh web holds\n%s", got)
+	}
+	if got := w.git("for-each-ref", "--contains", old, "refs/cmux/snapshots"); got == "" {
+		t.Error("what api held is not saved")
+	}
+	if trees := w.git("worktree", "list"); strings.Contains(trees, "\n") {
+		t.Errorf("worktrees were lent here:\n%s", trees)
+	}
+}

@@ -24,7 +24,7 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 	p.place = run.Place{Dir: r.Run.Plan.Stand(), Commit: r.Run.Plan.Base}
 	if f := &r.hist.Nodes[i].Fact; f.Tries+f.Losses > 0 || f.Lost {
 		for k := range r.hist.Nodes[i].Attempts {
-			if a := &r.hist.Nodes[i].Attempts[k]; a.Place.Tree != "" {
+			if a := &r.hist.Nodes[i].Attempts[k]; a.Place.TreeHere() != "" {
 				p.earlier = &a.Place
 			}
 		}
@@ -165,13 +165,6 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 	if !spec.HasTree() {
 		return nil
 	}
-	if !r.host.Lends(spec) {
-		p.place.Branch = spec.Branch
-		if p.place.Lent == "" && spec.HasBranch() {
-			p.place.Lent = p.place.Commit
-		}
-		return nil
-	}
 	lend := worktree.LendSpec{
 		Path: r.g.TreePath(r.Run.Plan.Root, spec), Branch: spec.Branch, Start: p.place.Commit,
 		Fresh: p.fresh, Owner: r.g.Session + "/" + spec.Name,
@@ -181,6 +174,14 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 	}
 	if spec.Role == dag.RoleBuild {
 		lend.Contributions = append(lend.Contributions, p.tips...)
+	}
+	if !r.host.Lends(spec) {
+		t, err := r.repo.LendBranch(ctx, lend)
+		if err != nil {
+			return err
+		}
+		p.place.Branch = t.Branch
+		return r.lentFrom(ctx, p, lend.Start, t)
 	}
 	if err := r.repo.HideTrees(ctx, []string{lend.Path}); err != nil { // an update may have added the node
 		return err
@@ -197,13 +198,19 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		return err
 	}
 	p.place.Dir, p.place.Tree, p.place.Branch = t.Path, t.Path, t.Branch
-	if p.place.Lent == "" && t.Branch != "" {
-		// A branch from before may hold only a part of what it would start at.
-		p.place.Lent = lend.Start
-		if t.Continued {
-			if p.place.Lent, err = r.repo.Common(ctx, lend.Start, t.Head); p.place.Lent == "" {
-				p.place.Lent = t.Head
-			}
+	return r.lentFrom(ctx, p, lend.Start, t)
+}
+
+// lentFrom notes what the branch of a placement must still hold when its node is done.
+func (r *Runner) lentFrom(ctx context.Context, p *placement, start string, t *worktree.Tree) (err error) {
+	if p.place.Lent != "" || t.Branch == "" {
+		return nil
+	}
+	// A branch from before may hold only a part of what it would start at.
+	p.place.Lent = start
+	if t.Continued {
+		if p.place.Lent, err = r.repo.Common(ctx, start, t.Head); p.place.Lent == "" {
+			p.place.Lent = t.Head
 		}
 	}
 	return err
