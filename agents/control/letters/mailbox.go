@@ -306,11 +306,14 @@ func (p *Letters) askWaits(ctx context.Context, to mailbox.Address) func(id stri
 	var ref host.Ref
 	switch to.Kind {
 	case mailbox.Node:
-		at, n, err := run.NodeAt(p.Root, to.Name)
-		if err != nil || n == 0 {
+		at, a, err := run.NodeAt(p.Root, to.Name)
+		if err != nil || a == nil {
 			return always("its next attempt")
 		}
-		r, ref = at, host.Ref{Node: to.Name, N: n}
+		if a.Place.Away() {
+			return always("its agent, which is on " + cmp.Or(a.Place.Machine, "another machine"))
+		}
+		r, ref = at, host.Ref{Node: to.Name, N: a.N}
 	default:
 		org, err := p.Org()
 		if err != nil {

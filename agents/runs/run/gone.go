@@ -61,12 +61,12 @@ func NodeKept(root, name string, now time.Time) (why string, kept bool, err erro
 	return fmt.Sprintf("no run has a node %q any more", name), false, nil
 }
 
-// NodeAt is the run that has a node of this name under way, with the number of its
-// attempt; 0: it has none.
-func NodeAt(root, name string) (r *Run, attempt int, err error) {
+// NodeAt is the run that has a node of this name under way, with its attempt; nil: it has
+// none.
+func NodeAt(root, name string) (r *Run, attempt *Attempt, err error) {
 	owners, err := Owners(root)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	for i := range owners {
 		if !owners[i].Owns(name) {
@@ -77,7 +77,7 @@ func NodeAt(root, name string) (r *Run, attempt int, err error) {
 			continue // it was pruned this moment
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		at := r.Plan.Graph.Index(name)
 		if at < 0 {
@@ -85,12 +85,12 @@ func NodeAt(root, name string) (r *Run, attempt int, err error) {
 		}
 		h := NewHistory(r.Plan.Graph)
 		if _, err := r.Replay(h, 0, nil); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		if a := h.Nodes[at].Attempt(); a != nil && a.Ended.IsZero() {
-			return r, a.N, nil
+			return r, a, nil
 		}
-		return r, 0, nil
+		return r, nil, nil
 	}
-	return nil, 0, nil
+	return nil, nil, nil
 }

@@ -52,17 +52,6 @@ func (n *Node) Away() *Attempt {
 	return nil
 }
 
-// Away returns the nodes, by index, whose newest attempts are on other machines and not
-// over.
-func (h *History) Away() (nodes []int) {
-	for i := range h.Nodes {
-		if h.Nodes[i].Away() != nil {
-			nodes = append(nodes, i)
-		}
-	}
-	return nodes
-}
-
 // HeardAt returns when the machine that carries out n was heard of last; zero: it is heard,
 // or no other machine carries n out.
 func (n *Node) HeardAt() time.Time {

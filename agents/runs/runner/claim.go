@@ -83,6 +83,10 @@ func tried(err error) error {
 	if errors.As(err, &owned) {
 		return hint.New(err, owned.Try())
 	}
+	var away *run.AwayError
+	if errors.As(err, &away) {
+		return hint.New(err, away.Try())
+	}
 	var branch *run.BranchError
 	if errors.As(err, &branch) {
 		return hint.New(err, branch.Try())

@@ -50,11 +50,12 @@ func (r *Runner) byHand(i int, did string) []run.Record {
 		fmt.Sprintf("signals/%s%s was %s without cmux and counts as a person's (if it was not you: cmux agents retry %[1]s)", r.g.Nodes[i].Name, signals.Suffix, did))}
 }
 
-// atWork is the nodes whose attempts live.
+// atWork is the nodes whose attempts live on this machine: what is on another one reaches
+// nothing here.
 func (r *Runner) atWork() []int {
 	var at []int
 	for i := range r.hist.Nodes {
-		if f := &r.hist.Nodes[i].Fact; f.Live() || f.StillOpen {
+		if n := &r.hist.Nodes[i]; n.Fact.Live() && n.Away() == nil {
 			at = append(at, i)
 		}
 	}

@@ -19,9 +19,9 @@ type cleared struct {
 	err           error
 }
 
-// EndLeftovers ends what attempts of r left running that are over: their owner
+// EndLeftovers ends what attempts of r left running here that are over: their owner
 // was killed, or they left it behind where nothing proved whose it is but their
-// mark. It returns what it ended. The caller has made sure that none is at work.
+// mark. It returns what it ended. The caller has made sure that none is at work here.
 func EndLeftovers(ctx context.Context, r *run.Run) ([]proc.Process, error) {
 	h := run.NewHistory(r.Plan.Graph)
 	if _, err := r.Replay(h, 0, nil); err != nil {
@@ -29,11 +29,26 @@ func EndLeftovers(ctx context.Context, r *run.Run) ([]proc.Process, error) {
 	}
 	var all []host.Ref
 	for i := range h.Nodes {
-		if a := h.Nodes[i].Attempt(); a != nil && !h.Nodes[i].Fact.StillOpen {
-			all = append(all, host.Ref{Node: r.Plan.Graph.Nodes[i].Name, N: a.N})
+		if n := lastHere(&h.Nodes[i]); n > 0 {
+			all = append(all, host.Ref{Node: r.Plan.Graph.Nodes[i].Name, N: n})
 		}
 	}
 	return host.EndLeft(ctx, r, all, attempt.Limits{}.Patience())
+}
+
+// lastHere returns the number of the newest attempt of n that this machine carried out and
+// that does not count as open any more; 0: there is none.
+func lastHere(n *run.Node) int {
+	for k := len(n.Attempts) - 1; k >= 0; k-- {
+		a, newest := &n.Attempts[k], k == len(n.Attempts)-1
+		switch {
+		case newest && n.Fact.StillOpen && !a.Place.Away():
+			return 0
+		case !a.Place.Away():
+			return a.N
+		}
+	}
+	return 0
 }
 
 // clearHeld ends what is left of nodes that were lost too often, beside the

@@ -121,7 +121,7 @@ func (r *Runner) detect(i int) {
 	}
 	tree := ""
 	if n.Fact.Live() {
-		tree, b.since = a.Place.Tree, a.Started
+		tree, b.since = a.Place.TreeHere(), a.Started
 	}
 	if b.tree != tree && d.lookout != nil {
 		if b.tree != "" {

@@ -14,7 +14,8 @@ import (
 )
 
 // Stop ends the agents of a run that has no runner and records the run as
-// stopped. A *signals.HeldError says that it has one, to be asked instead.
+// stopped. A *signals.HeldError says that it has one, to be asked instead. A
+// *run.AwayError says which agents work on other machines, and go on.
 func Stop(ctx context.Context, r *run.Run) error {
 	lock, err := r.TryLock()
 	if err != nil {
@@ -24,8 +25,16 @@ func Stop(ctx context.Context, r *run.Run) error {
 	return stopAll(ctx, r, run.Record{Type: run.Stopped})
 }
 
-// giveUp ends a run for good. The caller holds the run's lock.
+// giveUp ends a run for good. The caller holds the run's lock. While agents of it work on
+// other machines it refuses: nothing would end them or collect their work.
 func giveUp(ctx context.Context, r *run.Run) error {
+	away, err := run.AwayOf(r)
+	if err == nil && len(away) > 0 {
+		err = tried(&run.AwayError{Nodes: away})
+	}
+	if err != nil {
+		return err
+	}
 	return errors.Join(
 		stopAll(ctx, r,
 			run.Record{Type: run.Stopped},
@@ -42,20 +51,22 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 	if err := book.Append(ctx, recs...); err != nil {
 		return err
 	}
-	if _, err = endAgents(ctx, r, "", order(attempt.OpStop)); err != nil {
+	_, err = endAgents(ctx, r, "", order(attempt.OpStop))
+	var away *run.AwayError
+	if err != nil && !errors.As(err, &away) {
 		return err
 	}
 	if _, err := EndLeftovers(ctx, r); err != nil {
 		return fmt.Errorf("what nodes left running: %w", err)
 	}
-	return r.Withdraw(time.Now()) // what a runner that was killed did not carry out
+	return errors.Join(err, r.Withdraw(time.Now())) // what a runner that was killed did not carry out
 }
 
 // Cancel ends the agent of a node, or all that are at work (node is empty),
 // in a run that has no runner, and returns whose agents it ended. What they
 // hold stays in their worktrees. A node that a person had decided stays as
 // decided. A *signals.HeldError says that the run has a runner, to be asked
-// instead.
+// instead, a *run.AwayError which agents work on other machines, and go on.
 func Cancel(ctx context.Context, r *run.Run, node string) ([]string, error) {
 	lock, err := r.TryLock()
 	if err != nil {
@@ -86,12 +97,13 @@ func order(op attempt.Op) func(context.Context, host.Link) error {
 }
 
 // endAgents tells the agents that live, or that of one node, to end, and waits
-// until they have.
+// until they have. Those on other machines it leaves alone: a *run.AwayError names them.
 func endAgents(ctx context.Context, r *run.Run, node string, tell func(context.Context, host.Link) error) (ended []string, err error) {
 	h := run.NewHistory(r.Plan.Graph)
 	if _, err := r.Replay(h, 0, nil); err != nil {
 		return nil, err
 	}
+	var away []run.AwayNode
 	var links []host.Link
 	defer func() {
 		for _, l := range links {
@@ -102,6 +114,10 @@ func endAgents(ctx context.Context, r *run.Run, node string, tell func(context.C
 		a := h.Nodes[i].Attempt()
 		name := r.Plan.Graph.Nodes[i].Name
 		if a == nil || a.Over() || a.Place.Child != "" || node != "" && node != name {
+			continue
+		}
+		if a.Place.Away() {
+			away = append(away, run.AwayNode{Name: name, Machine: a.Place.Machine})
 			continue
 		}
 		ref := host.Ref{Node: name, N: a.N}
@@ -154,6 +170,9 @@ func endAgents(ctx context.Context, r *run.Run, node string, tell func(context.C
 				return ended, errTooLong
 			}
 		}
+	}
+	if len(away) > 0 {
+		return ended, tried(&run.AwayError{Nodes: away, Over: h.Final != ""})
 	}
 	return ended, nil
 }
