@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,8 @@ func (p *Commands) Cancel(ctx context.Context, node string) (Cancelled, error) {
 		c.Stays = n.Status.Label
 		c.Stays.Open = false
 	}
-	if v.Holder == nil && n.Fact.Live() {
+	away := n.Away()
+	if v.Holder == nil && n.Fact.Live() && away == nil {
 		ended, err := runner.Cancel(ctx, v.Run, node)
 		var held *signals.HeldError
 		switch {
@@ -49,6 +51,9 @@ func (p *Commands) Cancel(ctx context.Context, node string) (Cancelled, error) {
 		}
 	}
 	c.Taken, err = p.order(ctx, v, run.Request{Op: run.OpStop, Node: node})
+	if away != nil && !c.Done && c.Note != "" {
+		c.Note = fmt.Sprintf("its agent works on %s, and %s", cmp.Or(away.Place.Machine, "another machine"), c.Note)
+	}
 	return c, err
 }
 
@@ -79,7 +84,12 @@ func (p *Commands) Stop(ctx context.Context) (*RunStopped, error) {
 		}
 		return &RunStopped{Run: id, Ended: ended, Stays: v.RunState}, nil
 	}
-	if err := End(ctx, v, p.Now); err != nil {
+	err = End(ctx, v, p.Now)
+	var away *run.AwayError
+	if errors.As(err, &away) {
+		return nil, fmt.Errorf("run %s is stopped, but %w", id, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &RunStopped{Run: id, Finally: Unrun(v), Try: p.Runs.InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil

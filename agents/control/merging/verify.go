@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"cmux/agents/platform/proc"
+	"cmux/agents/platform/say"
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/run"
 	"cmux/worktree/git"
+	"cmux/worktree/hint"
 )
 
 // Verify orders that the checks of a node are run now, in its worktree. It
@@ -42,8 +44,11 @@ func (p *Merging) Verify(ctx context.Context, o Verify) ([]Checked, error) {
 		return nil, fmt.Errorf("%s has no verify commands", o.Node)
 	}
 	a := n.Attempt()
-	if a == nil || a.Place.Dir == "" {
+	if a == nil || a.Place.Dir == "" && !a.Place.Away() {
 		return nil, fmt.Errorf("%s has no worktree yet (%s)", o.Node, n.Status.Label)
+	}
+	if err := elsewhere(n, a, v.Run.Plan.Root); err != nil {
+		return nil, err
 	}
 	if _, err := os.Stat(a.Place.Dir); err != nil {
 		return nil, fmt.Errorf("the worktree of %s is gone: %w", o.Node, err)
@@ -57,6 +62,27 @@ func (p *Merging) Verify(ctx context.Context, o Verify) ([]Checked, error) {
 		return nil
 	})
 	return all, err
+}
+
+// elsewhere refuses to run the checks of a node here whose work is in no worktree here: the
+// project's root holds other files.
+func elsewhere(n *run.NodeView, a *run.Attempt, root string) error {
+	name, try := n.Spec.Name, "cmux agents retry "+n.Spec.Name
+	if n.Fact.Live() {
+		try = "cmux agents logs " + name + " -f"
+	}
+	if n.Spec.HasBranch() {
+		try += fmt.Sprintf(", or git worktree add ../%s-checks %s and run them there", say.Word(name), say.Word(n.Spec.Branch))
+	}
+	switch {
+	case a.Place.Away() && a.Place.Machine == "":
+		return hint.New(fmt.Errorf("%s waits for a machine: its checks run there", name), try)
+	case a.Place.Away():
+		return hint.New(fmt.Errorf("%s worked on %s: its checks run there", name, a.Place.Machine), try)
+	case n.Spec.HasTree() && (a.Place.Tree == "" || a.Place.Dir == root):
+		return hint.New(fmt.Errorf("%s has no worktree here, and its checks do not run in %s", name, root), try)
+	}
+	return nil
 }
 
 // check runs commands in dir as the attempts of node n run their checks, and
@@ -75,6 +101,7 @@ func (p *Merging) check(ctx context.Context, r *run.Run, n *run.NodeView, dir st
 	}
 	if spec.Place.Dir != dir {
 		spec.Place.Dir, spec.Place.Tree = dir, ""
+		spec.Place.Far, spec.Place.Machine = "", "" // the commands run here
 	}
 	if begun == nil {
 		begun = func(string) {}

@@ -61,6 +61,13 @@ func (p *Remains) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 	if runview.UnderWay(v) {
 		return nil, hint.New(fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, v.Holder.Brief(p.Now())), "cmux agents stop")
 	}
+	switch away := v.Away(); {
+	case len(away) > 0 && v.Holder != nil: // it stays with the run, which has ended
+		return nil, hint.New(fmt.Errorf("%s is still running", away[0]), "cmux agents stop "+away[0].Name)
+	case len(away) > 0:
+		err := &run.AwayError{Nodes: away, Over: true}
+		return nil, hint.New(err, err.Try())
+	}
 	if at := runview.AtWork(v); len(at) > 0 && !runview.Over(v) {
 		return nil, hint.New(fmt.Errorf("%s is still running", at[0]), "cmux agents stop")
 	}

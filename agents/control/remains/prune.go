@@ -60,6 +60,15 @@ func (p *Remains) PlanPruning(ctx context.Context, keep int) (*Pruning, error) {
 			x.Why = fmt.Sprintf("one of the %d newest", keep)
 		}
 		sessions[one.Session] = true
+		if x.Why == "" { // no lock here says so
+			away, err := run.AwayOf(r)
+			if err != nil {
+				return nil, err
+			}
+			if len(away) > 0 {
+				x.Why = "still at work: " + away[0].String()
+			}
+		}
 		if x.Why != "" {
 			plan.Kept = append(plan.Kept, x)
 			continue

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,7 +25,8 @@ type Diff struct {
 }
 
 // Diff writes what a node has committed, and what stands uncommitted and
-// untracked in its worktree beside it.
+// untracked in its worktree beside it. Of a node on another machine it writes what has come
+// home.
 func (p *Runs) Diff(ctx context.Context, o Diff) error {
 	v, i, err := p.Node(ctx, o.Node)
 	if err != nil {
@@ -33,6 +35,9 @@ func (p *Runs) Diff(ctx context.Context, o Diff) error {
 	ctx, w, err := p.nodeWork(ctx, v, i, workNow)
 	if err != nil {
 		return err
+	}
+	if a := v.Nodes[i].Away(); a != nil && o.Errors != nil {
+		fmt.Fprintf(o.Errors, "cmux: %s works on %s: this is what has come home of its work\n", o.Node, cmp.Or(a.Place.Machine, "another machine"))
 	}
 	return w.Diff(ctx, func(ctx context.Context, env []string, args ...string) error {
 		return p.show(ctx, o, w.Dir, env, append(args, "--")...)
@@ -77,8 +82,11 @@ func (p *Runs) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (c
 	if w.Start = p.StartCommit(ctx, root, n.Attempts, w.Tip); w.Start == "" {
 		return ctx, nil, fmt.Errorf("%s: its start commit is not recorded", n.Spec.Name)
 	}
-	if end == workNow && w.Stands(a.Place.Tree) {
+	if end == workNow && w.Stands(a.Place.TreeHere()) {
 		return ctx, w, nil
+	}
+	if tipErr != nil && a.Place.Away() {
+		return ctx, nil, fmt.Errorf("%s: nothing has come home from %s yet: there is no branch %s", n.Spec.Name, cmp.Or(a.Place.Machine, "its machine"), n.Spec.Branch)
 	}
 	if tipErr != nil {
 		return ctx, nil, fmt.Errorf("%s: its worktree and its branch %s are gone: %w", n.Spec.Name, n.Spec.Branch, tipErr)

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ type Fence struct {
 	Mode    dag.FenceMode `json:"fence"`             // as the run has it
 	System  string        `json:"system,omitempty"`  // what puts it up here
 	Missing string        `json:"missing,omitempty"` // why this system has none
+	Machine string        `json:"machine,omitempty"` // that carries out the newest attempt, with a fence of its own; empty: this one
 	Attempt int           `json:"attempt"`           // the newest that had one; 0: none yet
 	Write   []string      `json:"write"`             // what that attempt may write: absolute paths
 	Refused []Fenced      `json:"refused"`           // by all attempts, as far as their programs printed it
@@ -46,6 +48,10 @@ func (p *Runs) Fence(ctx context.Context, name string) (*Fence, error) {
 	f := &Fence{Node: n.Spec.Name, Mode: n.Spec.Fence.Mode, Write: []string{}, Refused: fenced(n)}
 	if f.Mode == "" {
 		f.Mode = dag.FenceOff
+	}
+	if a := n.Attempt(); a != nil && a.Place.Away() {
+		f.Machine = cmp.Or(a.Place.Machine, "another machine")
+		return f, nil // what it may write there is not known here
 	}
 	if f.System, err = fence.Support(); err != nil {
 		f.Missing = err.Error()

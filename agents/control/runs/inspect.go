@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/control/project"
 	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/runs/run"
@@ -19,7 +20,10 @@ type Inspection struct {
 	Branch   string             `json:"branch,omitempty"`
 	Dir      string             `json:"dir,omitempty"` // as in the configuration
 	Label    dag.Label          `json:"label"`
-	Since    time.Time          `json:"since,omitzero"` // when that was recorded; zero: nothing was
+	Where    string             `json:"where,omitempty"`    // the machine that carries out the newest attempt, or "home" for this one
+	Machine  string             `json:"machine,omitempty"`  // Where, if that is another machine
+	HeardAt  *time.Time         `json:"heard_at,omitempty"` // when Machine was heard of last, if it is silent
+	Since    time.Time          `json:"since,omitzero"`     // when that was recorded; zero: nothing was
 	Reason   string             `json:"reason,omitempty"`
 	Way      string             `json:"way,omitempty"` // the commands a person would call next
 	Question *question.Question `json:"question,omitempty"`
@@ -61,7 +65,7 @@ func Inspect(v *run.View, i int) *Inspection {
 	g := v.Run.Plan.Graph
 	in := &Inspection{
 		Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch, Dir: n.Spec.Dir,
-		Label: n.Status.Label, Reason: n.Status.Reason, Way: runview.WayOut(v, i),
+		Label: n.Status.Label, Where: n.Where(), Machine: machineOf(n), HeardAt: project.Moment(n.HeardAt()), Reason: n.Status.Reason, Way: runview.WayOut(v, i),
 		After: Besides(v, g.Deps(i)), Before: Besides(v, g.Dependents(i)),
 		Used: n.Used, Budget: n.Spec.Budget, Orders: fitting(v, i), Fenced: fenced(n),
 	}
@@ -129,7 +133,7 @@ func fitting(v *run.View, i int) (names []string) {
 		{"answer", runview.Asks(n) && !gate && !runview.Left(n) && !Asked(n).InPane},
 		{"release", runview.TakenOver(n)},
 		{"retry", !gate && (runview.Left(n) || again == nil)},
-		{"attach", !gate && len(n.Attempts) > 0},
+		{"attach", !gate && len(n.Attempts) > 0 && n.Away() == nil},
 		{"logs", len(n.Attempts) > 0},
 		{"diff", n.Spec.HasBranch() && len(n.Attempts) > 0},
 		{"answer", !runview.Asks(n) && !gate && Live(n) == nil},

@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"cmux/agents/control/runview"
 	"cmux/agents/platform/notice"
@@ -80,9 +81,23 @@ func Notices(v *run.View) (all []Notice) {
 	if v.Halted {
 		tell("a signal has stopped the runner, so nothing here changes: kill -CONT %d", v.Holder.PID)
 	}
-	if at := runview.AtWork(v); len(at) > 0 && v.Holder == nil {
-		tell("still at work without a runner: %s (cmux agents stop ends them)", strings.Join(at, ", "))
+	if v.Holder == nil {
+		var here, away []string
+		for _, name := range runview.AtWork(v) {
+			if a := v.Nodes[v.Run.Plan.Graph.Index(name)].Away(); a != nil {
+				away = append(away, run.AwayNode{Name: name, Machine: a.Place.Machine}.String())
+			} else {
+				here = append(here, name)
+			}
+		}
+		if len(here) > 0 {
+			tell("still at work without a runner: %s (cmux agents stop ends them)", strings.Join(here, ", "))
+		}
+		if len(away) > 0 {
+			tell("still at work without a runner: %s (cmux agents resume collects their work)", strings.Join(away, ", "))
+		}
 	}
+	all = append(all, silentNotices(v)...)
 	if err := v.RunOverBudget(); err != nil {
 		tell("%v, so no agent is started: raise it in the configuration, then %s", err, runview.UpdateWay(v))
 	}
@@ -97,6 +112,31 @@ func Notices(v *run.View) (all []Notice) {
 	}
 	if v.ConfigChanged {
 		tell("the configuration differs from the plan of this run; to apply it: %s", runview.UpdateWay(v))
+	}
+	return all
+}
+
+// silentNotices tells of machines that are not heard of, and what they carry out.
+func silentNotices(v *run.View) (all []Notice) {
+	nodes := make(map[string][]string)
+	since := make(map[string]time.Time)
+	var machines []string
+	for i := range v.Nodes {
+		at := v.Nodes[i].HeardAt()
+		if at.IsZero() {
+			continue
+		}
+		m := v.Nodes[i].Where()
+		if nodes[m] == nil {
+			machines = append(machines, m)
+		}
+		nodes[m] = append(nodes[m], v.Nodes[i].Spec.Name)
+		if at.After(since[m]) {
+			since[m] = at
+		}
+	}
+	for _, m := range machines {
+		all = append(all, Notice{fmt.Sprintf("no contact with %s since %s; its agents work on: %s", m, since[m].Local().Format("15:04"), say.List(nodes[m], 5)), true})
 	}
 	return all
 }

@@ -63,8 +63,9 @@ func (p *Runs) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 		w.Commits = append(w.Commits, Commit{id, subject})
 	}
 	dir, what := root, []string{start, tip}
-	if info, err := os.Stat(a.Place.Tree); a.Place.Tree != "" && err == nil && info.IsDir() {
-		dir, what = a.Place.Tree, []string{start}
+	tree := a.Place.TreeHere()
+	if info, err := os.Stat(tree); tree != "" && err == nil && info.IsDir() {
+		dir, what = tree, []string{start}
 		if n.Spec.Fence.On() {
 			ctx = files.Look(ctx, p.Getenv, root, n.Spec.Fence)
 		}
@@ -88,10 +89,11 @@ func (p *Runs) Sights(ctx context.Context, v *run.View, i int) (dirs []string) {
 		return nil
 	}
 	dirs = []string{v.Run.NodeDir(n.Spec.Name)}
-	if a.Place.Tree == "" || !n.Fact.Live() {
+	tree := a.Place.TreeHere()
+	if tree == "" || !n.Fact.Live() {
 		return dirs
 	}
-	dir, err := p.Git(ctx, a.Place.Tree, "rev-parse", "--path-format=absolute", "--git-path", "logs")
+	dir, err := p.Git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "logs")
 	dir = strings.TrimSpace(dir)
 	if err == nil {
 		_, err = os.Stat(dir)

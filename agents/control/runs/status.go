@@ -116,6 +116,12 @@ type NodeReport struct {
 	Outputs map[string]string `json:"outputs,omitempty"`
 	// Review is what a person decided about its work.
 	Review *Decided `json:"review,omitempty"`
+	// Where is the machine that carries out its newest attempt, or "home" for this one.
+	Where string `json:"where,omitempty"`
+	// Machine is Where, if that is another machine.
+	Machine string `json:"machine,omitempty"`
+	// HeardAt is when Machine was heard of last, if it is silent.
+	HeardAt *time.Time `json:"heard_at,omitempty"`
 	// Fenced is how many writes the fence has refused, see Fence.
 	Fenced int `json:"fenced,omitempty"`
 	// Question is what its agent waits for a person to answer.
@@ -175,6 +181,7 @@ func NewReport(v *run.View) Report {
 			StartedAt: project.Moment(n.Fact.StartedAt), EndedAt: project.Moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
 			Used: Known(n.Used), Outputs: n.Fact.Outputs.Values(), Fenced: len(n.Fenced),
+			Where: n.Where(), Machine: machineOf(n), HeardAt: project.Moment(n.HeardAt()),
 		}
 		if n.Spec.Matrix != nil {
 			r.Matrix = n.Spec.Matrix.Name
@@ -192,6 +199,15 @@ func NewReport(v *run.View) Report {
 		s.Nodes[i] = r
 	}
 	return s
+}
+
+// machineOf is the machine that carries out the newest attempt of n; empty: this one, or none
+// yet.
+func machineOf(n *run.NodeView) string {
+	if a := n.Attempt(); a != nil && a.Place.Away() {
+		return a.Place.Machine
+	}
+	return ""
 }
 
 func limitReports(v *run.View) (all []LimitReport) {

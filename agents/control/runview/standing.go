@@ -6,9 +6,39 @@
 package runview
 
 import (
+	"slices"
+
 	"cmux/agents/runs/run"
 	"cmux/dag"
 )
+
+// Label is the label of a node as a person reads it, with since when its machine is silent.
+func Label(n *run.NodeView) string {
+	text := n.Status.Label.String()
+	if at := n.HeardAt(); !at.IsZero() {
+		text += ", no contact since " + at.Local().Format("15:04")
+	}
+	return text
+}
+
+// NoMachine is what Where returns while a node waits for a machine.
+const NoMachine = "no machine yet"
+
+// Where is where a person reads that a node is carried out; empty: it has not started.
+func Where(n *run.NodeView) string {
+	if n.Attempt() != nil && n.Where() == "" {
+		return NoMachine
+	}
+	return n.Where()
+}
+
+// Elsewhere reports whether another machine carries out a node of v, or did so last.
+func Elsewhere(v *run.View) bool {
+	return slices.ContainsFunc(v.Nodes, func(n run.NodeView) bool {
+		a := n.Attempt()
+		return a != nil && a.Place.Away()
+	})
+}
 
 // Over reports whether nothing more happens in a run by itself.
 func Over(v *run.View) bool { return v.RunState == dag.RunDone || v.RunState == dag.RunFailed }

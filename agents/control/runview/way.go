@@ -13,7 +13,7 @@ import (
 // Explained is the label of node i, why it stands so and the way out.
 func Explained(v *run.View, i int) string {
 	s := v.Nodes[i].Status
-	text := s.Label.String()
+	text := Label(&v.Nodes[i])
 	if s.Reason != "" {
 		text += ": " + say.Line(s.Reason)
 	}
@@ -44,9 +44,13 @@ func WayOut(v *run.View, i int) string {
 		return "cmux agents logs " + name + "; cmux agents retry " + name + "; cmux rooms start --about node:" + name
 	case failed:
 		return "cmux agents logs " + name + "; cmux agents retry " + name
+	case Left(n) && n.Away() != nil:
+		return "cmux agents override " + name + "; cmux agents retry " + name
 	case Left(n):
 		return "cmux agents override " + name + "; cmux agents retry " + name + "; cmux agents attach " + name
-	case Asks(n) && v.Run.Plan.Headless:
+	case Asks(n) && n.Away() != nil && inPane(n):
+		return "answer it in its terminal on " + n.Where()
+	case Asks(n) && (v.Run.Plan.Headless || n.Away() != nil):
 		return "cmux agents answer " + name + " TEXT"
 	case Asks(n) && inPane(n):
 		return "cmux agents attach " + name

@@ -4,6 +4,7 @@
 package terminals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,8 +62,9 @@ type Conversation struct {
 	Dir  string `json:"dir"`            // where it is opened
 	Lost string `json:"lost,omitempty"` // its own directory, when that is gone; Dir is then the project's
 
-	busy bool // the run is about to continue it
-	kind string
+	busy    bool // the run is about to continue it
+	kind    string
+	machine string // that has it, if not this one
 }
 
 // Session offers a look at a run.
@@ -90,6 +92,16 @@ func (t *Terminals) Attach(ctx context.Context, o Attach) (*Offer, error) {
 		return nil, hint.New(err, "cmux agents approve "+name)
 	}
 	offer := &Offer{Node: name, Label: n.Status.Label, run: v.Run}
+	if a := n.Away(); a != nil {
+		try := "cmux agents logs " + name + " -f"
+		if runview.Asks(n) {
+			try = "cmux agents answer " + name + " TEXT, or " + try
+		}
+		if a.Place.Machine == "" {
+			return nil, hint.New(fmt.Errorf("%s waits for a machine (%s): it has no pane", name, n.Status.Label), try)
+		}
+		return nil, hint.New(fmt.Errorf("%s works on %s (%s): its pane is not on this machine", name, a.Place.Machine, n.Status.Label), try)
+	}
 	if n.Fact.Live() && n.Left == nil {
 		if v.Run.Plan.Headless {
 			return nil, hint.New(fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), "cmux agents logs "+name+" -f")
@@ -103,6 +115,12 @@ func (t *Terminals) Attach(ctx context.Context, o Attach) (*Offer, error) {
 		}
 	}
 	c := conversationOf(n, v.Run.Plan.Root)
+	if a := n.Attempt(); a != nil && a.Place.Away() { // it had no pane here
+		offer.Pane = false
+	}
+	if c != nil && c.machine != "" {
+		return nil, hint.New(fmt.Errorf("the conversation of %s (%s) is on %s, where its agent worked", name, n.Status.Label, c.machine), "cmux agents logs "+name)
+	}
 	if c == nil || o.Pane {
 		if offer.Pane {
 			return offer, nil
@@ -129,6 +147,9 @@ func conversationOf(n *run.NodeView, root string) *Conversation {
 		}
 		if id == "" {
 			continue
+		}
+		if a.Place.Away() {
+			return &Conversation{ID: id, machine: cmp.Or(a.Place.Machine, "another machine")}
 		}
 		c := &Conversation{ID: id, Dir: filepath.Join(a.Place.Dir, filepath.FromSlash(n.Spec.Dir)), kind: n.Spec.Agent}
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {

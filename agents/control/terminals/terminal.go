@@ -50,11 +50,14 @@ func (t *Terminals) NodeSeat(ctx context.Context, id, node string) (*Seat, error
 	if err != nil {
 		return nil, err
 	}
-	pane := ""
+	pane, away := "", false
 	if a := v.Nodes[i].Attempt(); a != nil {
-		pane = a.Pane
+		pane, away = a.Pane, a.Place.Away()
 	}
 	s := seat(r, node, r.Plan.ID, pane, r.Plan.ID)
+	if away {
+		s.Server, s.Pane = nil, ""
+	}
 	s.Live = v.Nodes[i].Fact.Live()
 	return s, nil
 }

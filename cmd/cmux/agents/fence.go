@@ -30,9 +30,10 @@ line of the configuration that would allow each. A refusal is known if the
 program printed it with the path, as most do.
 
 With --json the shape is
-  {"node", "fence", "system", "missing", "attempt", "write", "refused": [{"attempt", "path", "allow"}]}
+  {"node", "fence", "system", "missing", "machine", "attempt", "write", "refused": [{"attempt", "path", "allow"}]}
 where system is what keeps the fence up here, and missing says why there can be none;
-one of the two is left out. Write are the files and folders that the newest attempt with a
+one of the two is left out. If another machine carries out the node, machine is its name,
+both are left out, and what the node may write there is not known here. Write are the files and folders that the newest attempt with a
 fence may write, and attempt is its number, 0 before the first. Allow is left out where no
 configuration allows it.`,
 		Example:           "  cmux agents fence api",
@@ -68,6 +69,8 @@ func fenceText(f *runs.Fence, as cli.Look) string {
 	switch {
 	case f.Mode == dag.FenceOff:
 		fmt.Fprintf(&b, "%s has no fence. To give it one: fence: auto\n", f.Node)
+	case f.Machine != "":
+		fmt.Fprintf(&b, "%s has fence: %s, which %s puts up.\n", f.Node, f.Mode, f.Machine)
 	case f.Attempt == 0 && f.Missing != "":
 		fmt.Fprintf(&b, "%s has fence: %s, but %s\n", f.Node, f.Mode, f.Missing)
 	case f.Attempt == 0:

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/overview"
 	"cmux/agents/control/runs"
+	"cmux/agents/control/runview"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
 	"cmux/cmd/cmux/cli"
@@ -54,7 +55,8 @@ With --json the shape is
    "collisions": [as of cmux agents collisions],
    "limits": [{"account", "until", "since", "met_by": {"project", "session", "run", "node"}, "said"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs", "dir", "fenced"}],
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs", "dir", "fenced",
+              "where", "machine", "heard_at"}],
    "others": [the same of each further run that has not ended],
    "needs": [{"id", "kind", "name", "run", "session", "since", "label", "text", "question", "orders", "try", "called", "title", "room", "member"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
@@ -84,6 +86,10 @@ Finally is true for a node under finally, matrix is the name of the matrix that 
 node comes from, outputs are the values that it has published, by their names, dir is
 the folder of the configuration in which it works, fenced is how many writes the fence
 has refused (cmux agents fence); each is left out elsewhere.
+Where is the machine that carries out the newest attempt, or home for this one; it is
+left out before the first attempt and while no machine has claimed it. Machine is where
+if that is another machine, and heard_at is when that machine was heard of last. Machine
+is left out at home, heard_at while the machine is heard.
 A limit is that of an account, which a node of this run or of another of your runs
 met; until is null where no end is known, said is what the program said.
 Needs is what waits for you in the project, also in the runs above, or with RUN or
@@ -96,6 +102,8 @@ agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
 was. A stray is a file among the markers that belongs to no node; node is the one
 that it was probably meant for, or empty.
+If a node is on another machine, the table has the column WHERE, and the status of a node
+says since when its machine is silent: running, no contact since 14:03.
 The table shows the tokens that count against a budget: all except cache_read. With
 --verbose, it also shows the source of each status (record, marker, lock, runner, or
 derived from other nodes) and its age.`,
@@ -270,10 +278,13 @@ func statusColumns(v *run.View, verbose bool) []statusColumn {
 		{cli.Column{Head: "ROLE", Give: 4, Least: 6}, func(n *run.NodeView, _ time.Time) string { return string(n.Spec.Role) }},
 		{cli.Column{Head: "BRANCH", Give: 2, Least: 8}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(n.Spec.Branch) }},
 		{cli.Column{Head: "DEPENDS ON", Give: 3, Least: 10}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(runs.Waits(n.Spec)) }},
-		{cli.Column{Head: "STATUS", Style: stateStyle}, func(n *run.NodeView, _ time.Time) string { return n.Status.Label.String() }},
+		{cli.Column{Head: "STATUS", Style: stateStyle}, func(n *run.NodeView, _ time.Time) string { return runview.Label(n) }},
 		{cli.Column{Head: "ELAPSED"}, elapsed},
 		{cli.Column{Head: "TRIES", Give: 1, Least: 5}, tries},
 		{cli.Column{Head: "LAST ACTIVITY", Give: 5, Least: 8}, lastActivity},
+	}
+	if runview.Elsewhere(v) {
+		columns = append(columns, statusColumn{cli.Column{Head: "WHERE"}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(runview.Where(n)) }})
 	}
 	if slices.ContainsFunc(v.Nodes, func(n run.NodeView) bool { return n.Spec.Dir != "" }) {
 		columns = append(columns, statusColumn{cli.Column{Head: "DIR", Give: 4, Least: 8}, func(n *run.NodeView, _ time.Time) string { return cli.OrDash(n.Spec.Dir) }})

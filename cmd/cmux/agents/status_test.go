@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -165,4 +166,28 @@ func BenchmarkStatus(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Where nodes are is shown if another machine has one, and since when it is silent.
+func TestStatusElsewhere(t *testing.T) {
+	heard := time.Date(2026, 3, 1, 14, 3, 0, 0, time.Local)
+	place := &run.Place{Far: "ssh://box"}
+	v := runtest.View(t, `
+session: shop
+agents:
+  - {name: api, agent: command, task: "true"}
+  - {name: web, agent: command, task: "true"}
+  - {name: docs, agent: command, task: "true"}
+  - {name: tests, role: review, agent: command, task: "true", depends_on: [api]}
+`,
+		run.Record{Type: run.RunnerUp, At: runtest.At(-10)},
+		run.Record{Type: run.Started, Node: "api", Attempt: 1, At: runtest.At(-9), Place: place},
+		run.Record{Type: run.Claimed, Node: "api", Attempt: 1, At: runtest.At(-9), Value: "box"},
+		run.Record{Type: run.Began, Node: "api", Attempt: 1, At: runtest.At(-9)},
+		run.Record{Type: run.Silent, Node: "api", Attempt: 1, At: runtest.At(-1), Value: heard.Format(time.RFC3339Nano)},
+		run.Record{Type: run.Started, Node: "web", Attempt: 1, At: runtest.At(-9), Place: place},
+		run.Record{Type: run.Started, Node: "docs", Attempt: 1, At: runtest.At(-9), Place: &run.Place{}},
+	)
+	v.Holder = &signals.Holder{PID: 42}
+	golden.Equal(t, "status/elsewhere.txt", renderStatus(v, runtest.Noon, cli.Look{Width: 140}))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control/runs"
+	"cmux/agents/control/runview"
 	"cmux/agents/kinds/question"
 	"cmux/agents/platform/say"
 	"cmux/agents/runs/run"
@@ -110,6 +111,16 @@ func (m model) standing(w *writer, in *runs.Inspection) {
 		}
 	}
 	w.text("", state)
+	if n := &m.view.Nodes[m.node()]; runview.Where(n) != "" && runview.Where(n) != run.Home {
+		on := "on " + say.Line(in.Machine)
+		if in.Machine == "" {
+			on = runview.NoMachine
+		}
+		if in.HeardAt != nil {
+			on += ", no contact since " + in.HeardAt.In(m.now().Location()).Format("15:04")
+		}
+		w.text("", on)
+	}
 	if in.Reason != "" && in.Question == nil {
 		w.text("  ", say.Lines(in.Reason))
 	}

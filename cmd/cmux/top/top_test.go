@@ -516,3 +516,28 @@ func TestUpdatePage(t *testing.T) {
 		t.Errorf("y causes %q", got)
 	}
 }
+
+// The details of a node say which machine has it, and since when that machine is silent.
+func TestDetailsElsewhere(t *testing.T) {
+	heard := time.Date(2026, 3, 1, 11, 3, 0, 0, time.UTC)
+	v := runtest.View(t, `
+session: shop
+agents:
+  - {name: api, agent: command, task: "true"}
+  - {name: web, agent: command, task: "true"}
+  - {name: docs, agent: command, task: "true"}
+`,
+		run.Record{Type: run.Started, Node: "api", Attempt: 1, At: runtest.At(-9), Place: &run.Place{Far: "ssh://box", Machine: "box"}},
+		run.Record{Type: run.Silent, Node: "api", Attempt: 1, At: runtest.At(-1), Value: heard.Format(time.RFC3339Nano)},
+		run.Record{Type: run.Started, Node: "web", Attempt: 1, At: runtest.At(-9), Place: &run.Place{Far: "ssh://box"}},
+		run.Record{Type: run.Started, Node: "docs", Attempt: 1, At: runtest.At(-9), Place: &run.Place{}},
+	)
+	for node, want := range map[string]string{"api": "on box, no contact since 11:03", "web": "no machine yet", "docs": ""} {
+		s := open(t, v, 160, 45, false)
+		s.pickNode(node)
+		screen := s.screen()
+		if want != "" && !strings.Contains(screen, want) || want == "" && (strings.Contains(screen, "on box") || strings.Contains(screen, "no machine")) {
+			t.Errorf("%s: want %q in\n%s", node, want, screen)
+		}
+	}
+}
