@@ -127,7 +127,7 @@ var errCheckout = errors.New("checkout failed")
 // create adds the worktree. old is the tip of a branch that exists; without it
 // the branch is made at Start. When it fails, everything is as it was.
 func (r *Repo) create(ctx context.Context, s LendSpec, old string) (*Tree, error) {
-	t, undo, err := r.branch(ctx, s, old)
+	t, undo, err := branch(ctx, r, s, old)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (r *Repo) create(ctx context.Context, s LendSpec, old string) (*Tree, error
 
 // branch makes or continues the branch of a worktree. old is its tip; empty: there is
 // none. undo takes that back.
-func (r *Repo) branch(ctx context.Context, s LendSpec, old string) (t *Tree, undo func(context.Context) error, err error) {
+func branch(ctx context.Context, r *Repo, s LendSpec, old string) (t *Tree, undo func(context.Context) error, err error) {
 	t = &Tree{Path: s.Path, Branch: s.Branch, Head: s.Start, Owner: s.Owner}
 	if old != "" && !s.Fresh {
 		t.Continued = true

@@ -9,14 +9,14 @@ import (
 	"cmux/worktree/separate"
 )
 
-// LendBranch makes the branch of s as Lend does, for work in another repository, and no
+// LendBranch makes the branch of s in r as Lend does, for work in another repository, and no
 // worktree: a branch that exists is continued with those of the Contributions that it
 // lacks merged in, a Fresh one is saved and begins again at Start. The Tree has no path.
 //
 // A worktree of the branch at Path would fall behind it, so it is removed, with what it
 // holds saved if s.Fresh. Otherwise what is not committed there is refused (ErrDirty): it
 // does not travel. A branch checked out elsewhere is ErrBranchOut.
-func (r *Repo) LendBranch(ctx context.Context, s LendSpec) (*Tree, error) {
+func LendBranch(ctx context.Context, r *Repo, s LendSpec) (*Tree, error) {
 	if s.Branch == "" {
 		return &Tree{Head: s.Start, Owner: s.Owner}, nil
 	}
@@ -39,7 +39,7 @@ func (r *Repo) LendBranch(ctx context.Context, s LendSpec) (*Tree, error) {
 	if err := separate.Rejoin(ctx, r.GitDir, s.Path); err != nil {
 		return nil, err
 	}
-	if err := r.leavePath(ctx, s); err != nil {
+	if err := leavePath(ctx, r, s); err != nil {
 		return nil, err
 	}
 	if err := r.freeBranch(ctx, s); err != nil {
@@ -49,7 +49,7 @@ func (r *Repo) LendBranch(ctx context.Context, s LendSpec) (*Tree, error) {
 	if err != nil && !errors.Is(err, git.ErrBadRef) {
 		return nil, err
 	}
-	t, _, err := r.branch(ctx, s, old)
+	t, _, err := branch(ctx, r, s, old)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (r *Repo) LendBranch(ctx context.Context, s LendSpec) (*Tree, error) {
 }
 
 // leavePath removes the worktree at the path if it has the branch.
-func (r *Repo) leavePath(ctx context.Context, s LendSpec) error {
+func leavePath(ctx context.Context, r *Repo, s LendSpec) error {
 	all, err := r.registrations(ctx)
 	if err != nil {
 		return err

@@ -1,87 +1,28 @@
 package worktree
 
 import (
-	"cmp"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"cmux/worktree/git"
 	"cmux/worktree/hint"
+	"cmux/worktree/mounts"
 )
 
 // unmounted refuses to remove a folder across a mount: what is mounted lies
 // elsewhere and is not the worktree's.
 func unmounted(dirs ...string) error {
 	for _, dir := range dirs {
-		mounts, err := mountsIn(dir)
+		at, err := mounts.In(dir)
 		if err != nil {
 			return err
 		}
-		if len(mounts) > 0 {
-			words := make([]string, len(mounts))
-			for i, m := range mounts {
+		if len(at) > 0 {
+			words := make([]string, len(at))
+			for i, m := range at {
 				words[i] = "umount " + git.ShellWord(m)
 			}
-			return hint.Errorf(strings.Join(words, " && "), "%w: %s", ErrMounted, git.Shown(mounts))
+			return hint.Errorf(strings.Join(words, " && "), "%w: %s", ErrMounted, git.Shown(at))
 		}
 	}
 	return nil
-}
-
-// mountPoints are those that mountinfo lists at dir or below, the deepest first.
-func mountPoints(mountinfo, dir string) (all []string) {
-	for l := range strings.Lines(mountinfo) {
-		f := strings.Fields(l) // ID PARENT MAJOR:MINOR ROOT MOUNTPOINT ...
-		if len(f) < 5 {
-			continue
-		}
-		point := unescapeMount(f[4])
-		if rel, err := filepath.Rel(dir, point); err == nil && filepath.IsLocal(rel) {
-			all = append(all, point)
-		}
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	return all
-}
-
-// unescapeMount puts back what the kernel writes as \ and three octal digits.
-func unescapeMount(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// otherDevices are the folders in dir that lie on another device, for systems
-// that list no mounts.
-func otherDevices(dir string) (all []string, err error) {
-	top, err := os.Lstat(dir)
-	if os.IsNotExist(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	err = filepath.WalkDir(dir, func(full string, d os.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return nil // what cannot be read is told by the snapshot
-		}
-		info, err := d.Info()
-		if err == nil && device(info) != device(top) {
-			all = append(all, full)
-			return filepath.SkipDir
-		}
-		return nil
-	})
-	return all, err
 }

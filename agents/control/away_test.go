@@ -162,6 +162,16 @@ func TestStopOfWhatIsAway(t *testing.T) {
 	}
 }
 
+// A cleanup beside a runner that stays with its run, which has ended.
+func TestCleanupElsewhere(t *testing.T) {
+	s := away(t)
+	s.record(run.Record{Type: run.Overridden, Node: "api", How: run.HowOverride}, run.Record{Type: run.Overridden, Node: "web", How: run.HowOverride}, run.Record{Type: run.RunEnded, How: string(dag.RunDone)})
+	s.hold()
+	s.record(run.Record{Type: run.RunEnded, How: string(dag.RunDone)})
+	_, err := s.Remains().PlanCleanup(t.Context())
+	refused(t, err, "api on box is still running", "cmux agents stop api")
+}
+
 // A past run is not pruned while an attempt of it works on another machine.
 func TestPruneElsewhere(t *testing.T) {
 	s := away(t)

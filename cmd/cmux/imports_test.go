@@ -34,7 +34,8 @@ var house = []struct {
 	{"worktree/submodule", "worktree/git worktree/gitfile worktree/hint"},
 	{"worktree/footprint", "worktree/git"},
 	{"worktree/prepare", "worktree/git worktree/gitfile worktree/hint worktree/submodule"},
-	{"worktree", "worktree/common worktree/git worktree/gitfile worktree/hint worktree/merge worktree/prepare worktree/separate worktree/submodule"},
+	{"worktree/mounts", ""},
+	{"worktree", "worktree/common worktree/git worktree/gitfile worktree/hint worktree/merge worktree/mounts worktree/prepare worktree/separate worktree/submodule"},
 
 	{"agents/platform/proc", ""},
 	{"agents/platform/tmux/proxy", ""},

@@ -2,8 +2,7 @@ package run
 
 import (
 	"fmt"
-
-	"cmux/agents/platform/say"
+	"strings"
 )
 
 // AwayError says that attempts are on other machines, and that the run has no runner, which
@@ -27,11 +26,16 @@ func (n AwayNode) String() string {
 }
 
 func (e *AwayError) Error() string {
-	all := make([]string, len(e.Nodes))
-	for i, n := range e.Nodes {
-		all[i] = n.String()
+	const most = 8
+	var all []string
+	for _, n := range e.Nodes[:min(len(e.Nodes), most)] {
+		all = append(all, n.String())
 	}
-	return fmt.Sprintf("cmux cannot end %s: the run has no runner, and only a runner reaches other machines", say.List(all, 8))
+	who := strings.Join(all, ", ")
+	if more := len(e.Nodes) - most; more > 0 {
+		who += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("cmux cannot end %s: the run has no runner, and only a runner reaches other machines", who)
 }
 
 // Try returns what ends them.

@@ -176,12 +176,12 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		lend.Contributions = append(lend.Contributions, p.tips...)
 	}
 	if !r.host.Lends(spec) {
-		t, err := r.repo.LendBranch(ctx, lend)
+		t, err := worktree.LendBranch(ctx, r.repo, lend)
 		if err != nil {
 			return err
 		}
 		p.place.Branch = t.Branch
-		return r.lentFrom(ctx, p, lend.Start, t)
+		return lentFrom(ctx, r.repo, p, lend.Start, t)
 	}
 	if err := r.repo.HideTrees(ctx, []string{lend.Path}); err != nil { // an update may have added the node
 		return err
@@ -198,18 +198,18 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		return err
 	}
 	p.place.Dir, p.place.Tree, p.place.Branch = t.Path, t.Path, t.Branch
-	return r.lentFrom(ctx, p, lend.Start, t)
+	return lentFrom(ctx, r.repo, p, lend.Start, t)
 }
 
 // lentFrom notes what the branch of a placement must still hold when its node is done.
-func (r *Runner) lentFrom(ctx context.Context, p *placement, start string, t *worktree.Tree) (err error) {
+func lentFrom(ctx context.Context, repo *worktree.Repo, p *placement, start string, t *worktree.Tree) (err error) {
 	if p.place.Lent != "" || t.Branch == "" {
 		return nil
 	}
 	// A branch from before may hold only a part of what it would start at.
 	p.place.Lent = start
 	if t.Continued {
-		if p.place.Lent, err = r.repo.Common(ctx, start, t.Head); p.place.Lent == "" {
+		if p.place.Lent, err = repo.Common(ctx, start, t.Head); p.place.Lent == "" {
 			p.place.Lent = t.Head
 		}
 	}

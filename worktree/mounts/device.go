@@ -1,4 +1,4 @@
-package worktree
+package mounts
 
 import (
 	"io/fs"

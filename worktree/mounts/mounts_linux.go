@@ -1,10 +1,10 @@
-package worktree
+package mounts
 
 import "os"
 
-// mountsIn are the mount points at dir and below. Another device number alone is
+// In returns the mount points at dir and below. Another device number alone is
 // none: a btrfs subvolume has one and goes like a folder.
-func mountsIn(dir string) ([]string, error) {
+func In(dir string) ([]string, error) {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return otherDevices(dir)
