@@ -3811,8 +3811,11 @@ export interface components {
             /** Format: int64 */
             fenced?: number;
             finally?: boolean;
+            /** Format: date-time */
+            heard_at?: string;
             if: string;
             label: string;
+            machine?: string;
             matrix?: string;
             name: string;
             outputs?: {
@@ -3832,6 +3835,7 @@ export interface components {
             status: components["schemas"]["Label"];
             used: components["schemas"]["DagUsage"] | null;
             when: components["schemas"]["DagJoin"];
+            where?: string;
         };
         GraphRun: {
             base: string;
@@ -3941,7 +3945,10 @@ export interface components {
             checks: components["schemas"]["RunCheck"][];
             dir?: string;
             fenced: components["schemas"]["Fenced"][];
+            /** Format: date-time */
+            heard_at?: string;
             label: components["schemas"]["Label"];
+            machine?: string;
             name: string;
             orders: string[];
             question?: components["schemas"]["Question"];
@@ -3952,6 +3959,7 @@ export interface components {
             since?: string;
             used?: components["schemas"]["DagUsage"];
             way?: string;
+            where?: string;
         };
         Invited: {
             /** @description An agent of the organization, which takes no turns */
@@ -4597,7 +4605,10 @@ export interface components {
             /** Format: int64 */
             fenced?: number;
             finally?: boolean;
+            /** Format: date-time */
+            heard_at?: string;
             label: string;
+            machine?: string;
             matrix?: string;
             name: string;
             outputs?: {
@@ -4612,6 +4623,7 @@ export interface components {
             started_at: string | null;
             status: components["schemas"]["Label"];
             used: components["schemas"]["DagUsage"] | null;
+            where?: string;
         };
         Note: {
             about: components["schemas"]["NoteAbout"];

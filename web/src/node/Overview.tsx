@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { Api } from "@/api/client";
 import { CheckLine, passed } from "@/needs/pieces";
 import { NodeLinks, Now } from "@/node/Now";
-import { nodeKind, ordersFirst, spansOf, stageOf, total } from "@/node/words";
+import { nodeKind, ordersFirst, spansOf, stageOf, total, whereOf } from "@/node/words";
 import { Verify } from "@/node/Verify";
 import { NodeOrders } from "@/runs/NodeOrders";
 import { duration, worked } from "@/runs/figures";
@@ -40,6 +40,7 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
               </Fact>
             )}
             <Fact name="Kind">{nodeKind(n)}</Fact>
+            {whereOf(n, n.attempts.length) !== "" && <Fact name="Machine">{whereOf(n, n.attempts.length)}</Fact>}
             {n.branch !== undefined && n.branch !== "" && <Fact name="Branch">{n.branch}</Fact>}
             {n.role !== "gate" && <Fact name="Attempts">{n.attempts.length}</Fact>}
             {last?.commits !== undefined && <Fact name="Commits">{last.commits}</Fact>}

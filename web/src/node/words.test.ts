@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { labelText, lastOutput, nodeKind, reasonOf, stageOf, talksNow, took, tookText } from "@/node/words";
+import { labelText, lastOutput, nodeKind, reasonOf, stageOf, talksNow, took, tookText, whereOf } from "@/node/words";
 
 describe("words of a node", () => {
   it.each([
@@ -23,6 +23,16 @@ describe("words of a node", () => {
     [Array.from({ length: 20 }, (_, i) => String(i)), false, "4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19"],
   ] as const)("have the last output of %j, without checks %s", (log, unchecked, text) => {
     expect(lastOutput(log, unchecked)).toBe(text);
+  });
+
+  it.each([
+    [{ where: "home" }, 1, ""],
+    [{}, 0, ""],
+    [{}, 1, "no machine yet"],
+    [{ where: "box", machine: "box" }, 1, "box"],
+    [{ where: "box", machine: "box", heard_at: new Date(2026, 2, 1, 14, 3).toISOString() }, 2, "box, no contact since 14:03"],
+  ])("say of %j with %d attempts that it is on: %s", (node, attempts, text) => {
+    expect(whereOf(node, attempts)).toBe(text);
   });
 
   it("say a label as cmux does", () => {

@@ -116,6 +116,14 @@ export function nodeKind({ role, agent }: { role: string; agent?: string | undef
   return role === "build" ? agent : `${role}, ${agent}`;
 }
 
+/** Which other machine has a node, and since when that is silent; empty: it is at home, or has not started. */
+export function whereOf({ where, machine, heard_at }: { where?: string | undefined; machine?: string | undefined; heard_at?: string | undefined }, attempts: number): string {
+  if (machine === undefined) {
+    return where === undefined && attempts > 0 ? "no machine yet" : "";
+  }
+  return heard_at === undefined ? machine : `${machine}, no contact since ${clock(new Date(heard_at))}`;
+}
+
 /** The attempts of a node in time. */
 export function spansOf(attempts: readonly Api<"Try">[]): { began_at: string; ended_at: string | null }[] {
   return attempts.map((a) => ({ began_at: a.started, ended_at: a.ended ?? null }));

@@ -4,7 +4,7 @@ import { Link } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { Now, nodePath } from "@/node/Now";
-import { nodeKind, ordersFirst, stageOf } from "@/node/words";
+import { nodeKind, ordersFirst, stageOf, whereOf } from "@/node/words";
 import { counted } from "@/runs/figures";
 import { NodeTime } from "@/runs/NodeTime";
 import { NodeOrders } from "@/runs/NodeOrders";
@@ -87,6 +87,7 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
       </Answer>
       <p className="text-muted wrap-anywhere">
         {nodeKind(node)}
+        {whereOf(node, node.attempts) !== "" && `, ${node.machine === undefined ? "" : "on "}${whereOf(node, node.attempts)}`}
         {counted(node.used) > 0 && `, ${tokens(counted(node.used))} tokens`}
         {node.depends_on.length > 0 && `, after ${node.depends_on.join(", ")}`}
         {node.critical && ", on the critical path"}
