@@ -1,0 +1,85 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"cmux/agents/far"
+	"cmux/agents/platform/proc"
+	"cmux/signals"
+)
+
+// awake tells heartbeats that were sent before the machine was suspended from others: how
+// long ago they were sent, only a clock that counts the suspension knows.
+type awake struct {
+	mu  sync.Mutex
+	off time.Duration // of the two clocks
+	at  time.Time     // by Go's clock: the end of the last suspension
+}
+
+// jump is how far the clocks may drift apart without a suspension.
+const jump = time.Second
+
+// began is the Go time of which the other clock is measured.
+type epoch struct{ mono, boot time.Time }
+
+func newEpoch() epoch { return epoch{time.Now(), now()} }
+
+// sent converts a moment of Go's clock. It fails if the machine was suspended since.
+func (a *awake) sent(e epoch, t time.Time) (time.Time, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	mono, boot := time.Now(), now()
+	if off := boot.Sub(e.boot) - mono.Sub(e.mono); off > a.off+jump {
+		a.off, a.at = off, mono
+	}
+	if t.Before(a.at) {
+		return time.Time{}, false
+	}
+	return boot.Add(-mono.Sub(t)), true
+}
+
+// kept is the lease as it stands in its file.
+type kept struct {
+	Boot string        `json:"boot"`
+	Sent int64         `json:"sent"` // of the last accepted heartbeat, by now, in ns
+	For  time.Duration `json:"for"`
+	Asks bool          `json:"asks,omitempty"`
+}
+
+func leasePath(dir string) string { return filepath.Join(dir, "lease") }
+
+// readLease returns the lease of the attempt in dir; not begun, if no heartbeat was
+// accepted in this boot of the machine.
+func readLease(dir string) (l far.Lease, boot string, err error) {
+	b, err := signals.ReadFile(leasePath(dir), 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, "", nil
+	}
+	var k kept
+	if err == nil {
+		err = json.Unmarshal(b, &k)
+	}
+	if err != nil {
+		return l, "", err
+	}
+	l = far.Lease{For: k.For, Asks: k.Asks}
+	if k.Boot == proc.BootID() {
+		l.Renewed(time.Unix(0, k.Sent), now())
+	}
+	return l, k.Boot, nil
+}
+
+// writeLease keeps the lease for the guard and for the next worker. It need not be
+// durable: after a power cut no program runs.
+func writeLease(dir string, sent time.Time, l *far.Lease) error {
+	b, err := json.Marshal(kept{Boot: proc.BootID(), Sent: sent.UnixNano(), For: l.For, Asks: l.Asks})
+	if err != nil {
+		return err
+	}
+	return signals.PutFile(leasePath(dir), b, 0o600)
+}

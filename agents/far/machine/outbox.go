@@ -1,0 +1,82 @@
+package machine
+
+import (
+	"cmux/agents/far"
+	"cmux/agents/runs/run"
+)
+
+// outbox is the journal of this machine's entries, with what follows from it: how much of
+// the attempt is in it.
+type outbox struct {
+	*journal
+
+	isClaimed, isEnded bool
+	log, events        int64           // bytes
+	records            int             // of the shadow run
+	replied, posted    map[string]bool // ids
+	code               int64           // bytes
+}
+
+func openOutbox(path string) (*outbox, error) {
+	o := &outbox{replied: make(map[string]bool), posted: make(map[string]bool)}
+	var err error
+	o.journal, err = openJournal(path, o.follow)
+	return o, err
+}
+
+// follow takes in an entry. The journal's lock is held.
+func (o *outbox) follow(e *far.Entry) {
+	switch e.Kind {
+	case far.Claimed:
+		o.isClaimed = true
+	case far.End:
+		o.isEnded = true
+	case far.Log:
+		o.log = e.Offset + int64(len(e.Data))
+	case far.Events:
+		o.events = e.Offset + int64(len(e.Data))
+	case far.Record:
+		if e.Record != nil && e.Record.Type != run.Vanished { // which a fence writes
+			o.records++
+		}
+	case far.Reply:
+		o.replied[e.ID] = true
+	case far.Post:
+		if e.Message != nil && e.Message.Mail != nil {
+			o.posted[e.Message.Mail.ID] = true
+		}
+	case far.Code:
+		o.code += int64(len(e.Data))
+	}
+}
+
+func (o *outbox) claimed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.isClaimed
+}
+
+func (o *outbox) ended() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.isEnded
+}
+
+// sent returns how much of the attempt is in the journal.
+func (o *outbox) sent() (log, events int64, records int, code int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.log, o.events, o.records, o.code
+}
+
+func (o *outbox) hasReply(id string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.replied[id]
+}
+
+func (o *outbox) hasPost(id string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.posted[id]
+}

@@ -1,0 +1,248 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"cmux/agents/platform/proc"
+	"cmux/agents/runs/host"
+	"cmux/agents/runs/run"
+	"cmux/signals"
+)
+
+const (
+	// launchGrace is how long a started wrapper may take to get its lock.
+	launchGrace = 10 * time.Second
+	probeTick   = 50 * time.Millisecond
+)
+
+// own are the variables of the worker's environment that attempts get: the machine's
+// basics, and the logins of agents.
+var own = strings.Fields(`PATH HOME USER LOGNAME SHELL LANG LANGUAGE TMPDIR TZ XDG_* LC_* SSH_AUTH_SOCK
+	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS
+	GIT_AUTHOR_* GIT_COMMITTER_* GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_SSH_COMMAND
+	ANTHROPIC_* CLAUDE_* AWS_* GOOGLE_* GEMINI_* VERTEX_* AZURE_* OPENAI_* CODEX_* KIMI_* MOONSHOT_* QWEN_* DASHSCOPE_* OPENCODE_* OPENROUTER_*`)
+
+// basics returns what attempts get of an environment.
+func basics(env []string) []string {
+	var all []string
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		for _, o := range own {
+			prefix, many := strings.CutSuffix(o, "*")
+			if name == o || many && strings.HasPrefix(name, prefix) {
+				all = append(all, kv)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// facts is what the records of the shadow run say about the attempt.
+type facts struct {
+	started bool
+	began   bool
+	end     *run.Record // how it ended or vanished
+}
+
+func (j *job) facts(r *run.Run) (f facts, err error) {
+	err = r.EachRecord(func(rec *run.Record) {
+		if rec.Node != j.ref.Node || rec.Attempt != j.ref.N {
+			return
+		}
+		switch rec.Type {
+		case run.Started:
+			f.started = true
+		case run.Began:
+			f.began = true
+		case run.AttemptEnd, run.Vanished:
+			f.end = rec
+		}
+	})
+	return f, err
+}
+
+// start starts the wrapper of the attempt, which outlives this process, and its guard. It
+// returns a channel that is closed when the wrapper has ended. The attempt's fence cannot
+// pass by meanwhile.
+func (j *job) start(r *run.Run, spec *run.Spec) (<-chan struct{}, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unwanted || !j.lease.Begun() || j.lease.Over(now()) {
+		return nil, errUnwanted
+	}
+	out, err := signals.OpenFile(j.path("wrapper.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	start := func(dir string, argv ...string) (*exec.Cmd, error) {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = dir, basics(j.w.o.Env)
+		cmd.Stdout, cmd.Stderr = out, out
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		return cmd, cmd.Start()
+	}
+	guard, err := start(j.dir, r.Binary(), "machines", "guard", j.dir)
+	if err != nil {
+		return nil, fmt.Errorf("the guard of its lease: %w", err)
+	}
+	go guard.Wait() // it outlives this process, and ends by itself
+	cmd, err := start(spec.Place.Dir, r.Binary(), "agents", "exec", "--run", r.Dir, "--attempt", fmt.Sprint(j.ref.N), "--", j.ref.Node)
+	if err != nil {
+		return nil, err
+	}
+	gone := make(chan struct{})
+	go func() { // ends with the wrapper, which may outlive this process
+		defer close(gone)
+		cmd.Wait() // the result is in the records
+	}()
+	return gone, nil
+}
+
+// await returns when no process runs the attempt and none will: then its end is on record,
+// or it is recorded as vanished. started is closed when the wrapper that this process
+// started has ended; nil: another process started it.
+func (j *job) await(ctx context.Context, r *run.Run, started <-chan struct{}) error {
+	tick := time.NewTicker(probeTick)
+	defer tick.Stop()
+	grace := time.Now().Add(launchGrace)
+	for {
+		p, release, err := host.Find(r, j.host())
+		if err != nil {
+			return err
+		}
+		if p == host.Gone {
+			f, err := j.facts(r)
+			wait := err == nil && f.end == nil && !f.began && time.Now().Before(grace) && !done(started)
+			if err == nil && !wait {
+				err = j.conclude(ctx, r, &f)
+			}
+			if err := errors.Join(err, release()); err != nil || !wait {
+				return err
+			}
+		} else if l, err := host.Dial(ctx, r, j.host()); err == nil {
+			select {
+			case <-l.Gone():
+			case <-ctx.Done():
+			}
+			l.Close()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func done(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return c != nil
+	default:
+		return false
+	}
+}
+
+// conclude records that an attempt whose wrapper is gone has vanished, unless it has ended,
+// and keeps later wrappers from taking it up. The caller holds the node's lock.
+func (j *job) conclude(ctx context.Context, r *run.Run, f *facts) error {
+	if f.end == nil {
+		book, err := r.OpenBook()
+		if err != nil {
+			return err
+		}
+		err = book.Append(ctx, run.Record{Type: run.Vanished, Node: j.ref.Node, Attempt: j.ref.N, How: run.HowLost, Detail: "its wrapper is gone"})
+		if err := errors.Join(err, book.Close()); err != nil {
+			return err
+		}
+	}
+	return r.DropSpec(j.ref.Node, j.ref.N)
+}
+
+// endProgram ends the wrapper of an attempt, its program and what both left running, and
+// returns when no process runs the attempt and none will.
+func endProgram(ctx context.Context, r *run.Run, ref host.Ref, patience time.Duration) error {
+	tick := time.NewTicker(probeTick)
+	defer tick.Stop()
+	late := time.Now().Add(patience + patience/2)
+	asked := 0
+	for {
+		p, release, err := host.Find(r, ref)
+		if err != nil {
+			return err
+		}
+		if p == host.Gone {
+			if err := errors.Join(r.DropSpec(ref.Node, ref.N), release()); err != nil {
+				return err
+			}
+			break
+		}
+		if holder, held, err := signals.ReadHolder(r.NodeLock(ref.Node)); err == nil && held && holder.PID > 0 {
+			switch {
+			case time.Now().After(late):
+				syscall.Kill(holder.PID, syscall.SIGKILL)
+			case asked != holder.PID:
+				asked = holder.PID
+				syscall.Kill(holder.PID, syscall.SIGTERM)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	left, err := host.EndLeft(ctx, r, []host.Ref{ref}, patience)
+	if err != nil {
+		return fmt.Errorf("%s of the attempt cannot be ended: %w", proc.Names(left), err)
+	}
+	return nil
+}
+
+// guardGrace is how much longer than the worker a guard waits.
+const guardGrace = 5 * time.Second
+
+// Guard ends the program of the attempt in the job's folder dir when its lease is over and
+// no worker has done so. It returns when the attempt has no process. It needs nobody.
+func Guard(ctx context.Context, dir string, patience time.Duration) error {
+	var asked request
+	if err := readJSON(filepath.Join(dir, jobFile), &asked); err != nil {
+		return err
+	}
+	s := &asked.Job.Spec
+	ref := host.Ref{Node: s.Node, N: s.Attempt}
+	// The folder is PROJECT/RUN/NODE/N.
+	r, err := run.Open(filepath.Join(dir, "repo"), filepath.Base(filepath.Dir(filepath.Dir(dir))))
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	late, began := time.Now().Add(2*launchGrace), false
+	for {
+		// The lock is looked at without taking it: nothing is made where all may be over.
+		_, held, err := signals.ReadHolder(r.NodeLock(ref.Node))
+		began = began || held
+		if err == nil && !held && (began || time.Now().After(late)) {
+			return nil
+		}
+		if l, _, err := readLease(dir); err == nil && l.Over(now().Add(-guardGrace)) {
+			return endProgram(ctx, r, ref, patience)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/far"
+	"cmux/signals"
+	"cmux/worktree/git"
+)
+
+const (
+	keepCollected = 7 * 24 * time.Hour
+	keepLost      = 14 * 24 * time.Hour
+	sweepEvery    = time.Hour
+)
+
+// sweeping removes what is past its time until the worker leaves.
+func (w *Worker) sweeping() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		w.sweep(w.ctx, time.Now())
+		select {
+		case <-tick.C:
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep removes the folders of attempts that are past their time at now.
+func (w *Worker) sweep(ctx context.Context, now time.Time) {
+	w.mu.Lock()
+	all := slices.Collect(maps.Values(w.jobs))
+	w.mu.Unlock()
+	for _, j := range all {
+		if !j.past(now) {
+			continue
+		}
+		err := j.remove(ctx)
+		if err != nil {
+			w.o.Log.Error("the folder of an attempt cannot be removed", "attempt", j.ref.String(), "err", err)
+			continue
+		}
+		w.mu.Lock()
+		delete(w.jobs, j.ref)
+		w.mu.Unlock()
+	}
+}
+
+// past reports whether the folder of the job may go.
+func (j *job) past(now time.Time) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.shut != nil && j.shut.Why == string(far.WasCollected) && j.lost == nil:
+		return j.shut.Done && now.Sub(j.shut.At) >= keepCollected
+	case j.shut != nil && j.lost == nil:
+		return j.shut.Done && now.Sub(j.shut.At) >= keepLost
+	case j.lost != nil:
+		return j.lost.Done && now.Sub(j.lost.At) >= keepLost
+	}
+	return false
+}
+
+// remove removes the folder of the job, its file first: what an interruption leaves is no
+// job.
+func (j *job) remove(ctx context.Context) error {
+	m, release := j.w.mirrorOf(j.ref.Project)
+	defer release()
+	if err := m.drop(ctx, j.ref); err != nil {
+		return err
+	}
+	if err := signals.RemoveFile(j.path(jobFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(j.dir)
+}
+
+// drop deletes the refs of an attempt in the mirror, except its base, which later runs
+// build on.
+func (m mirror) drop(ctx context.Context, ref far.Ref) error {
+	out, err := git.Run(ctx, m.dir, "for-each-ref", "--format=%(refname)", m.refs(ref))
+	if err != nil {
+		return err
+	}
+	for name := range strings.FieldsSeq(out) {
+		if name == m.refs(ref)+"base" {
+			continue
+		}
+		if _, err := git.Run(ctx, m.dir, "update-ref", "-d", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Kept is work on a machine that home has not got.
+type Kept struct {
+	Ref      far.Ref   `json:"ref"`
+	Home     string    `json:"home"`
+	Why      string    `json:"why"`
+	At       time.Time `json:"at"`
+	Until    time.Time `json:"until"` // it is removed then
+	Tree     string    `json:"tree"`
+	Snapshot string    `json:"snapshot,omitempty"`
+}
+
+// Job is an attempt on a machine, for people.
+type Job struct {
+	Ref   far.Ref   `json:"ref"`
+	Home  string    `json:"home"`
+	State far.State `json:"state"`
+	Since time.Time `json:"since"`
+}
+
+// Status is what a machine has.
+type Status struct {
+	Machine far.Machine `json:"machine"`
+	PID     int         `json:"pid"` // of the worker
+	Jobs    []Job       `json:"jobs"`
+	Kept    []Kept      `json:"kept"`
+}
+
+// Status returns what the machine has.
+func (w *Worker) Status(ctx context.Context) (*Status, error) {
+	m, err := w.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	all := slices.Collect(maps.Values(w.jobs))
+	w.mu.Unlock()
+	s := jobsOf(all)
+	s.Machine = m
+	return s, nil
+}
+
+// ReadKept returns the work that is kept in the folder of a worker, whether one runs or not.
+func ReadKept(dir string) ([]Kept, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{o: Options{Dir: dir}}
+	found, err := w.folders()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []*job
+	for _, dir := range found {
+		j, err := readJob(w, dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, j)
+	}
+	return jobsOf(all).Kept, nil
+}
+
+func jobsOf(all []*job) *Status {
+	slices.SortFunc(all, func(a, b *job) int { return a.asked.At.Compare(b.asked.At) })
+	s := new(Status)
+	for _, j := range all {
+		j.mu.Lock()
+		lost, shut := j.lost, j.shut
+		j.mu.Unlock()
+		f := lost
+		if f == nil && shut != nil && shut.Why != string(far.WasCollected) {
+			f = shut
+		}
+		switch {
+		case f != nil:
+			tree := j.path("tree")
+			if _, err := signals.Type(tree); err != nil {
+				continue
+			}
+			s.Kept = append(s.Kept, Kept{Ref: j.ref, Home: j.asked.Home, Why: f.Why, At: f.At, Until: f.At.Add(keepLost), Tree: tree, Snapshot: f.Snapshot})
+		case shut == nil:
+			s.Jobs = append(s.Jobs, Job{Ref: j.ref, Home: j.asked.Home, State: j.state(), Since: j.asked.At})
+		}
+	}
+	return s
+}
