@@ -23,7 +23,6 @@ type Machine struct {
 	changed  chan struct{} // closed at the next change
 	about    far.Machine
 	up       bool
-	boot     int // how often it was started
 	attempts map[far.Ref]*work
 	refuses  error // what Open fails with
 }
@@ -35,12 +34,11 @@ type work struct {
 	lease   far.Lease
 	timer   *time.Timer // of the fence
 	runs    bool        // its program
-	gone    bool        // its program was ended
+	began   bool        // it ran
 	ended   bool
 	closed  far.Why
 	journal []far.Entry // of the machine
 	orders  []far.Entry // of home
-	opened  int
 }
 
 // NewMachine returns a machine that is down.
@@ -95,7 +93,6 @@ func (m *Machine) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.up = true
-	m.boot++
 	m.tell()
 }
 
@@ -119,7 +116,7 @@ func (m *Machine) Describe(context.Context) (far.Machine, error) {
 	about := m.about
 	about.Busy = 0
 	for _, w := range m.attempts {
-		if w.closed == "" && !w.ended && !w.gone {
+		if w.closed == "" && !w.ended {
 			about.Busy++
 		}
 	}
@@ -145,7 +142,6 @@ func (m *Machine) Open(_ context.Context, home string, ref far.Ref, need far.Nee
 	case w.closed != "":
 		return far.ErrClosed
 	}
-	w.opened++
 	return nil
 }
 
@@ -242,7 +238,7 @@ func (m *Machine) Renew(refs []far.Ref, sent time.Time) {
 	now := time.Now()
 	for _, ref := range refs {
 		w := m.attempts[ref]
-		if w == nil || w.closed != "" || w.ended || w.gone {
+		if w == nil || w.closed != "" || w.ended {
 			continue
 		}
 		w.lease.Renewed(sent, now)
@@ -250,11 +246,11 @@ func (m *Machine) Renew(refs []far.Ref, sent time.Time) {
 			continue // fence ends it
 		}
 		if !w.runs {
-			w.runs = true
+			w.runs, w.began = true, true
 			m.witness.begin(ref)
 			m.tell()
 		}
-		if w.timer == nil {
+		if w.timer == nil && !w.lease.Asks {
 			w.timer = time.AfterFunc(w.lease.Left(now), func() { m.fence(ref) })
 		}
 	}
@@ -267,16 +263,18 @@ func (m *Machine) fence(ref far.Ref) {
 	w := m.attempts[ref]
 	if now := time.Now(); !w.runs {
 		return
-	} else if w.lease.Asks || !w.lease.Over(now) {
+	} else if !w.lease.Over(now) {
 		w.timer.Reset(max(w.lease.Left(now), time.Millisecond))
 		return
 	}
 	m.endProgram(ref, w)
+	w.ended = true
+	m.write(w, far.Entry{Kind: far.End, Record: &run.Record{Type: run.Vanished, Node: ref.Node, Attempt: ref.N}})
 }
 
 func (m *Machine) endProgram(ref far.Ref, w *work) {
 	if w.runs {
-		w.runs, w.gone = false, true
+		w.runs = false
 		m.witness.end(ref)
 	}
 	if w.timer != nil {
@@ -329,7 +327,7 @@ func (m *Machine) Finish(ref far.Ref) bool {
 	return true
 }
 
-// Journal returns what the machine has written of an attempt, and Orders what has come.
+// Journal returns what the machine has written of an attempt.
 func (m *Machine) Journal(ref far.Ref) []far.Entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -358,11 +356,13 @@ func (m *Machine) Running() []far.Ref {
 	return refs
 }
 
-// Has returns the attempts that the machine was ever given.
-func (m *Machine) Has(ref far.Ref) bool {
+// Has reports whether the machine was ever given an attempt, and whether its program ever
+// ran there.
+func (m *Machine) Has(ref far.Ref) (given, ran bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.attempts[ref] != nil
+	w := m.attempts[ref]
+	return w != nil, w != nil && w.began
 }
 
 // Closed returns why an attempt was closed; empty: it is not.

@@ -664,12 +664,12 @@ func (c *Carrier) Pulse(_ context.Context, ref far.Ref) (far.Pulse, error) {
 		p.Silent = at.silent(now)
 	}
 	switch {
-	case a.has:
+	case a.has, a.told && a.why == far.WasCollected:
 		p.State = far.Ended
-	case a.lost:
+	case a.lost, a.told:
 		p.State = far.Lost
-	case a.told, at == nil && !a.opened, at == nil && a.over:
-		p = far.Pulse{State: far.Unknown}
+	case at == nil && !a.opened:
+		p.State = far.Unknown
 	case at == nil && a.pin != "":
 		p = far.Pulse{State: far.Working, Machine: a.pin, Silent: a.watch.Silent(now)}
 	case !sure:
