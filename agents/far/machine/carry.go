@@ -317,7 +317,7 @@ func (j *job) repository(ctx context.Context, code []byte) (*worktree.Repo, erro
 	return repo, j.branches(ctx, repo)
 }
 
-// branches makes the branches in the clone that the agent is told of.
+// branches makes the branches in the clone whose names the agent gets.
 func (j *job) branches(ctx context.Context, repo *worktree.Repo) error {
 	s := &j.asked.Job.Spec
 	put := func(branch, commit string) error {

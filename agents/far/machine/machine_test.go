@@ -27,6 +27,7 @@ import (
 	"cmux/agents/testkit/agenttest/until"
 	"cmux/agents/testkit/scripted"
 	"cmux/dag"
+	"cmux/signals/mailbox"
 )
 
 const patience = time.Minute
@@ -34,6 +35,14 @@ const patience = time.Minute
 // TestMain lets the test binary be what shadow runs keep a copy of: the wrapper, its guard
 // and the commands that agents call; and a worker of its own.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "post" {
+		_, err := wrapper.Post(context.Background(), os.Getenv, mailbox.Message{To: "user", Subject: "hello", Body: strings.Repeat("x", 5000)})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if len(os.Args) < 3 || strings.HasPrefix(os.Args[1], "-") {
 		os.Exit(withoutFence(m))
 	}
@@ -196,12 +205,14 @@ func (h *home) leave() {
 	}
 }
 
-// job is a job of one node of a configuration.
+// job is a job of the last node of a configuration.
 func (h *home) job(config string, change ...func(*far.Job)) (far.Ref, far.Need, far.Job) {
 	h.Helper()
 	g, _, err := dag.Parse("agents.yml", []byte("session: s\n"+config), dag.ParseOptions{Kinds: slices.Collect(maps.Keys(testKinds()))})
 	h.must(err)
+	g.Nodes = g.Nodes[len(g.Nodes)-1:] // the others are of home alone
 	n := &g.Nodes[0]
+	n.DependsOn = nil
 	b, err := g.Encode()
 	h.must(err)
 	ref := far.Ref{Project: "app-1", Run: "20261130-180000.000-abcdef", Node: n.Name, N: 1}

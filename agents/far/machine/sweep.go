@@ -106,6 +106,7 @@ func (m mirror) drop(ctx context.Context, ref far.Ref) error {
 // Kept is work on a machine that home has not got.
 type Kept struct {
 	Ref      far.Ref   `json:"ref"`
+	Project  string    `json:"project"` // as its remote names it
 	Home     string    `json:"home"`
 	Why      string    `json:"why"`
 	At       time.Time `json:"at"`
@@ -116,10 +117,11 @@ type Kept struct {
 
 // Job is an attempt on a machine, for people.
 type Job struct {
-	Ref   far.Ref   `json:"ref"`
-	Home  string    `json:"home"`
-	State far.State `json:"state"`
-	Since time.Time `json:"since"`
+	Ref     far.Ref   `json:"ref"`
+	Project string    `json:"project"` // as its remote names it
+	Home    string    `json:"home"`
+	State   far.State `json:"state"`
+	Since   time.Time `json:"since"`
 }
 
 // Status is what a machine has.
@@ -140,7 +142,7 @@ func (w *Worker) Status(ctx context.Context) (*Status, error) {
 	all := slices.Collect(maps.Values(w.jobs))
 	w.mu.Unlock()
 	s := jobsOf(all)
-	s.Machine = m
+	s.Machine, s.PID = m, os.Getpid()
 	return s, nil
 }
 
@@ -177,7 +179,7 @@ func ReadKept(dir string) ([]Kept, error) {
 
 func jobsOf(all []*job) *Status {
 	slices.SortFunc(all, func(a, b *job) int { return a.asked.At.Compare(b.asked.At) })
-	s := new(Status)
+	s := &Status{Jobs: []Job{}, Kept: []Kept{}}
 	for _, j := range all {
 		j.mu.Lock()
 		lost, shut := j.lost, j.shut
@@ -192,9 +194,9 @@ func jobsOf(all []*job) *Status {
 			if _, err := signals.Type(tree); err != nil {
 				continue
 			}
-			s.Kept = append(s.Kept, Kept{Ref: j.ref, Home: j.asked.Home, Why: f.Why, At: f.At, Until: f.At.Add(keepLost), Tree: tree, Snapshot: f.Snapshot})
+			s.Kept = append(s.Kept, Kept{Ref: j.ref, Project: project(j.asked.Job.Remote), Home: j.asked.Home, Why: f.Why, At: f.At, Until: f.At.Add(keepLost), Tree: tree, Snapshot: f.Snapshot})
 		case shut == nil:
-			s.Jobs = append(s.Jobs, Job{Ref: j.ref, Home: j.asked.Home, State: j.state(), Since: j.asked.At})
+			s.Jobs = append(s.Jobs, Job{Ref: j.ref, Project: project(j.asked.Job.Remote), Home: j.asked.Home, State: j.state(), Since: j.asked.At})
 		}
 	}
 	return s

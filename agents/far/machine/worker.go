@@ -51,6 +51,9 @@ func Dir() (string, error) {
 	return filepath.Join(dir, "worker"), err
 }
 
+// lockFile is held by the worker.
+const lockFile = "worker.lock"
+
 // ErrRuns means that another process is the worker.
 var ErrRuns = errors.New("a worker runs already")
 
@@ -105,7 +108,7 @@ func Open(ctx context.Context, o Options) (*Worker, error) {
 		return nil, err
 	}
 	o.Dir = dir
-	lock, err := signals.TryLock(filepath.Join(o.Dir, "worker.lock"))
+	lock, err := signals.TryLock(filepath.Join(o.Dir, lockFile))
 	var held *signals.HeldError
 	if errors.As(err, &held) {
 		return nil, fmt.Errorf("%w, pid %d since %s", ErrRuns, held.Holder.PID, held.Holder.Since.Format(time.DateTime))
@@ -261,7 +264,7 @@ func (w *Worker) mirrorOf(project string) (m mirror, release func()) {
 }
 
 // agentsRest is how long what Options.Agents returned is believed.
-const agentsRest = time.Minute
+const agentsRest = 5 * time.Minute
 
 // Describe says what the machine offers.
 func (w *Worker) Describe(ctx context.Context) (far.Machine, error) {
