@@ -39,6 +39,8 @@ var elsewhere = map[string]string{
 	"agents/kinds/claude/resume.go":             "the program's own transcripts",
 	"agents/kinds/claude/claude.go":             "the size of the program's own transcript",
 	"agents/control/terminals/run.go":           "the worktree",
+	"agents/far/machine/control.go":             "Chmod of the socket it just bound",
+	"agents/far/machine/sweep.go":               "the folder of an attempt, in the user's own folder for state",
 	"agents/control/doctor.go":                  "the configuration and worktrees",
 	"agents/control/runs/progress.go":           "the worktree, and git's folder",
 	"agents/control/commands/shared.go":         "what the person named with --from",

@@ -99,6 +99,7 @@ var house = []struct {
 	{"agents/far", "agents/runs/attempt agents/runs/run"},
 	{"agents/far/pipe", "agents/far"},
 	{"agents/far/farhost", "agents/far agents/platform/proc agents/runs/attempt agents/runs/host agents/runs/run dag signals signals/mailbox worktree/git"},
+	{"agents/far/machine", "agents/far agents/kinds/agent agents/platform/lease agents/platform/proc agents/platform/seal agents/records/mail agents/runs/attempt agents/runs/host agents/runs/run dag signals signals/mailbox worktree worktree/git worktree/hint"},
 
 	{"agents/room/marks", ""},
 	{"agents/room", "agents/platform/harmless agents/room/marks"},
@@ -182,6 +183,7 @@ var house = []struct {
 	{"cmd/cmux/incidents", "agents/control agents/control/health agents/control/overview agents/control/records agents/org/recovery agents/org/upkeep agents/platform/say agents/records/incident cmd/cmux/cli"},
 	{"cmd/cmux/journal", "agents/control agents/control/records agents/platform/say agents/records/journal cmd/cmux/cli server/store"},
 	{"cmd/cmux/locks", "agents/control agents/control/locking agents/control/project agents/kinds/agent agents/runs/attempt cmd/cmux/cli"},
+	{"cmd/cmux/machines", "agents/control/commands agents/control/preflight agents/control/project agents/far agents/far/machine agents/far/pipe agents/kinds agents/kinds/agent agents/platform/say agents/runs/attempt cmd/cmux/cli worktree/hint"},
 	{"cmd/cmux/mailbox", "agents/control agents/control/letters agents/platform/say agents/runs/wrapper cmd/cmux/cli signals/mailbox"},
 	{"cmd/cmux/node", "agents/control/commands agents/control/project agents/kinds/agent agents/runs/mcp agents/runs/wrapper cmd/cmux/cli"},
 	{"cmd/cmux/org", "agents/control agents/control/commands agents/control/crew agents/control/logs agents/control/overview agents/control/project agents/control/rooms agents/control/serving agents/control/teams agents/org/standing agents/org/task agents/org/team agents/platform/say agents/room agents/runs/run agents/runs/runner cmd/cmux/cli cmd/cmux/top dag"},
@@ -192,7 +194,7 @@ var house = []struct {
 	{"cmd/cmux/memory", "agents/control agents/control/memory agents/control/project agents/platform/say agents/records/note cmd/cmux/cli"},
 	{"cmd/cmux/rooms", "agents/control agents/control/cards agents/control/memory agents/control/project agents/control/rooms agents/control/serving agents/org/memoryconfig agents/platform/say agents/room agents/room/book agents/room/marks cmd/cmux/cli"},
 	{"cmd/cmux/tasks", "agents/control agents/control/runs agents/control/tasks agents/org/task agents/platform/say agents/runs/run cmd/cmux/cli"},
-	{"cmd/cmux", "agents/control/commands agents/control/files agents/control/health agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cards cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/mailbox cmd/cmux/memory cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/rooms cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
+	{"cmd/cmux", "agents/control/commands agents/control/files agents/control/health agents/control/project agents/control/runs agents/kinds agents/kinds/agent agents/platform/harmless cmd/cmux/agents cmd/cmux/cards cmd/cmux/cli cmd/cmux/early cmd/cmux/help cmd/cmux/incidents cmd/cmux/journal cmd/cmux/locks cmd/cmux/machines cmd/cmux/mailbox cmd/cmux/memory cmd/cmux/node cmd/cmux/org cmd/cmux/quiet cmd/cmux/rooms cmd/cmux/schedule cmd/cmux/serve cmd/cmux/setup cmd/cmux/tasks dag"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

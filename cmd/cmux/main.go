@@ -33,6 +33,7 @@ import (
 	"cmux/cmd/cmux/incidents"
 	"cmux/cmd/cmux/journal"
 	"cmux/cmd/cmux/locks"
+	"cmux/cmd/cmux/machines"
 	"cmux/cmd/cmux/mailbox"
 	"cmux/cmd/cmux/memory"
 	"cmux/cmd/cmux/node"
@@ -127,6 +128,7 @@ func newRoot(d *cli.Deps) *cobra.Command {
 		schedule.NewCmd(d),
 		locks.NewCmd(d),
 		journal.NewCmd(d),
+		machines.NewCmd(d, built().Version),
 	)
 	root.AddCommand(org.Cmds(d)...)
 	root.AddCommand(serve.Cmds(d)...)

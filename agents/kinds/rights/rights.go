@@ -14,7 +14,7 @@ import (
 // wait and report. Every other one is a person's.
 func anybodys() []string {
 	return []string{
-		"agents init", "agents status", "agents collisions", "agents fence", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
+		"agents init", "agents status", "agents collisions", "agents fence", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec", "machines status", "machines kept", "machines guard",
 		"status", "logs", "autonomy", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list", "sessions list",
 		"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 		"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "backlog add", "backlog list",
@@ -57,6 +57,10 @@ func persons() []string {
 		"incidents ack",
 		"keep",
 		"locks break",
+		"machines drain",
+		"machines pipe",
+		"machines serve",
+		"machines stop",
 		"mailbox retry",
 		"maintenance",
 		"open",
