@@ -144,13 +144,9 @@ func (j *job) over() bool {
 	return j.lost != nil || j.shut != nil || j.out.ended()
 }
 
+// state is how the job stands for home. One whose lease is over ends when its program has.
 func (j *job) state() far.State {
-	j.mu.Lock()
-	lost := j.lost != nil
-	j.mu.Unlock()
 	switch {
-	case lost:
-		return far.Lost
 	case j.out.ended():
 		return far.Ended
 	case j.out.claimed():
@@ -303,6 +299,14 @@ func (j *job) finish(ctx context.Context, carried <-chan struct{}) {
 	j.forget(ctx)
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.lost != nil && !j.out.ended() {
+		// Its work does not come home: home redoes the attempt.
+		rec := run.Record{Type: run.Vanished, At: time.Now(), Node: j.ref.Node, Attempt: j.ref.N, How: run.HowLost, Detail: j.lost.Why + "; its work is kept there"}
+		if err := j.out.number(ctx, far.Entry{Kind: far.End, Record: &rec}); err != nil {
+			j.w.o.Log.Error("a lost attempt cannot be recorded", "attempt", j.ref.String(), "err", err)
+			return // the next worker does it
+		}
+	}
 	for name, f := range map[string]*fate{lostFile: j.lost, closedFile: j.shut} {
 		if f == nil {
 			continue
@@ -310,14 +314,6 @@ func (j *job) finish(ctx context.Context, carried <-chan struct{}) {
 		f.Done, f.Snapshot = true, snapshot
 		if err := writeFate(j.path(name), f); err != nil {
 			j.w.o.Log.Error("the end of an attempt cannot be recorded", "attempt", j.ref.String(), "err", err)
-		}
-	}
-	if j.lost != nil {
-		detail := j.lost.Why + "; its work is kept there"
-		if err := j.out.number(ctx, far.Entry{Kind: far.Record, Record: &run.Record{
-			Type: run.Vanished, At: time.Now(), Node: j.ref.Node, Attempt: j.ref.N, How: run.HowLost, Detail: detail,
-		}}); err != nil {
-			j.w.o.Log.Error("a lost attempt cannot be recorded", "attempt", j.ref.String(), "err", err)
 		}
 	}
 	j.out.news.ring()

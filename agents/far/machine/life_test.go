@@ -238,24 +238,16 @@ func TestFence(t *testing.T) {
 	if d := time.Since(began); d < time.Second || d > far.Grace {
 		t.Errorf("it was ended after %s", d)
 	}
-	var all []far.Entry
-	err := h.w.Follow(t.Context(), ref, 0, func(e far.Entry) error { all = append(all, e); return nil })
-	h.until("it is closed", func() bool {
-		all = nil
-		err = h.w.Follow(t.Context(), ref, 0, func(e far.Entry) error { all = append(all, e); return nil })
-		return len(records(all, run.Vanished)) == 1
-	})
-	if !errors.Is(err, far.ErrClosed) {
-		t.Errorf("follow: %v", err)
+	all := h.all(ref)
+	if end := all[len(all)-1]; end.Record == nil || end.Record.Type != run.Vanished || end.Record.How != run.HowLost || !strings.Contains(end.Record.Detail, "no contact with home for 2s") {
+		t.Errorf("the end:\n%s", told(all))
 	}
 	for _, e := range all {
-		if e.Kind == far.End {
-			t.Errorf("a lost attempt has an end:\n%s", told(all))
+		if e.Kind == far.Code {
+			t.Errorf("its work came home:\n%s", told(all))
 		}
 	}
-	if err := h.w.Put(t.Context(), ref, far.Entry{ID: "x", Kind: far.Order, Message: &attempt.Message{Op: attempt.OpPing}}); !errors.Is(err, far.ErrClosed) {
-		t.Errorf("put: %v", err)
-	}
+	h.until("it is over", func() bool { m, err := h.w.Describe(t.Context()); return err == nil && m.Busy == 0 })
 	s, err := h.w.Status(t.Context())
 	if err != nil || len(s.Kept) != 1 || s.Kept[0].Snapshot == "" || !exists(filepath.Join(s.Kept[0].Tree, "unfinished")) {
 		t.Fatalf("kept: %+v, %v", s, err)
@@ -264,7 +256,7 @@ func TestFence(t *testing.T) {
 	h.leave()
 	h.open()
 	h.renewing()
-	if held, err := h.w.Held(t.Context(), "home"); err != nil || held[ref] != far.Lost {
+	if held, err := h.w.Held(t.Context(), "home"); err != nil || held[ref] != far.Ended {
 		t.Errorf("held: %v, %v", held, err)
 	}
 	h.must(h.w.Close(t.Context(), ref, far.GivenUp))
@@ -275,6 +267,9 @@ func TestFence(t *testing.T) {
 	h.w.sweep(t.Context(), time.Now().Add(keepLost+time.Minute))
 	if exists(h.w.jobDir(ref)) {
 		t.Error("it is kept for ever")
+	}
+	if err := h.w.Put(t.Context(), ref, far.Entry{ID: "x", Kind: far.Order}); !errors.Is(err, far.ErrUnknown) {
+		t.Errorf("put: %v", err)
 	}
 }
 
@@ -301,7 +296,7 @@ func TestGuard(t *testing.T) {
 	h.renewing()
 	h.until("it is lost", func() bool {
 		held, err := h.w.Held(t.Context(), "home")
-		return err == nil && held[ref] == far.Lost
+		return err == nil && held[ref] == far.Ended
 	})
 }
 

@@ -1,9 +1,6 @@
 package machine
 
-import (
-	"cmux/agents/far"
-	"cmux/agents/runs/run"
-)
+import "cmux/agents/far"
 
 // outbox is the journal of this machine's entries, with what follows from it: how much of
 // the attempt is in it.
@@ -36,9 +33,7 @@ func (o *outbox) follow(e *far.Entry) {
 	case far.Events:
 		o.events = e.Offset + int64(len(e.Data))
 	case far.Record:
-		if e.Record != nil && e.Record.Type != run.Vanished { // which a fence writes
-			o.records++
-		}
+		o.records++
 	case far.Reply:
 		o.replied[e.ID] = true
 	case far.Post:

@@ -304,7 +304,7 @@ func (w *Worker) Open(ctx context.Context, home string, ref far.Ref, need far.Ne
 		switch {
 		case j.asked.Home != home:
 			return fmt.Errorf("attempt %s is carried out here for another home", ref)
-		case j.closed() || j.state() == far.Lost:
+		case j.closed():
 			return far.ErrClosed
 		}
 		return nil
@@ -412,7 +412,7 @@ func (w *Worker) Put(ctx context.Context, ref far.Ref, entries ...far.Entry) err
 	switch {
 	case j == nil:
 		return far.ErrUnknown
-	case j.closed() || j.state() == far.Lost:
+	case j.closed():
 		return far.ErrClosed
 	}
 	if err := j.in.put(ctx, entries); err != nil {
@@ -437,7 +437,7 @@ func (w *Worker) Follow(ctx context.Context, ref far.Ref, from uint64, f func(fa
 	}
 	var at int64
 	for {
-		news, over := j.out.news.wait(), j.closed() || j.state() == far.Lost
+		news, over := j.out.news.wait(), j.closed()
 		ended, safe := false, j.out.durable()
 		_, err := j.out.each(at, func(e *far.Entry, next int64) error {
 			if e.Seq > safe {
