@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -246,12 +247,20 @@ func (j *job) settle(ctx context.Context) (*run.Run, *worktree.Repo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	for j.w.before(j.ref) { // in the same folder
+		if !pause(ctx, probeTick) {
+			return nil, nil, ctx.Err()
+		}
+	}
 	repo, err := j.repository(ctx, code)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, spec, links, err := j.shadow()
+	r, spec, links, err := j.shadow(ctx)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := j.mark(r); err != nil {
 		return nil, nil, err
 	}
 	for _, f := range j.asked.Job.Files {
@@ -287,6 +296,40 @@ func (j *job) settle(ctx context.Context) (*run.Run, *worktree.Repo, error) {
 			Detail: fmt.Sprintf("%s has no %s: link: is for files of home", j.w.o.Machine.Name, strings.Join(links, ", "))})
 	}
 	return r, repo, book.Durable(ctx, recs...)
+}
+
+// origins are where the attempt begins in files of the node, which earlier attempts have
+// written too.
+type origins struct {
+	Records int64 `json:"records"`
+	Log     int64 `json:"log"`
+	Events  int64 `json:"events"`
+}
+
+const originFile = "origin.json"
+
+// mark keeps where the attempt begins. Nothing of it has been written.
+func (j *job) mark(r *run.Run) error {
+	var o origins
+	for path, at := range map[string]*int64{r.Records(): &o.Records, r.Log(j.ref.Node): &o.Log, r.Events(j.ref.Node): &o.Events} {
+		f, err := signals.Open(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		info, err := f.Stat()
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		*at = info.Size()
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	return signals.WriteFile(j.path(originFile), b, 0o600)
 }
 
 // limit is a record of home about an account, as the shadow run has it.
@@ -354,7 +397,7 @@ func (j *job) branches(ctx context.Context, repo *worktree.Repo) error {
 
 // shadow makes the run with this node alone, and returns it with the spec of the attempt
 // here, and the links that it has not.
-func (j *job) shadow() (r *run.Run, spec *run.Spec, links []string, err error) {
+func (j *job) shadow(ctx context.Context) (r *run.Run, spec *run.Spec, links []string, err error) {
 	task := &j.asked.Job
 	g, err := dag.Decode(task.Graph)
 	if err != nil {
@@ -373,18 +416,34 @@ func (j *job) shadow() (r *run.Run, spec *run.Spec, links []string, err error) {
 			p.BaseBranch = task.Spec.Frame.BaseBranch
 		}
 		r, err = run.Create(p, nil, slices.Concat(basics(j.w.o.Env), task.Env), j.w.o.Binary)
+	} else if err == nil { // of an earlier attempt
+		err = j.refreeze(ctx, r, g)
 	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	s := task.Spec
 	s.Def, s.Frame, s.Headless = n, r.Frame(), true
-	s.Conversation = "" // it is held in the folder of the attempt that began it
 	s.Place = run.Place{Dir: j.root(), Branch: s.Place.Branch, Commit: s.Place.Commit, Lent: s.Place.Lent}
 	return r, &s, links, nil
 }
 
-// lend makes the worktree of the attempt.
+// refreeze gives the shadow run of an earlier attempt the node as it is now.
+func (j *job) refreeze(ctx context.Context, r *run.Run, g *dag.Graph) error {
+	lock, err := r.AwaitLock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	if err := r.Refreeze(g, nil); err != nil {
+		return err
+	}
+	return r.WriteEnv(slices.Concat(basics(j.w.o.Env), j.asked.Job.Env))
+}
+
+// lend makes the worktree of the attempt, or takes over that of an earlier one on this
+// machine. If home's branch has not come from there, the work in it is saved and the
+// worktree begins with what home has.
 func (j *job) lend(ctx context.Context, repo *worktree.Repo, s *run.Spec, session string) error {
 	if !s.Def.HasTree() {
 		return nil
@@ -395,9 +454,31 @@ func (j *job) lend(ctx context.Context, repo *worktree.Repo, s *run.Spec, sessio
 			return err
 		}
 	}
-	tree, err := repo.Lend(ctx, worktree.LendSpec{
-		Path: j.path("tree"), Branch: s.Place.Branch, Start: s.Place.Commit, Owner: session + "/" + s.Node, NoFresh: true,
-	})
+	spec := worktree.LendSpec{Path: j.tree(), Branch: s.Place.Branch, Start: s.Place.Commit, Owner: session + "/" + s.Node, NoFresh: true}
+	if s.Place.Branch != "" {
+		want, err := repo.Resolve(ctx, refBranch)
+		known := !errors.Is(err, git.ErrBadRef)
+		if err != nil && known {
+			return err
+		}
+		tip, err := repo.Tip(ctx, s.Place.Branch)
+		switch {
+		case errors.Is(err, git.ErrBadRef):
+		case err != nil:
+			return err
+		case !known:
+			spec.Fresh = true
+		default:
+			holds, err := repo.Holds(ctx, tip, want)
+			if err != nil {
+				return err
+			}
+			if !holds {
+				spec.Fresh, spec.Start = true, want
+			}
+		}
+	}
+	tree, err := repo.Lend(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -416,14 +497,14 @@ func (j *job) slotsOf(r *run.Run) *lease.Slots {
 // snapshot saves what the worktree holds and is not committed, and returns the snapshot's
 // id; empty: there was none.
 func (j *job) snapshot(ctx context.Context, reason string) (string, error) {
-	if _, err := signals.Type(j.path("tree")); errors.Is(err, os.ErrNotExist) {
+	if _, err := signals.Type(j.tree()); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	repo, err := worktree.Open(ctx, j.root())
 	if err != nil {
 		return "", err
 	}
-	s, err := repo.Snapshot(ctx, j.path("tree"), worktree.SnapshotSpec{Name: j.ref.Node, Reason: reason})
+	s, err := repo.Snapshot(ctx, j.tree(), worktree.SnapshotSpec{Name: j.ref.Node, Reason: reason})
 	if err != nil || s == nil {
 		return "", err
 	}

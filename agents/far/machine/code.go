@@ -144,8 +144,20 @@ func (m mirror) clone(ctx context.Context, to string, ref far.Ref) (*worktree.Re
 	if err := signals.WriteFile(filepath.Join(info, "alternates"), []byte(filepath.Join(m.dir, "objects")+"\n"), 0o600); err != nil {
 		return nil, err
 	}
+	old, err := git.Run(ctx, to, "for-each-ref", "--format=%(refname)", refFar) // of an earlier attempt
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.FieldsSeq(old) {
+		if _, err := git.Run(ctx, to, "update-ref", "-d", name); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := git.Run(ctx, to, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", m.dir, "+"+m.refs(ref)+"*:"+refFar+"*"); err != nil {
 		return nil, err
+	}
+	if _, err := git.Resolve(ctx, to, "HEAD"); err == nil {
+		return worktree.Open(ctx, to)
 	}
 	at := refBase
 	if _, err := git.Resolve(ctx, to, at); errors.Is(err, git.ErrBadRef) {

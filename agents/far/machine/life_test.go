@@ -80,7 +80,6 @@ agents:
     task: |
       echo '{"text":"which way?","options":["left","right"]}' | cmux hook question
       read way
-      echo "$way" >> ways
       cmux hook turn-ended </dev/null
       read more
       cmux done "went $way, not $more"
@@ -105,7 +104,7 @@ agents:
 	if end.Record == nil || end.Record.End == nil || !strings.HasPrefix(end.Record.End.Summary, "went left, not You ended") {
 		t.Fatalf("the end:\n%s", told(all))
 	}
-	if got := h.stream(far.Events, all); !strings.Contains(got, "went left") {
+	if got := h.stream(far.Events, all); !strings.Contains(got, "went left") || strings.Count(got, `"kind":"answer"`) != 1 {
 		t.Errorf("the events: %s", got)
 	}
 }
@@ -169,7 +168,7 @@ func TestWorkerKilled(t *testing.T) {
 	if err != nil || strings.Count(string(b), "\n") != 1 {
 		t.Errorf("programs: %q, %v", b, err)
 	}
-	r, err := run.Open(filepath.Join(h.w.jobDir(ref), "repo"), ref.Run)
+	r, err := run.Open(h.w.job(ref).root(), ref.Run)
 	h.must(err)
 	want, err := os.ReadFile(r.Log("api"))
 	h.must(err)
@@ -190,9 +189,9 @@ func TestWrapperKilled(t *testing.T) {
 	h.must(h.w.Open(t.Context(), "home", ref, need, job))
 	h.send(ref)
 	h.until("the program works", func() bool { return exists(mark) })
-	r, err := run.Open(filepath.Join(h.w.jobDir(ref), "repo"), ref.Run)
+	r, err := run.Open(h.w.job(ref).root(), ref.Run)
 	h.must(err)
-	h.until("it has committed", func() bool { return h.committed(filepath.Join(h.w.jobDir(ref), "tree")) })
+	h.until("it has committed", func() bool { return h.committed(h.w.job(ref).tree()) })
 	stop()
 	h.leave()
 	holder, _, err := signals.ReadHolder(r.NodeLock("api"))
@@ -229,7 +228,7 @@ func TestFence(t *testing.T) {
 	h.must(h.w.Open(t.Context(), "home", ref, need, job))
 	h.send(ref)
 	h.until("the program works", func() bool { return exists(mark) })
-	tree := filepath.Join(h.w.jobDir(ref), "tree")
+	tree := h.w.job(ref).tree()
 	h.until("it has committed", func() bool { return h.committed(tree) })
 	h.must(os.WriteFile(filepath.Join(tree, "unfinished"), []byte("work"), 0o600))
 	time.AfterFunc(0, stop)
@@ -332,7 +331,7 @@ func TestGivenUp(t *testing.T) {
 	if err != nil || len(s.Kept) != 1 || len(s.Jobs) != 0 {
 		t.Errorf("status: %+v, %v", s, err)
 	}
-	r, err := run.Open(filepath.Join(h.w.jobDir(ref), "repo"), ref.Run)
+	r, err := run.Open(h.w.job(ref).root(), ref.Run)
 	h.must(err)
 	if p, release, err := host.Find(r, host.Ref{Node: "api", N: 1}); err != nil || p != host.Gone {
 		t.Errorf("it lives: %v, %v", p, err)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,8 @@ func TestMain(m *testing.M) {
 		f.Parse(os.Args[3:])
 		os.Exit(wrapper.Main(context.Background(), wrapper.Options{RunDir: *dir, Node: f.Arg(0), Attempt: *n, Kinds: testKinds()}))
 	case "machines":
-		err = Guard(context.Background(), os.Args[3], attempt.Limits{}.Patience())
+		pid, _ := strconv.Atoi(os.Args[4])
+		err = Guard(context.Background(), os.Args[3], pid, attempt.Limits{}.Patience())
 	case "done":
 		err = wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1])
 	case "hook":
@@ -398,7 +400,7 @@ agents:
 	h.must(h.w.Open(t.Context(), "home", ref, need, job))
 	h.must(h.w.Open(t.Context(), "home", ref, need, job))
 	h.send(ref)
-	h.until("it is settled", func() bool { return exists(filepath.Join(h.w.jobDir(ref), "tree", ".git")) })
+	h.until("it is settled", func() bool { return exists(filepath.Join(h.w.job(ref).tree(), ".git")) })
 	if exists(filepath.Join(h.w.jobDir(ref), "wrapper.log")) {
 		t.Error("the program was started before a heartbeat was accepted")
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -91,15 +92,16 @@ func (j *job) start(r *run.Run, spec *run.Spec) (<-chan struct{}, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		return cmd, cmd.Start()
 	}
-	guard, err := start(j.dir, r.Binary(), "machines", "guard", j.dir)
-	if err != nil {
-		return nil, fmt.Errorf("the guard of its lease: %w", err)
-	}
-	go guard.Wait() // it outlives this process, and ends by itself
 	cmd, err := start(spec.Place.Dir, r.Binary(), "agents", "exec", "--run", r.Dir, "--attempt", fmt.Sprint(j.ref.N), "--", j.ref.Node)
 	if err != nil {
 		return nil, err
 	}
+	guard, err := start(j.dir, r.Binary(), "machines", "guard", j.dir, fmt.Sprint(cmd.Process.Pid))
+	if err != nil {
+		cmd.Process.Kill()
+		return nil, errors.Join(fmt.Errorf("the guard of its lease: %w", err), cmd.Wait())
+	}
+	go guard.Wait() // it outlives this process, and ends by itself
 	gone := make(chan struct{})
 	go func() { // ends with the wrapper, which may outlive this process
 		defer close(gone)
@@ -213,31 +215,22 @@ func endProgram(ctx context.Context, r *run.Run, ref host.Ref, patience time.Dur
 const guardGrace = 5 * time.Second
 
 // Guard ends the program of the attempt in the job's folder dir when its lease is over and
-// no worker has done so. It returns when the attempt has no process. It needs nobody.
-func Guard(ctx context.Context, dir string, patience time.Duration) error {
-	var asked request
-	if err := readJSON(filepath.Join(dir, jobFile), &asked); err != nil {
-		return err
+// no worker has done so. It returns when the wrapper, the process pid, has ended. It needs
+// nobody.
+func Guard(ctx context.Context, dir string, pid int, patience time.Duration) error {
+	start, err := proc.StartTime(pid)
+	if errors.Is(err, proc.ErrGone) {
+		return nil
 	}
-	s := &asked.Job.Spec
-	ref := host.Ref{Node: s.Node, N: s.Attempt}
-	// The folder is PROJECT/RUN/NODE/N.
-	r, err := run.Open(filepath.Join(dir, "repo"), filepath.Base(filepath.Dir(filepath.Dir(dir))))
 	if err != nil {
 		return err
 	}
+	wrapper := proc.Identity{PID: pid, Start: start}
 	tick := time.NewTicker(look)
 	defer tick.Stop()
-	late, began := time.Now().Add(2*launchGrace), false
-	for {
-		// The lock is looked at without taking it: nothing is made where all may be over.
-		_, held, err := signals.ReadHolder(r.NodeLock(ref.Node))
-		began = began || held
-		if err == nil && !held && (began || time.Now().After(late)) {
-			return nil
-		}
+	for wrapper.Alive() {
 		if l, _, err := readLease(dir); err == nil && l.Over(now().Add(-guardGrace)) {
-			return endProgram(ctx, r, ref, patience)
+			return endWrapper(ctx, dir, wrapper, patience)
 		}
 		select {
 		case <-tick.C:
@@ -245,4 +238,27 @@ func Guard(ctx context.Context, dir string, patience time.Duration) error {
 			return ctx.Err()
 		}
 	}
+	return nil
+}
+
+// endWrapper ends a wrapper, its program and what both left running.
+func endWrapper(ctx context.Context, dir string, wrapper proc.Identity, patience time.Duration) error {
+	syscall.Kill(wrapper.PID, syscall.SIGTERM)
+	late := time.Now().Add(patience + patience/2)
+	for wrapper.Alive() && pause(ctx, probeTick) {
+		if time.Now().After(late) {
+			syscall.Kill(wrapper.PID, syscall.SIGKILL)
+		}
+	}
+	n, err := strconv.Atoi(filepath.Base(dir))
+	if err != nil {
+		return err
+	}
+	node := filepath.Dir(dir) // PROJECT/RUN/NODE
+	r, err := run.Open(filepath.Join(node, "repo"), filepath.Base(filepath.Dir(node)))
+	if err != nil {
+		return err
+	}
+	_, err = host.EndLeft(ctx, r, []host.Ref{{Node: filepath.Base(node), N: n}}, patience)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +83,19 @@ func (j *job) remove(ctx context.Context) error {
 	if err := signals.RemoveFile(j.path(jobFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.RemoveAll(j.dir)
+	if err := os.RemoveAll(j.dir); err != nil {
+		return err
+	}
+	entries, err := signals.ReadDir(filepath.Dir(j.dir))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err == nil {
+			return nil // another attempt of the node
+		}
+	}
+	return os.RemoveAll(filepath.Dir(j.dir))
 }
 
 // drop deletes the refs of an attempt in the mirror, except its base, which later runs
@@ -190,7 +203,7 @@ func jobsOf(all []*job) *Status {
 		}
 		switch {
 		case f != nil:
-			tree := j.path("tree")
+			tree := j.tree()
 			if _, err := signals.Type(tree); err != nil {
 				continue
 			}

@@ -68,7 +68,7 @@ agents:
 	if b, err := os.ReadFile(mark); err != nil || string(b) != "one\n" {
 		t.Errorf("programs: %q, %v", b, err)
 	}
-	r, err := run.Open(filepath.Join(dir, "repo"), ref.Run)
+	r, err := run.Open(h.w.job(ref).root(), ref.Run)
 	h.must(err)
 	for kind, path := range map[far.Kind]string{far.Log: r.Log("api"), far.Events: r.Events("api")} {
 		want, err := os.ReadFile(path)
@@ -119,8 +119,8 @@ func TestSaved(t *testing.T) {
 	h.renewing()
 	h.must(h.w.Open(t.Context(), "home", ref, need, job))
 	h.send(ref)
-	h.until("it has committed", func() bool { return h.committed(filepath.Join(h.w.jobDir(ref), "tree")) })
-	h.must(os.WriteFile(filepath.Join(h.w.jobDir(ref), "tree", "unfinished"), []byte("work"), 0o600))
+	h.until("it has committed", func() bool { return h.committed(h.w.job(ref).tree()) })
+	h.must(os.WriteFile(filepath.Join(h.w.job(ref).tree(), "unfinished"), []byte("work"), 0o600))
 	saved := func(all []far.Entry) (n int) {
 		for _, e := range all {
 			if e.Kind == far.Saved {
@@ -255,6 +255,48 @@ agents:
 	}
 	h.unpack(all)
 	if got := h.git("log", "--format=%s", "refs/taken/far/branch"); got != "more\nearlier\nfirst" {
+		t.Errorf("the branch:\n%s", got)
+	}
+}
+
+// The next attempt of a node on the same machine works in the same folder, with what the
+// earlier one left there; its journal holds nothing of that one. If home's branch does not
+// come from there, it begins with what home has.
+func TestNextAttempt(t *testing.T) {
+	h := newHome(t)
+	h.open()
+	h.renewing()
+	run := func(n int, task string, refs map[string]string) (all []far.Entry) {
+		t.Helper()
+		ref, need, job := h.job("agents: [{name: api, agent: command, task: '" + task + "'}]")
+		ref.N, job.Spec.Attempt = n, n
+		job.Env = []string{"TRY=" + strings.Repeat("x", n)}
+		h.must(h.w.Open(t.Context(), "home", ref, need, job))
+		h.must(h.w.Put(t.Context(), ref, h.code(nil, refs)...))
+		all = h.all(ref)
+		h.unpack(all)
+		return all
+	}
+	refs := map[string]string{"start": h.base, "base": h.base}
+	run(1, "echo one-$TRY; pwd > where; echo 1 > one; git add one where; git commit -q -m one; echo left > left; exit 7", refs)
+	one := h.git("rev-parse", "refs/taken/far/branch")
+	refs["branch"] = one
+	all := run(2, "echo two-$TRY; cat left; test \"$(pwd)\" = \"$(cat where)\" && rm left && echo 2 > two && git add two && git commit -q -m two", refs)
+	if end := all[len(all)-1]; end.Record == nil || end.Record.End == nil || end.Record.End.Outcome != dag.Done {
+		t.Fatalf("the end:\n%s", told(all))
+	}
+	if got := h.stream(far.Log, all); strings.Contains(got, "one-x") || !strings.Contains(got, "two-xx\nleft\n") {
+		t.Errorf("the log: %q", got)
+	}
+	if n := len(records(all, "began")); n != 1 {
+		t.Errorf("%d began records", n)
+	}
+	// Another machine has done attempt 3.
+	h.git("checkout", "-q", "-B", "elsewhere", one)
+	h.commit("three", "3\n", "three")
+	refs["branch"] = h.git("rev-parse", "HEAD")
+	run(4, "test ! -e two && echo 4 > four && git add four && git commit -q -m four", refs)
+	if got := h.git("log", "--format=%s", "refs/taken/far/branch"); got != "four\nthree\none\nfirst" {
 		t.Errorf("the branch:\n%s", got)
 	}
 }

@@ -47,6 +47,10 @@ func (j *job) work(ctx context.Context, r *run.Run, repo *worktree.Repo, started
 		j.patiently(ctx, "an attempt cannot be watched", func() error { return j.await(ctx, r, started) })
 	})
 	t := &tail{job: j, run: r}
+	if err := readJSON(j.path(originFile), &t.from); err != nil {
+		return err
+	}
+	t.at = t.from.Records
 	all.Go(func() {
 		j.patiently(alive, "records and output cannot be forwarded", func() error { return t.follow(alive) })
 	})
@@ -105,7 +109,7 @@ func (j *job) last(ctx context.Context, r *run.Run, repo *worktree.Repo) (far.En
 	}
 	if _, _, _, sent := j.out.sent(); sent+int64(len(code)) > maxCode {
 		return far.Entry{Error: fmt.Sprintf("the work of the attempt takes %d MB and %d MB travel: it stays on %s, in %s",
-			(sent+int64(len(code)))>>20, maxCode>>20, j.w.o.Machine.Name, j.path("tree"))}, nil
+			(sent+int64(len(code)))>>20, maxCode>>20, j.w.o.Machine.Name, j.tree())}, nil
 	}
 	if code != nil {
 		if err := j.out.number(ctx, far.Parts(far.Code, "end", code)...); err != nil {
@@ -150,8 +154,8 @@ func (j *job) save(ctx context.Context, repo *worktree.Repo, was string) (is str
 			return was, err
 		}
 	}
-	if _, err := signals.Type(j.path("tree")); err == nil {
-		snap, err := repo.Snapshot(ctx, j.path("tree"), worktree.SnapshotSpec{Name: j.ref.Node, Reason: "unfinished work on " + j.w.o.Machine.Name})
+	if _, err := signals.Type(j.tree()); err == nil {
+		snap, err := repo.Snapshot(ctx, j.tree(), worktree.SnapshotSpec{Name: j.ref.Node, Reason: "unfinished work on " + j.w.o.Machine.Name})
 		if err != nil {
 			return was, err
 		}
@@ -196,6 +200,7 @@ func (j *job) save(ctx context.Context, repo *worktree.Repo, was string) (is str
 type tail struct {
 	*job
 	run     *run.Run
+	from    origins
 	at      int64        // in the records
 	seen    int          // records for home before at
 	pending []run.Record // of them, those that are not in the journal
@@ -231,7 +236,7 @@ func urgent(rec *run.Record) bool {
 func (t *tail) read() (soon bool, err error) {
 	_, _, sent, _ := t.out.sent()
 	t.at, err = t.run.EachRecordFrom(t.at, func(rec *run.Record) {
-		if rec.Node == t.ref.Node && rec.Type == run.Active {
+		if rec.Node == t.ref.Node && rec.Attempt == t.ref.N && rec.Type == run.Active {
 			if rec.Activity == dag.NeedsInput || rec.Activity == dag.AtLimit {
 				t.w.free(t.job)
 			} else {
@@ -309,11 +314,11 @@ func (t *tail) flush(ctx context.Context) error {
 	}
 	log, events, _, _ := t.out.sent()
 	var entries []far.Entry
-	add := func(kind far.Kind, path string, at, most int64, lines bool) error {
+	add := func(kind far.Kind, path string, from, at, most int64, lines bool) error {
 		for at < most {
-			b, err := part(path, at, min(chunk, most-at))
+			b, err := part(path, from+at, min(chunk, most-at))
 			if err == nil && lines {
-				b, err = whole(path, at, b)
+				b, err = whole(path, from+at, b)
 			}
 			if err != nil || len(b) == 0 {
 				return err
@@ -323,10 +328,10 @@ func (t *tail) flush(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := add(far.Log, t.run.Log(t.ref.Node), log, maxLog, false); err != nil {
+	if err := add(far.Log, t.run.Log(t.ref.Node), t.from.Log, log, maxLog, false); err != nil {
 		return err
 	}
-	if err := add(far.Events, t.run.Events(t.ref.Node), events, signals.MaxFile, true); err != nil {
+	if err := add(far.Events, t.run.Events(t.ref.Node), t.from.Events, events, signals.MaxFile, true); err != nil {
 		return err
 	}
 	for i := range t.pending {

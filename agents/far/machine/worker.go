@@ -167,7 +167,7 @@ func (w *Worker) adopt() error {
 // folders returns the folders of all jobs.
 func (w *Worker) folders() ([]string, error) {
 	found := []string{filepath.Join(w.o.Dir, "jobs")}
-	for range 4 { // PROJECT/RUN/NODE/N
+	for level := range 4 { // PROJECT/RUN/NODE/N
 		var next []string
 		for _, dir := range found {
 			entries, err := signals.ReadDir(dir)
@@ -175,7 +175,7 @@ func (w *Worker) folders() ([]string, error) {
 				return nil, err
 			}
 			for _, e := range entries {
-				if e.IsDir() {
+				if _, err := strconv.Atoi(e.Name()); e.IsDir() && (level < 3 || err == nil) {
 					next = append(next, filepath.Join(dir, e.Name()))
 				}
 			}
@@ -249,6 +249,18 @@ func (w *Worker) free(j *job) {
 	w.waiting = slices.DeleteFunc(w.waiting, func(o *job) bool { return o == j })
 	w.mu.Unlock()
 	w.slots.ring()
+}
+
+// before reports whether an earlier attempt of the same node is still at work.
+func (w *Worker) before(ref far.Ref) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for other, j := range w.jobs {
+		if other.Project == ref.Project && other.Run == ref.Run && other.Node == ref.Node && other.N < ref.N && !j.over() {
+			return true
+		}
+	}
+	return false
 }
 
 // mirrorOf locks the mirror of a project until release is called.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -424,12 +425,16 @@ func runKept(_ context.Context, o *askOptions) error {
 
 func newGuardCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:    "guard FOLDER",
+		Use:    "guard FOLDER PID",
 		Hidden: true,
 		Short:  "End an agent whose home is not heard any more (for cmux itself)",
-		Args:   cobra.ExactArgs(1),
+		Args:   cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return machine.Guard(cmd.Context(), args[0], attempt.Limits{}.Patience())
+			pid, err := strconv.Atoi(args[1])
+			if err != nil {
+				return err
+			}
+			return machine.Guard(cmd.Context(), args[0], pid, attempt.Limits{}.Patience())
 		},
 	}
 }
