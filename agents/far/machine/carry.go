@@ -25,10 +25,19 @@ import (
 // again is how long the job waits after what failed for a reason that may pass.
 const again = time.Second
 
+// claimWait is how long an attempt that has not begun keeps its slot.
+const claimWait = 2 * time.Minute
+
 // carry carries the job out up to its End entry. It begins at the step at which an earlier
 // worker was killed.
 func (j *job) carry(ctx context.Context) {
 	err := j.steps(ctx)
+	for told := false; run.NoSpace(err) && pause(ctx, again); err = j.steps(ctx) {
+		if !told {
+			told = true
+			j.w.o.Log.Error("an attempt waits for space", "attempt", j.ref.String(), "err", err)
+		}
+	}
 	if err == nil || ctx.Err() != nil || errors.Is(err, errUnwanted) {
 		return
 	}
@@ -145,6 +154,13 @@ func (j *job) prepare(ctx context.Context) (r *run.Run, repo *worktree.Repo, beg
 	if err := j.claim(ctx); err != nil {
 		return nil, nil, false, err
 	}
+	// Home may be away for long: meanwhile others can have the slot.
+	idle := time.AfterFunc(claimWait, func() { j.w.free(j) })
+	defer func() {
+		if !idle.Stop() {
+			j.w.resume(j)
+		}
+	}()
 	r, err = run.Open(j.root(), j.ref.Run)
 	var f facts
 	if err == nil {
@@ -353,7 +369,7 @@ func (j *job) repository(ctx context.Context, code []byte) (*worktree.Repo, erro
 	if err := m.take(ctx, path, j.ref, j.asked.Job.Remote, j.w.o.Machine.Name); err != nil {
 		return nil, err
 	}
-	repo, err := m.clone(ctx, j.root(), j.ref)
+	repo, err := m.clone(ctx, j.root(), j.ref, j.asked.Job.Remote)
 	if err != nil {
 		return nil, err
 	}

@@ -28,10 +28,8 @@ const (
 )
 
 const (
-	// maxCode bounds the code that an attempt sends home, and saveCode what of it may be
-	// unfinished work.
-	maxCode  = 64 << 20
-	saveCode = maxCode / 2
+	// maxCode bounds the code that an attempt sends home. Half of it may be unfinished work.
+	maxCode = 64 << 20
 	// maxHas bounds the commits that a claim names.
 	maxHas = 200
 	// fetchWait bounds a fetch from the project's remote.
@@ -133,7 +131,7 @@ func (m mirror) fetch(ctx context.Context, remote string) error {
 
 // clone makes the repository of an attempt, which shares the mirror's objects, with the
 // attempt's commits under refFar and the base checked out. It may be repeated.
-func (m mirror) clone(ctx context.Context, to string, ref far.Ref) (*worktree.Repo, error) {
+func (m mirror) clone(ctx context.Context, to string, ref far.Ref, remote string) (*worktree.Repo, error) {
 	if _, err := git.Run(ctx, filepath.Dir(to), "init", "--quiet", to); err != nil {
 		return nil, err
 	}
@@ -166,7 +164,30 @@ func (m mirror) clone(ctx context.Context, to string, ref far.Ref) (*worktree.Re
 	if _, err := git.Run(ctx, to, "checkout", "--quiet", "--detach", at); err != nil {
 		return nil, err
 	}
-	return worktree.Open(ctx, to)
+	repo, err := worktree.Open(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return repo, submodules(ctx, to, remote)
+}
+
+// submodules fetches what the base has of them, from where the project's remote and
+// .gitmodules say.
+func submodules(ctx context.Context, root, remote string) error {
+	if remote != "" {
+		if _, err := git.Run(ctx, root, "config", "remote.origin.url", remote); err != nil {
+			return err
+		}
+	}
+	if _, err := signals.Type(filepath.Join(root, ".gitmodules")); err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchWait)
+	defer cancel()
+	if _, err := git.Run(ctx, root, "submodule", "--quiet", "update", "--init", "--recursive"); err != nil {
+		return fmt.Errorf("the project's submodules: %w", err)
+	}
+	return nil
 }
 
 // pack writes the work of an attempt as a thin bundle to path: the tip of its branch, and

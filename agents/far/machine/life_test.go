@@ -82,7 +82,7 @@ agents:
       read way
       cmux hook turn-ended </dev/null
       read more
-      cmux done "went $way, not $more"
+      cmux done "nothing was needed: went $way, not $more"
 `)
 	h.must(h.w.Open(t.Context(), "home", ref, need, job))
 	h.send(ref)
@@ -101,7 +101,7 @@ agents:
 	}
 	all := h.all(ref)
 	end := all[len(all)-1]
-	if end.Record == nil || end.Record.End == nil || !strings.HasPrefix(end.Record.End.Summary, "went left, not You ended") {
+	if end.Record == nil || end.Record.End == nil || !strings.HasPrefix(end.Record.End.Summary, "nothing was needed: went left, not You ended") {
 		t.Fatalf("the end:\n%s", told(all))
 	}
 	if got := h.stream(far.Events, all); !strings.Contains(got, "went left") || strings.Count(got, `"kind":"answer"`) != 1 {
@@ -199,7 +199,7 @@ func TestWrapperKilled(t *testing.T) {
 	h.must(syscall.Kill(holder.PID, syscall.SIGKILL))
 	h.open()
 	all := h.all(ref)
-	if end := all[len(all)-1]; end.Record == nil || end.Record.Type != run.Vanished || end.Record.How != run.HowLost {
+	if end := all[len(all)-1]; end.Record == nil || end.Record.Type != run.Vanished || end.Record.How != run.HowLost || !strings.HasPrefix(end.Record.Detail, "its wrapper is gone") {
 		t.Fatalf("the end:\n%s", told(all))
 	}
 	h.unpack(all)
@@ -266,6 +266,9 @@ func TestFence(t *testing.T) {
 	h.w.sweep(t.Context(), time.Now().Add(keepLost+time.Minute))
 	if exists(h.w.jobDir(ref)) {
 		t.Error("it is kept for ever")
+	}
+	if exists(filepath.Dir(h.w.jobDir(ref))) {
+		t.Error("the folder of the node is kept for ever")
 	}
 	if err := h.w.Put(t.Context(), ref, far.Entry{ID: "x", Kind: far.Order}); !errors.Is(err, far.ErrUnknown) {
 		t.Errorf("put: %v", err)

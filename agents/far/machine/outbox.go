@@ -1,6 +1,10 @@
 package machine
 
-import "cmux/agents/far"
+import (
+	"time"
+
+	"cmux/agents/far"
+)
 
 // outbox is the journal of this machine's entries, with what follows from it: how much of
 // the attempt is in it.
@@ -8,6 +12,7 @@ type outbox struct {
 	*journal
 
 	isClaimed, isEnded bool
+	at                 time.Time       // of the last entry
 	log, events        int64           // bytes
 	records            int             // of the shadow run
 	replied, posted    map[string]bool // ids
@@ -23,6 +28,7 @@ func openOutbox(path string) (*outbox, error) {
 
 // follow takes in an entry. The journal's lock is held.
 func (o *outbox) follow(e *far.Entry) {
+	o.at = e.At
 	switch e.Kind {
 	case far.Claimed:
 		o.isClaimed = true
@@ -55,6 +61,13 @@ func (o *outbox) ended() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.isEnded
+}
+
+// quiet returns how long ago the last entry was written.
+func (o *outbox) quiet(now time.Time) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return now.Sub(o.at)
 }
 
 // sent returns how much of the attempt is in the journal.

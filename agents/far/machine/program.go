@@ -163,12 +163,25 @@ func (j *job) conclude(ctx context.Context, r *run.Run, f *facts) error {
 		if err != nil {
 			return err
 		}
-		err = book.Append(ctx, run.Record{Type: run.Vanished, Node: j.ref.Node, Attempt: j.ref.N, How: run.HowLost, Detail: "its wrapper is gone"})
+		err = book.Append(ctx, run.Record{Type: run.Vanished, Node: j.ref.Node, Attempt: j.ref.N, How: run.HowLost, Detail: "its wrapper is gone" + j.lastWords()})
 		if err := errors.Join(err, book.Close()); err != nil {
 			return err
 		}
 	}
 	return r.DropSpec(j.ref.Node, j.ref.N)
+}
+
+// lastWords returns the last line that a wrapper said of itself.
+func (j *job) lastWords() string {
+	b, err := signals.ReadFile(j.path("wrapper.log"), 1<<20)
+	if err != nil {
+		return "" // it has said nothing, or far too much
+	}
+	said := strings.TrimSpace(string(b))
+	if said = said[strings.LastIndexByte(said, '\n')+1:]; said == "" {
+		return ""
+	}
+	return ": " + said[:min(len(said), 300)]
 }
 
 // endProgram ends the wrapper of an attempt, its program and what both left running, and

@@ -20,6 +20,7 @@ import (
 const (
 	keepCollected = 7 * 24 * time.Hour
 	keepLost      = 14 * 24 * time.Hour
+	keepEnded     = 30 * 24 * time.Hour // nobody collects it
 	sweepEvery    = time.Hour
 )
 
@@ -69,7 +70,7 @@ func (j *job) past(now time.Time) bool {
 	case j.lost != nil:
 		return j.lost.Done && now.Sub(j.lost.At) >= keepLost
 	}
-	return false
+	return j.out.ended() && j.out.quiet(now) >= keepEnded
 }
 
 // remove removes the folder of the job, its file first: what an interruption leaves is no

@@ -300,3 +300,28 @@ func TestNextAttempt(t *testing.T) {
 		t.Errorf("the branch:\n%s", got)
 	}
 }
+
+// What is too large to travel stays on the machine, and home is told where.
+func TestBounds(t *testing.T) {
+	h := newHome(t)
+	h.open(func(o *Options) { o.maxCode, o.maxLog = 10<<10, 2<<10 })
+	h.renewing()
+	ref, need, job := h.job("agents: [{name: api, agent: command, task: 'seq 1000; head -c 20000 /dev/urandom > big; git add big; git commit -q -m big'}]")
+	h.must(h.w.Open(t.Context(), "home", ref, need, job))
+	h.send(ref)
+	all := h.all(ref)
+	if end := all[len(all)-1]; end.Record != nil || !strings.Contains(end.Error, "it stays on box, in "+h.w.job(ref).tree()) || !exists(filepath.Join(h.w.job(ref).tree(), "big")) {
+		t.Errorf("the end:\n%s", told(all))
+	}
+	if got := h.stream(far.Log, all); len(got) != 2<<10 {
+		t.Errorf("%d bytes of output came", len(got))
+	}
+	if recs := records(all, run.Noted); len(recs) != 1 || !strings.Contains(recs[0].Detail, "the output after 2 KB stays on box") {
+		t.Errorf("notes: %+v", recs)
+	}
+	for _, e := range all {
+		if e.Kind == far.Code {
+			t.Error("code came all the same")
+		}
+	}
+}

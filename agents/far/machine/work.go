@@ -33,7 +33,8 @@ const (
 	manyBatches = 12000
 	seldom      = 5 * time.Minute
 	slowLook    = 2 * time.Second
-	sayWait     = 5 * time.Second
+	// sayWait is how long an order keeps the next one back: it is with the attempt by then.
+	sayWait = 250 * time.Millisecond
 )
 
 // work forwards in both directions until the attempt has ended, and ends the job. What
@@ -62,7 +63,10 @@ func (j *job) work(ctx context.Context, r *run.Run, repo *worktree.Repo, started
 	}
 	var end far.Entry
 	j.patiently(ctx, "an attempt's end cannot be forwarded", func() (err error) {
-		if err = t.flush(ctx); err == nil {
+		if err = t.rest(ctx); err == nil {
+			err = t.flush(ctx)
+		}
+		if err == nil {
 			end, err = j.last(ctx, r, repo)
 		}
 		return err
@@ -107,9 +111,9 @@ func (j *job) last(ctx context.Context, r *run.Run, repo *worktree.Repo) (far.En
 	if err != nil {
 		return far.Entry{}, err
 	}
-	if _, _, _, sent := j.out.sent(); sent+int64(len(code)) > maxCode {
+	if _, _, _, sent := j.out.sent(); sent+int64(len(code)) > j.w.o.maxCode {
 		return far.Entry{Error: fmt.Sprintf("the work of the attempt takes %d MB and %d MB travel: it stays on %s, in %s",
-			(sent+int64(len(code)))>>20, maxCode>>20, j.w.o.Machine.Name, j.tree())}, nil
+			(sent+int64(len(code)))>>20, j.w.o.maxCode>>20, j.w.o.Machine.Name, j.tree())}, nil
 	}
 	if code != nil {
 		if err := j.out.number(ctx, far.Parts(far.Code, "end", code)...); err != nil {
@@ -189,7 +193,7 @@ func (j *job) save(ctx context.Context, repo *worktree.Repo, was string) (is str
 	if err != nil || code == nil {
 		return is, err
 	}
-	if _, _, _, sent := j.out.sent(); sent+int64(len(code)) > saveCode {
+	if _, _, _, sent := j.out.sent(); sent+int64(len(code)) > j.w.o.maxCode/2 {
 		return is, nil // the rest is for the end
 	}
 	parts := far.Parts(far.Code, fmt.Sprintf("saved-%d", time.Now().UnixNano()), code)
@@ -328,7 +332,7 @@ func (t *tail) flush(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := add(far.Log, t.run.Log(t.ref.Node), t.from.Log, log, maxLog, false); err != nil {
+	if err := add(far.Log, t.run.Log(t.ref.Node), t.from.Log, log, t.w.o.maxLog, false); err != nil {
 		return err
 	}
 	if err := add(far.Events, t.run.Events(t.ref.Node), t.from.Events, events, signals.MaxFile, true); err != nil {
@@ -350,6 +354,25 @@ func (t *tail) flush(ctx context.Context) error {
 		t.post = mailbox.Place{}
 	}
 	return err
+}
+
+// rest records, once, that a part of the output does not travel.
+func (t *tail) rest(ctx context.Context) error {
+	b, err := part(t.run.Log(t.ref.Node), t.from.Log+t.w.o.maxLog, 1)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	detail := fmt.Sprintf("the output after %d KB stays on %s, in %s", t.w.o.maxLog>>10, t.w.o.Machine.Name, t.run.Log(t.ref.Node))
+	told := false
+	if _, err := t.run.EachRecordFrom(t.from.Records, func(rec *run.Record) { told = told || rec.Detail == detail }); err != nil || told {
+		return err
+	}
+	book, err := t.run.OpenBook()
+	if err != nil {
+		return err
+	}
+	err = book.Append(ctx, run.Record{Type: run.Noted, Node: t.ref.Node, Attempt: t.ref.N, Detail: detail})
+	return errors.Join(err, book.Close())
 }
 
 // part reads at most n bytes of a file from an offset on.

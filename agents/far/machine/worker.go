@@ -39,7 +39,10 @@ type Options struct {
 	Log    *log.Logger
 	Limits attempt.Limits // as the wrapper's; for tests
 
-	batch time.Duration // for tests
+	// For tests; zero: the constants.
+	batch   time.Duration
+	maxCode int64
+	maxLog  int64
 }
 
 // batch is how long entries wait for others.
@@ -86,6 +89,12 @@ var _ far.Worker = (*Worker)(nil)
 func Open(ctx context.Context, o Options) (*Worker, error) {
 	if o.batch == 0 {
 		o.batch = batch
+	}
+	if o.maxCode == 0 {
+		o.maxCode = maxCode
+	}
+	if o.maxLog == 0 {
+		o.maxLog = maxLog
 	}
 	if o.Machine.Name == "" || o.Machine.Slots < 1 {
 		return nil, errors.New("a machine needs a name and at least one slot")
