@@ -495,6 +495,9 @@ func (j *job) lend(ctx context.Context, repo *worktree.Repo, s *run.Spec, sessio
 		}
 	}
 	tree, err := repo.Lend(ctx, spec)
+	for late := time.Now().Add(launchGrace); errors.Is(err, worktree.ErrInUse) && time.Now().Before(late) && pause(ctx, probeTick); {
+		tree, err = repo.Lend(ctx, spec) // the wrapper of the earlier attempt is about to leave
+	}
 	if err != nil {
 		return err
 	}

@@ -197,7 +197,23 @@ func (h *home) open(change ...func(*Options)) {
 	}
 	h.w, err = Open(context.Background(), o)
 	h.must(err)
-	h.Cleanup(func() { h.leave() })
+	h.Cleanup(h.end)
+}
+
+// end leaves no program behind, also after a failure.
+func (h *home) end() {
+	if h.w == nil {
+		return
+	}
+	held, err := h.w.Held(context.Background(), "home")
+	h.must(err)
+	for ref, state := range held {
+		if state != far.Ended {
+			h.must(h.w.Close(context.Background(), ref, far.GivenUp))
+			h.until("it is given up", h.w.job(ref).over)
+		}
+	}
+	h.leave()
 }
 
 func (h *home) leave() {

@@ -180,7 +180,7 @@ agents:
     task: |
       cmux post
       cmux post
-      cmux done sent
+      cmux done "nothing was needed: sent"
 `)
 	h.must(h.w.Open(t.Context(), "home", ref, need, job))
 	h.send(ref)
