@@ -2,9 +2,13 @@ package far
 
 import "time"
 
-// Grace is how much longer than a machine's lease home waits before it gives an attempt
-// up: the machine needs it to end the program, and its clock may run slower.
+// Grace is how much longer than a machine's lease home waits at least before it gives an
+// attempt up: the machine needs it to end the program.
 const Grace = time.Minute
+
+// drift is the part of a lease that home waits longer, as the machine's clock may run
+// slower than home's: each may be 1 % off.
+const drift = 40
 
 // Beat is how often a machine sends a heartbeat.
 const Beat = 15 * time.Second
@@ -72,11 +76,14 @@ func (w *Watch) Accept(now time.Time) bool {
 // Lost reports whether home may redo the attempt: no program of it runs, and none will.
 // Once true it stays true.
 func (w *Watch) Lost(now time.Time) bool {
-	if !w.Asks && !w.accepted.IsZero() && now.Sub(w.accepted) >= w.For+Grace {
+	if !w.Asks && !w.accepted.IsZero() && now.Sub(w.accepted) >= w.After() {
 		w.lost = true
 	}
 	return w.lost
 }
+
+// After is how long after the last heartbeat the attempt is lost.
+func (w *Watch) After() time.Duration { return w.For + w.For/drift + Grace }
 
 // GiveUp has the attempt lost if no heartbeat was accepted at all, and reports whether it
 // is: its machine then never had the right to start a program.

@@ -153,7 +153,7 @@ func (c *Carrier) check(a *attempt, now time.Time) time.Duration {
 	if a.watch.Asks {
 		return 0
 	}
-	return a.watch.For + far.Grace - a.watch.Silent(now)
+	return a.watch.After() - a.watch.Silent(now)
 }
 
 // safe reports whether it does not matter any more whether the attempt is lost.
