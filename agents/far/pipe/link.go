@@ -191,8 +191,8 @@ func greeting(in *bufio.Reader) (*frame, error) {
 	for read := 0; ; {
 		line, err := readLine(in)
 		if err != nil {
-			if len(noise) > 0 {
-				return nil, fmt.Errorf("%w after %.200q", err, noise)
+			if len(noise) > 0 && errors.Is(err, io.EOF) {
+				return nil, fmt.Errorf("the connection ended after %.200q", noise)
 			}
 			return nil, err
 		}

@@ -184,7 +184,7 @@ func (m *machine) has(ref far.Ref) bool {
 
 // reason is why a connection is over, without the URL that the reader knows.
 func (m *machine) reason(err error) string {
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, errDown) {
+	if err == nil || err == io.EOF || errors.Is(err, errDown) {
 		return "the connection ended"
 	}
 	return strings.TrimPrefix(err.Error(), m.d.URL()+": ")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"syscall"
 	"time"
 
 	"cmux/agents/far"
@@ -30,7 +31,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, w far.Worker, beat time
 	s.fail(err)
 	cancel()
 	s.all.Wait()
-	if errors.Is(s.err, io.EOF) {
+	if errors.Is(s.err, io.EOF) || errors.Is(s.err, io.ErrClosedPipe) || errors.Is(s.err, syscall.EPIPE) {
 		return nil
 	}
 	return s.err

@@ -28,16 +28,16 @@ const remoteCommand = "cmux machines pipe"
 // configuration and the keys of the person; ssh asks nothing.
 func SSH(rawURL string, o SSHOptions) (Dialer, error) {
 	u, err := url.Parse(rawURL)
+	if login, host, ok := cutLast(strings.TrimPrefix(rawURL, "ssh://"), "@"); ok && strings.Contains(login, ":") {
+		return nil, fmt.Errorf("the address of %q has a password: cmux uses the keys of ssh and asks for none", host)
+	}
 	if err != nil || u.Scheme != "ssh" {
 		return nil, fmt.Errorf("%q is no address of a machine: write ssh://[user@]host[:port]", rawURL)
 	}
 	host, user := u.Hostname(), u.User.Username()
-	_, secret := u.User.Password()
 	switch {
 	case host == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(user, "-") || strings.ContainsAny(host+user, " \t\n@/\\\"'$`;&|<>()%"):
 		return nil, fmt.Errorf("%q names no host that ssh can reach", rawURL)
-	case secret:
-		return nil, fmt.Errorf("%s has a password: cmux uses the keys of ssh and asks for none", u.Redacted())
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("%q has more than a host and a port", rawURL)
 	}
@@ -58,6 +58,14 @@ func SSH(rawURL string, o SSHOptions) (Dialer, error) {
 	}
 	d.args = append(d.args, host, command)
 	return d, nil
+}
+
+// cutLast slices s around the last sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 type sshDialer struct {

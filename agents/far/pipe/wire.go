@@ -181,6 +181,10 @@ func (w *wire) fail(err error) {
 	})
 }
 
+// afterWrite is how long the reader has to learn why the connection is over after a Write
+// failed.
+const afterWrite = time.Second
+
 // write writes what is sent until the connection is over.
 func (w *wire) write() {
 	for {
@@ -196,7 +200,11 @@ func (w *wire) write() {
 			}
 		}
 		if _, err := w.conn.Write(b); err != nil {
-			w.fail(err)
+			select {
+			case <-w.down: // the reader was told the reason
+			case <-time.After(afterWrite):
+				w.fail(err)
+			}
 			return
 		}
 	}
