@@ -46,9 +46,14 @@ func Conforms(t *testing.T, make func(t *testing.T) Setup) {
 		{"a follow delivers once", follows},
 		{"a closed journal stays closed", staysClosed},
 		{"given up while silent", givenUp},
+		{"given up where it cannot be closed", cannotClose},
 		{"a silent machine loses its attempt", loses},
 		{"without another attempt nothing is lost", asks},
 		{"a restart gives nothing up early", restarts},
+		{"a restart loses what is lost", restartsAndLoses},
+		{"a machine that forgets an attempt has lost it", forgets},
+		{"a second machine that has it closes it", strays},
+		{"a slow home holds up nothing", slow},
 		{"a machine that may have it is waited for", mayHave},
 		{"a restart opens nothing twice", opensOnce},
 		{"what nobody has", unknown},
@@ -66,6 +71,8 @@ func Conforms(t *testing.T, make func(t *testing.T) Setup) {
 
 // lostAfter is the lease of the suite's jobs.
 const lostAfter = 5 * time.Minute
+
+var lost = far.Watch{For: lostAfter}
 
 var (
 	need = far.Need{Labels: []string{"gpu"}, Kind: "claude"}
@@ -270,9 +277,9 @@ func waits(b *bench) {
 	for _, m := range b.machines {
 		b.down(m)
 	}
+	b.machines[0].offer(func(m *far.Machine) { m.Labels = []string{"cpu"} })
+	b.machines[1].offer(func(m *far.Machine) { m.Agents = map[string]string{"claude": "no login"} })
 	for _, m := range b.machines {
-		b.machines[0].about.Labels = []string{"cpu"}
-		b.machines[1].about.Agents = map[string]string{"claude": "no login"}
 		b.up(m)
 	}
 	open := start(func() error { return b.c.Open(b.ctx, ref, need, job) })
@@ -288,7 +295,7 @@ func waits(b *bench) {
 	if err := b.c.Put(ctx, ref, far.Entry{ID: "1", Kind: far.Order}); !errors.Is(err, context.DeadlineExceeded) {
 		b.Errorf("Put did not wait for the machine: %v", err)
 	}
-	b.machines[1].ready()
+	b.machines[1].offer(func(m *far.Machine) { m.Agents = map[string]string{"claude": ""} })
 	if err := open.wait(); err != nil {
 		b.Fatal(err)
 	}
@@ -298,11 +305,11 @@ func waits(b *bench) {
 	}
 }
 
-// ready has the machine's agents ready.
-func (m *Machine) ready() {
+// offer changes what the machine offers.
+func (m *Machine) offer(change func(*far.Machine)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.about.Agents = map[string]string{"claude": ""}
+	change(&m.about)
 }
 
 func refused(b *bench) {
@@ -458,16 +465,40 @@ func givenUp(b *bench) {
 	}
 }
 
+// What home has given up gets no lease, so that it ends even where a machine cannot close it.
+func cannotClose(b *bench) {
+	m := b.one()
+	full := errors.New("no space left on device")
+	m.Keep(full)
+	if err := b.c.Close(b.ctx, ref, far.GivenUp); err == nil || err.Error() != full.Error() {
+		b.Error("Close returns", err)
+	}
+	b.runs(ref)
+	if p := b.state(); p.State == far.Lost {
+		b.Error("it is lost while its program runs")
+	}
+	time.Sleep(lostAfter + far.Beat)
+	if len(m.Running()) > 0 {
+		b.Error("its lease was extended")
+	}
+	m.Keep(nil)
+	time.Sleep(time.Minute)
+	if m.Closed(ref) != far.GivenUp {
+		b.Error("the machine was not told again")
+	}
+	b.stands(far.Lost)
+}
+
 func loses(b *bench) {
 	m := b.one()
 	follow := start(func() error { return b.c.Follow(b.ctx, ref, 0, func(far.Entry) error { return nil }) })
 	b.Refuse(m, true)
-	time.Sleep(lostAfter - far.Beat)
+	time.Sleep(lostAfter - 2*far.Beat)
 	b.runs(ref)
-	if p := b.stands(far.Working); p.Silent < lostAfter-2*far.Beat {
+	if p := b.stands(far.Working); p.Silent < lostAfter-3*far.Beat {
 		b.Errorf("silent for %s", p.Silent)
 	}
-	time.Sleep(far.Beat + far.Grace/2)
+	time.Sleep(2*far.Beat + far.Grace/2)
 	if b.stands(far.Working); len(m.Running()) > 0 {
 		b.Error("its program outlives the lease")
 	}
@@ -541,6 +572,108 @@ func restarts(b *bench) {
 	b.stands(far.Lost)
 }
 
+// A machine that is gone is given up by the next process of home, too, and not early.
+func restartsAndLoses(b *bench) {
+	for _, pinned := range []bool{false, true} {
+		node := refOf(fmt.Sprint("lost-", pinned), 1)
+		want := need
+		if err := b.c.Open(b.ctx, node, need, job); err != nil {
+			b.Fatal(err)
+		}
+		time.Sleep(2 * far.Beat)
+		m := b.runs(node)
+		if pinned {
+			want.Machine = m.Name()
+		}
+		b.stop()
+		b.Refuse(m, true)
+		time.Sleep(lostAfter - 2*far.Beat)
+		b.runs(node)
+		b.home()
+		want.Again = true
+		open := start(func() error { return b.c.Open(b.ctx, node, want, job) })
+		time.Sleep(lost.After() - time.Second)
+		if !open.pending() {
+			b.Fatal("it was given up early:", open.err)
+		}
+		if pulse, err := b.c.Pulse(b.ctx, node); err != nil || pulse.State == far.Lost || pulse.Machine != want.Machine {
+			b.Errorf("%+v %v", pulse, err)
+		}
+		time.Sleep(2 * time.Second)
+		if open.pending() {
+			b.Fatal("it is never given up")
+		}
+		if err := open.wait(); !errors.Is(err, far.ErrClosed) {
+			b.Error(err)
+		}
+		b.Refuse(m, false)
+	}
+}
+
+// A machine that lost its disk has no attempt, so no program.
+func forgets(b *bench) {
+	m := b.one()
+	b.down(m)
+	m.Wipe()
+	time.Sleep(lostAfter)
+	b.stands(far.Working)
+	b.up(m)
+	time.Sleep(far.Grace / 2)
+	b.stands(far.Lost)
+	b.closed()
+}
+
+// An Open of an earlier process of home may arrive after another machine has the attempt.
+func strays(b *bench) {
+	m := b.one()
+	other := b.machines[0]
+	if other == m {
+		other = b.machines[1]
+	}
+	m.mu.Lock()
+	home := m.attempts[ref].home
+	m.mu.Unlock()
+	if err := other.Open(b.ctx, home, ref, need, job); err != nil {
+		b.Fatal(err)
+	}
+	b.Cut(other, 0)
+	time.Sleep(time.Minute)
+	if _, ran := other.Has(ref); ran || other.Closed(ref) != far.GivenUp {
+		b.Errorf("it ran on a second machine: %v; closed there: %q", ran, other.Closed(ref))
+	}
+	if b.runs(ref) != m || m.Closed(ref) != "" {
+		b.Error("the first machine was told to close it")
+	}
+}
+
+// Home may take long with an entry.
+func slow(b *bench) {
+	m := b.one()
+	var got int
+	go func() {
+		for range 100 {
+			m.Work(ref, strings.Repeat("x", 1000))
+		}
+		time.Sleep(2 * lostAfter)
+		m.Finish(ref)
+	}()
+	if err := b.c.Follow(b.ctx, ref, 0, func(e far.Entry) error {
+		if got++; e.Seq != uint64(got) {
+			b.Errorf("entry %d came in place of %d", e.Seq, got)
+		}
+		time.Sleep(time.Minute)
+		if p := b.state(); p.Silent > far.Beat || p.State == far.Lost {
+			b.Errorf("while it works on an entry: %+v", p)
+		}
+		return nil
+	}); err != nil {
+		b.Error(err)
+	}
+	if got != 102 {
+		b.Errorf("%d entries came", got)
+	}
+}
+
 func mayHave(b *bench) {
 	time.Sleep(time.Minute)
 	for _, m := range b.machines {
@@ -573,7 +706,9 @@ func opensOnce(b *bench) {
 		for _, m := range b.machines {
 			b.Cut(m, i*3)
 		}
-		b.wide()
+		for _, m := range b.machines {
+			m.offer(func(m *far.Machine) { m.Slots = 1000 })
+		}
 		ctx, cancel := b.within(time.Duration(i%4) * time.Millisecond)
 		b.c.Open(ctx, node, need, job) // it is opened, or may be, or is not
 		cancel()
@@ -585,15 +720,6 @@ func opensOnce(b *bench) {
 			b.Fatal(err)
 		}
 		b.onlyOne(node)
-	}
-}
-
-// wide gives the machines many slots.
-func (b *bench) wide() {
-	for _, m := range b.machines {
-		m.mu.Lock()
-		m.about.Slots = 1000
-		m.mu.Unlock()
 	}
 }
 

@@ -25,6 +25,7 @@ type Machine struct {
 	up       bool
 	attempts map[far.Ref]*work
 	refuses  error // what Open fails with
+	keeps    error // what Close fails with
 }
 
 // work is an attempt on a machine.
@@ -102,6 +103,16 @@ func (m *Machine) Stop() {
 	defer m.mu.Unlock()
 	m.up = false
 	m.tell()
+}
+
+// Wipe has the machine, which is down, lose its disk, and with it its programs.
+func (m *Machine) Wipe() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ref, w := range m.attempts {
+		m.endProgram(ref, w)
+	}
+	clear(m.attempts)
 }
 
 var errDown = errors.New("the machine is down")
@@ -291,8 +302,11 @@ func (m *Machine) Close(_ context.Context, ref far.Ref, why far.Why) error {
 		return errDown
 	}
 	w := m.attempts[ref]
-	if w == nil {
+	switch {
+	case w == nil:
 		return far.ErrUnknown
+	case m.keeps != nil:
+		return m.keeps
 	}
 	if w.closed == "" {
 		w.closed = why
@@ -373,6 +387,13 @@ func (m *Machine) Closed(ref far.Ref) far.Why {
 		return w.closed
 	}
 	return ""
+}
+
+// Keep has Close fail with err; nil: no more.
+func (m *Machine) Keep(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.keeps = err
 }
 
 // Refuse has Open fail with err; nil: no more.

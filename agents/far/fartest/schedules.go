@@ -214,7 +214,7 @@ func (p *play) redo(n *note, ref far.Ref) {
 	}
 }
 
-// follow records what comes of an attempt until its end is collected.
+// follow records the entries of an attempt until its end is collected.
 func (p *play) follow(ctx context.Context, c far.Carrier, n *note, ref far.Ref) error {
 	p.notes.mu.Lock()
 	from := uint64(len(n.got))
