@@ -120,6 +120,24 @@ func TestAwayIsNotSuspected(t *testing.T) {
 	carried.radar = nil
 }
 
+// An attempt on another machine has no slot here: its end frees none of a node here.
+func TestAwayHasNoSlot(t *testing.T) {
+	p := newProject(t, oneAway)
+	r := p.create()
+	p.onBox(r, "api")
+	carried := p.opened(r)
+	if err := carried.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := carried.shares.Take()
+	if err := carried.learn(t.Context(), run.Record{Type: run.Vanished, Node: "api", Attempt: 1, How: run.HowLost}); err != nil {
+		t.Fatal(err)
+	}
+	if second, _ := carried.shares.Take(); first != 0 || second != 1 {
+		t.Errorf("slots %d and %d", first, second)
+	}
+}
+
 // Leftovers of a node are those of its attempts here.
 func TestLastHere(t *testing.T) {
 	here, away := run.Place{}, run.Place{Far: "ssh://box"}

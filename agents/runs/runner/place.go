@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
+	"cmux/agents/runs/shares"
 	"cmux/dag"
 	"cmux/worktree"
 	"cmux/worktree/common"
@@ -216,6 +217,13 @@ func lentFrom(ctx context.Context, repo *worktree.Repo, p *placement, start stri
 	return err
 }
 
+// freeSlot gives the slot of an attempt back, if it has one here.
+func freeSlot(s *shares.Shares, p *run.Place) {
+	if !p.Away() {
+		s.Release(p.Slot)
+	}
+}
+
 // undrifted refuses to merge or check out anything under settings that have
 // changed since the run began and could run another program.
 func (r *Runner) undrifted(ctx context.Context) error {
@@ -239,7 +247,7 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 	f := r.hist.State.Fact(l.node)
 	if f.Phase != dag.Running || f.Attempts != l.attempt {
 		// Overridden while git was at work: nothing was started.
-		r.shares.Release(l.place.Slot)
+		freeSlot(r.shares, &l.place)
 		r.hist.State.Take(dag.Change{
 			Kind: dag.AttemptEnded, Node: l.node, Attempt: l.attempt, Outcome: dag.Cancelled, At: time.Now(), Source: "runner",
 		})
@@ -247,11 +255,11 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 		return nil
 	}
 	if r.cancelled(l.node) {
-		r.shares.Release(l.place.Slot)
+		freeSlot(r.shares, &l.place)
 		return r.commit(ctx, cancelled(r.g.Nodes[l.node].Name))
 	}
 	if err := r.hist.OverBudget(l.node); err != nil {
-		r.shares.Release(l.place.Slot)
+		freeSlot(r.shares, &l.place)
 		return r.commit(ctx, unaffordable(r.g.Nodes[l.node].Name, err))
 	}
 	if err := r.learn(ctx, r.started(l.placement)); err != nil {

@@ -104,7 +104,7 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		r.shown(i, rec.Attempt)
 		// One that vanished gave its slot back then.
 		if a := r.hist.Nodes[i].Attempt(); a != nil && a.N == rec.Attempt && (rec.Type == run.Vanished || a.Vanished == "") {
-			r.shares.Release(a.Place.Slot)
+			freeSlot(r.shares, &a.Place)
 		}
 		r.tell(rec)
 	case run.Opened:

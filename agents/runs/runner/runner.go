@@ -491,7 +491,9 @@ func (r *Runner) begin(ctx context.Context) error {
 			r.held = append(r.held, i)
 		}
 		if r.hist.Nodes[i].Fact.Live() {
-			r.shares.Hold(r.hist.Nodes[i].Attempt().Place.Slot)
+			if p := &r.hist.Nodes[i].Attempt().Place; !p.Away() {
+				r.shares.Hold(p.Slot)
+			}
 			if err := r.probe(ctx, i, true); err != nil {
 				return err
 			}
