@@ -22,7 +22,7 @@ type Inspection struct {
 	Label    dag.Label          `json:"label"`
 	Where    string             `json:"where,omitempty"`    // the machine that carries out the newest attempt, or "home" for this one
 	Machine  string             `json:"machine,omitempty"`  // Where, if that is another machine
-	HeardAt  *time.Time         `json:"heard_at,omitempty"` // when Machine was heard of last, if it is silent
+	HeardAt  *time.Time         `json:"heard_at,omitempty"` // the last sign of life of Machine, if it is silent
 	Since    time.Time          `json:"since,omitzero"`     // when that was recorded; zero: nothing was
 	Reason   string             `json:"reason,omitempty"`
 	Way      string             `json:"way,omitempty"` // the commands a person would call next

@@ -120,7 +120,7 @@ type NodeReport struct {
 	Where string `json:"where,omitempty"`
 	// Machine is Where, if that is another machine.
 	Machine string `json:"machine,omitempty"`
-	// HeardAt is when Machine was heard of last, if it is silent.
+	// HeardAt is the time of the last sign of life of Machine, if it is silent.
 	HeardAt *time.Time `json:"heard_at,omitempty"`
 	// Fenced is how many writes the fence has refused, see Fence.
 	Fenced int `json:"fenced,omitempty"`

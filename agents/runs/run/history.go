@@ -52,7 +52,7 @@ func (n *Node) Away() *Attempt {
 	return nil
 }
 
-// HeardAt returns when the machine that carries out n was heard of last; zero: it is heard,
+// HeardAt returns the last sign of life of the machine that carries out n; zero: it is heard,
 // or no other machine carries n out.
 func (n *Node) HeardAt() time.Time {
 	if a := n.Away(); a != nil {

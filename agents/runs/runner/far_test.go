@@ -300,7 +300,7 @@ agents:
 	}
 	begin("2", func(*StartOptions) {})
 	if got := w.git("ls-tree", "--name-only", "s/web"); got != "2\nREADME\napi-1\napi-2" {
-		t.Errorf("web goes on with\n%s", got)
+		t.Errorf("web continues from\n%s", got)
 	}
 	if got := w.git("log", "--format=%s", "s/web"); !strings.Contains(got, "web-1") || !strings.Contains(got, "web-2") {
 		t.Errorf("web holds\n%s", got)

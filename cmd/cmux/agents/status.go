@@ -88,8 +88,8 @@ the folder of the configuration in which it works, fenced is how many writes the
 has refused (cmux agents fence); each is left out elsewhere.
 Where is the machine that carries out the newest attempt, or home for this one; it is
 left out before the first attempt and while no machine has claimed it. Machine is where
-if that is another machine, and heard_at is when that machine was heard of last. Machine
-is left out at home, heard_at while the machine is heard.
+if that is another machine, and heard_at is the time of its last sign of life if it is
+silent; each is left out otherwise.
 A limit is that of an account, which a node of this run or of another of your runs
 met; until is null where no end is known, said is what the program said.
 Needs is what waits for you in the project, also in the runs above, or with RUN or
