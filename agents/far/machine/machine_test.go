@@ -139,6 +139,7 @@ type home struct {
 	*testing.T
 	root string
 	dir  string // of the worker
+	run  string // its id, which marks processes: another test has another one
 	w    *Worker
 	base string
 }
@@ -146,7 +147,7 @@ type home struct {
 func newHome(t *testing.T) *home {
 	t.Helper()
 	dir := t.TempDir()
-	h := &home{T: t, root: filepath.Join(dir, "home", "app"), dir: filepath.Join(dir, "worker")}
+	h := &home{T: t, root: filepath.Join(dir, "home", "app"), dir: filepath.Join(dir, "worker"), run: run.NewID(time.Now())}
 	t.Setenv("HOME", dir)
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -233,7 +234,7 @@ func (h *home) job(config string, change ...func(*far.Job)) (far.Ref, far.Need, 
 	n.DependsOn = nil
 	b, err := g.Encode()
 	h.must(err)
-	ref := far.Ref{Project: "app-1", Run: "20261130-180000.000-abcdef", Node: n.Name, N: 1}
+	ref := far.Ref{Project: "app-1", Run: h.run, Node: n.Name, N: 1}
 	j := far.Job{
 		Version: far.Version, Cmux: "test", Graph: b, Base: h.base, LostAfter: time.Minute,
 		Spec: run.Spec{
