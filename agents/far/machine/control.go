@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/platform/proc"
 	"cmux/signals"
 )
 
@@ -86,7 +87,7 @@ func (w *Worker) accept(ctx context.Context, l *net.UnixListener, serve func(con
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
-		c, err := l.Accept()
+		c, err := l.AcceptUnix()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -100,11 +101,41 @@ func (w *Worker) accept(ctx context.Context, l *net.UnixListener, serve func(con
 		all.Go(func() {
 			defer c.Close()
 			defer context.AfterFunc(ctx, func() { c.Close() })()
-			if err := serve(ctx, c); err != nil && ctx.Err() == nil {
+			err := admit(c)
+			if err == nil {
+				err = serve(ctx, c)
+			}
+			if err != nil && ctx.Err() == nil {
 				w.o.Log.Warn("a connection has ended", "err", err)
 			}
 		})
 	}
+}
+
+// admit refuses the programs of agents: a worker runs what it is told, outside of their
+// fence.
+func admit(c *net.UnixConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	pid, failed := 0, error(nil)
+	if err := raw.Control(func(fd uintptr) { pid, failed = peerPID(int(fd)) }); err != nil || failed != nil {
+		return errors.Join(err, failed)
+	}
+	if pid <= 0 {
+		return errors.New("a program of another process namespace was refused")
+	}
+	callers, err := proc.AncestryOf(pid)
+	if err != nil {
+		return fmt.Errorf("process %d was refused, whose callers are not known: %w", pid, err)
+	}
+	for _, a := range callers {
+		if a.Attempt != "" {
+			return fmt.Errorf("process %d was refused: it is a program of the attempt %s", pid, a.Attempt)
+		}
+	}
+	return nil
 }
 
 // askWait bounds a request at the control socket: what is ready may have to be found out.

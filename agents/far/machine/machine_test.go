@@ -7,7 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,6 +68,22 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(code)
+	case "reach": // the sockets of a worker, as a program of an agent
+		for _, path := range []string{Socket(os.Args[2]), controlSocket(os.Args[2])} {
+			var c *net.UnixConn
+			if c, err = dial(context.Background(), path); err != nil {
+				continue // it is hidden
+			}
+			fmt.Fprintln(c, `"stop"`)
+			if b, _ := io.ReadAll(c); len(b) > 0 {
+				err = fmt.Errorf("the worker answered: %s", b)
+				break
+			}
+			err = nil
+		}
+		if errors.Is(err, os.ErrPermission) {
+			err = nil
+		}
 	case "worker":
 		err = serve(os.Args[2])
 	}
