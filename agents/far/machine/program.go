@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/far"
 	"cmux/agents/platform/proc"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
@@ -239,10 +240,14 @@ func Guard(ctx context.Context, dir string, pid int, patience time.Duration) err
 		return err
 	}
 	wrapper := proc.Identity{PID: pid, Start: start}
+	var last far.Lease
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for wrapper.Alive() {
-		if l, _, err := readLease(dir); err == nil && l.Over(now().Add(-guardGrace)) {
+		if l, _, err := readLease(dir); err == nil && l.Begun() {
+			last = l // it counts as well if somebody removes the folder
+		}
+		if last.Over(now().Add(-guardGrace)) {
 			return endWrapper(ctx, dir, wrapper, patience)
 		}
 		select {
