@@ -136,7 +136,7 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	case len(on) == 0:
 		return nil, machines.Needed(l.Graph)
 	default:
-		if there, err = machines.List(ctx, on); err != nil {
+		if there, err = machines.List(ctx, on, p.Getenv); err != nil {
 			return nil, err
 		}
 	}

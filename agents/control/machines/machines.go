@@ -23,6 +23,7 @@ import (
 	"cmux/agents/far"
 	"cmux/agents/far/farhost"
 	"cmux/agents/far/pipe"
+	"cmux/agents/platform/proc"
 	"cmux/agents/platform/settings"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
@@ -48,11 +49,15 @@ func On(asked []string, getenv func(string) string) ([]string, error) {
 		}
 		on = user.On
 	}
-	_, err := dialers(on)
+	_, err := dialers(on, getenv)
 	return on, err
 }
 
-func dialers(on []string) ([]pipe.Dialer, error) {
+// CommandVar is the environment variable that says how cmux is called on machines, where it
+// is not in the PATH of an ssh command.
+const CommandVar = "CMUX_FAR_COMMAND"
+
+func dialers(on []string, getenv func(string) string) ([]pipe.Dialer, error) {
 	var all []pipe.Dialer
 	var errs []error
 	for _, url := range on {
@@ -61,7 +66,7 @@ func dialers(on []string) ([]pipe.Dialer, error) {
 			errs = append(errs, project.Usage("", "--on %s: machines are reached by ssh://[USER@]HOST[:PORT]", url))
 			continue
 		}
-		d, err := pipe.SSH(url, pipe.SSHOptions{})
+		d, err := pipe.SSH(url, pipe.SSHOptions{Command: getenv(CommandVar)})
 		if err != nil {
 			errs = append(errs, project.Usage("", "--on %s: %w", url, err))
 			continue
@@ -95,11 +100,11 @@ func Wrap(r *run.Run) func(host.Config, host.Host) (host.Host, error) {
 	}
 	return func(c host.Config, home host.Host) (host.Host, error) {
 		ctx := c.Told
-		ds, err := dialers(r.Plan.On)
+		ds, err := dialers(r.Plan.On, func(name string) string { return proc.Getenv(c.Env, name) })
 		if err != nil {
 			return nil, err
 		}
-		project, err := Project(ctx, r.Plan.Root)
+		project, err := Project(ctx, r.Plan.Root, c.Env)
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +146,8 @@ func (c *connected) Close() error {
 const lookFor = 10 * time.Second
 
 // List asks machines what they offer. One that does not answer in time has a Fault.
-func List(ctx context.Context, on []string) ([]far.Machine, error) {
-	ds, err := dialers(on)
+func List(ctx context.Context, on []string, getenv func(string) string) ([]far.Machine, error) {
+	ds, err := dialers(on, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +199,8 @@ func Where(n *dag.Node, all []far.Machine) string {
 }
 
 // Project names a project on all machines: by its first commit and its folder's name.
-func Project(ctx context.Context, root string) (string, error) {
-	cmd := git.Exec(ctx, root, os.Environ(), "rev-list", "--max-parents=0", "HEAD")
+func Project(ctx context.Context, root string, env []string) (string, error) {
+	cmd := git.Exec(ctx, root, env, "rev-list", "--max-parents=0", "HEAD")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,11 +196,13 @@ func (f *follower) follow() {
 // finish passes on how the attempt ended.
 func (f *follower) finish(end *far.Entry, err error) {
 	machine := cmp.Or(f.machine, "no machine")
+	if err != nil && !f.giveUp() {
+		return // whoever comes next finds out
+	}
 	switch {
 	case errors.Is(err, far.ErrClosed):
 		err = fmt.Errorf("%s gave no sign for %s: it has ended the program and keeps its work", machine, since(f.job.LostAfter))
 	case err != nil:
-		f.h.release(f.ref, far.GivenUp)
 	case end == nil:
 		err = fmt.Errorf("the journal of %s ended early", machine)
 	case end.Record == nil:
@@ -217,6 +220,33 @@ func (f *follower) finish(end *far.Entry, err error) {
 	}
 	f.h.c.Ended(f.ref, run.End{}, err)
 }
+
+// giveUp waits until no program of the attempt runs any more: its machine says so, or has
+// lost its lease. It returns false if the Host is closed before.
+func (f *follower) giveUp() bool {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		if p, err := f.h.c.Carrier.Pulse(f.h.ctx, f.far); err == nil && p.State == far.Lost {
+			return true
+		}
+		ctx, cancel := context.WithTimeout(f.h.ctx, closePatience)
+		err := f.h.c.Carrier.Close(ctx, f.far, far.GivenUp)
+		cancel()
+		if err == nil {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-f.h.ctx.Done():
+			return false
+		}
+	}
+}
+
+// closePatience is how long a machine may take to end a program before its lease is looked
+// at again.
+const closePatience = 10 * time.Second
 
 // taken are the types of records that an attempt's machine may write: all others are
 // home's, or about processes.
@@ -270,7 +300,9 @@ func (f *follower) claimed(ctx context.Context, e *far.Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := f.h.c.Carrier.Put(ctx, f.far, far.Parts(far.Code, "code", bundle)...); err != nil {
+	// Named by what it holds: packed again after a crash, it may hold something else.
+	id := fmt.Sprintf("code-%x", sha256.Sum256(bundle))
+	if err := f.h.c.Carrier.Put(ctx, f.far, far.Parts(far.Code, id, bundle)...); err != nil {
 		return err
 	}
 	return f.h.c.Book.Append(ctx, run.Record{Type: run.Claimed, Node: f.ref.Node, Attempt: f.ref.N, Value: e.Claim.Machine, Seq: e.Seq})

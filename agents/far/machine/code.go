@@ -105,7 +105,7 @@ func (m mirror) take(ctx context.Context, bundle string, ref far.Ref, remote, na
 			why = e.Error()
 		}
 	}
-	return hint.New(fmt.Errorf("the mirror of %s on %s lacks commits that the run builds on: %s", ref.Project, name, why), "cmux machines seed USER@HOST, in the project at home")
+	return hint.New(fmt.Errorf("the mirror of %s on %s lacks commits that the run builds on: %s", ref.Project, name, why), "push them to a remote that this machine can read")
 }
 
 // lacks reports whether a fetch from a bundle failed because commits are missing here.

@@ -46,7 +46,7 @@ func TestMissingCommits(t *testing.T) {
 		all := h.all(ref)
 		return all[len(all)-1]
 	}
-	if end := attempt(1, "", h.thin(h.base, first)); !strings.Contains(end.Error, "try: cmux machines seed") || !strings.Contains(end.Error, "lacks commits") {
+	if end := attempt(1, "", h.thin(h.base, first)); !strings.Contains(end.Error, "try: push them") || !strings.Contains(end.Error, "lacks commits") {
 		t.Fatalf("the end: %+v", end)
 	}
 	if end := attempt(2, filepath.Join(h.T.TempDir(), "nowhere"), h.thin(h.base, first)); !strings.Contains(end.Error, "nowhere") {

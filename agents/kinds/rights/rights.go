@@ -58,6 +58,7 @@ func persons() []string {
 		"keep",
 		"locks break",
 		"machines drain",
+		"machines list",
 		"machines pipe",
 		"machines serve",
 		"machines stop",

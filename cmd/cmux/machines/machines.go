@@ -39,10 +39,10 @@ func NewCmd(d *cli.Deps, version string) *cobra.Command {
 		Short:   "Let this machine carry out agents of runs elsewhere",
 		Long: `A run may have its agents carried out by other machines. On each of them runs a worker:
 cmux machines serve. The project, its run and its runner stay at home, where the run was
-started.`,
-		Example: "  cmux machines serve --labels gpu\n  cmux machines status",
+started; cmux machines list is for there. docs/machines.md says what travels.`,
+		Example: "  cmux machines serve --labels gpu\n  cmux machines status\n  cmux machines list --on ssh://box",
 	}
-	cmd.AddCommand(newServeCmd(d, version, nil), newPipeCmd(d), newStatusCmd(d, nil), newDrainCmd(d, nil), newStopCmd(d, nil), newKeptCmd(d, nil), newGuardCmd())
+	cmd.AddCommand(newServeCmd(d, version, nil), newListCmd(d, nil), newPipeCmd(d), newStatusCmd(d, nil), newDrainCmd(d, nil), newStopCmd(d, nil), newKeptCmd(d, nil), newGuardCmd())
 	return cmd
 }
 
