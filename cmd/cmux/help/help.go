@@ -69,7 +69,7 @@ type Topic struct{ Name, About, Text string }
 
 // renamed are the topics of pages that have the name of a command, under which
 // nobody would find them.
-var renamed = map[string]string{"agents": "kinds", "tasks": "about-tasks", "journal": "about-journal", "teams": "about-teams", "rooms": "about-rooms", "memory": "about-memory"}
+var renamed = map[string]string{"agents": "kinds", "tasks": "about-tasks", "journal": "about-journal", "teams": "about-teams", "rooms": "about-rooms", "memory": "about-memory", "machines": "about-machines"}
 
 func topicOf(page string) string { return cmp.Or(renamed[page], page) }
 
