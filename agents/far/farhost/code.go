@@ -150,7 +150,7 @@ func (h *Host) unpack(ctx context.Context, f *follower, bundle []byte) error {
 		switch _, name, _ := strings.Cut(strings.TrimSpace(line), " "); {
 		case name == refBranch:
 			specs = append(specs, "+"+name+":"+in)
-		case strings.HasPrefix(name, snapshots):
+		case strings.HasPrefix(name, snapshots) && !strings.ContainsAny(name, " :+*?[\\^~"): // else it would be another refspec
 			specs = append(specs, name+":"+name)
 		}
 	}

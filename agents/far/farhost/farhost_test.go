@@ -329,6 +329,53 @@ func TestGivenUpOnceItHasEnded(t *testing.T) {
 	}
 }
 
+// What a machine says is not believed where it is not about its own attempt.
+func TestHostileMachine(t *testing.T) {
+	f := newFixture(t, far.Entry{Kind: far.Claimed, Claim: &far.Claim{Machine: "box\x1b[2J"}})
+	f.start()
+	if e := f.end(); e.err == nil || !strings.Contains(e.err.Error(), "without a name") {
+		t.Fatalf("a name with control characters: %+v", e)
+	}
+	f = newFixture(t)
+	main := f.git("rev-parse", "main")
+	f.git("commit", "-q", "--allow-empty", "-m", "theirs")
+	theirs := f.git("rev-parse", "HEAD")
+	f.git("update-ref", "refs/cmux/far/branch", theirs)
+	f.git("update-ref", "refs/cmux/snapshots/x", theirs)
+	f.git("update-ref", "refs/tags/theirs", theirs)
+	path := filepath.Join(t.TempDir(), "b")
+	f.git("bundle", "create", "-q", path, "refs/cmux/far/branch", "refs/cmux/snapshots/x", "refs/tags/theirs", "main")
+	for _, ref := range []string{"refs/cmux/far/branch", "refs/cmux/snapshots/x", "refs/tags/theirs"} {
+		f.git("update-ref", "-d", ref)
+	}
+	f.git("reset", "-q", "--hard", main)
+	fo, err := f.host.follower(host.Ref{Node: "a", N: 1}, f.spec, false)
+	if err == nil {
+		t.Fatal("a follower without a mark")
+	}
+	if err := f.host.note(host.Ref{Node: "a", N: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if fo, err = f.host.follower(host.Ref{Node: "a", N: 1}, f.spec, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.host.unpack(t.Context(), fo, []byte(f.file(path))); err != nil {
+		t.Fatal(err)
+	}
+	want := "refs/cmux/snapshots/x\nrefs/heads/main\nrefs/heads/s/a"
+	if got := f.git("for-each-ref", "--format=%(refname)"); got != want || f.git("rev-parse", "main") != main || f.git("rev-parse", "s/a") != theirs {
+		t.Errorf("the refs are\n%s", got)
+	}
+	// The branch moves forward only.
+	f.git("update-ref", "refs/heads/s/a", f.git("commit-tree", "-p", main, "-m", "a person's", "HEAD^{tree}"))
+	if err := f.host.unpack(t.Context(), fo, []byte(f.file(path))); err == nil || !strings.Contains(err.Error(), "does not hold") {
+		t.Errorf("a branch that moved here: %v", err)
+	}
+	if err := f.host.unpack(t.Context(), fo, []byte("no bundle")); err == nil {
+		t.Error("no bundle was taken in")
+	}
+}
+
 // A machine refuses to set the attempt up: the node fails with its reason.
 func TestSetupFails(t *testing.T) {
 	f := newFixture(t, journal()[0], far.Entry{Kind: far.End, Error: "no space"})

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -288,10 +289,12 @@ func (f *follower) take(ctx context.Context, e *far.Entry) error {
 	return nil
 }
 
+var nameRE = regexp.MustCompile(`^[\pL\pN][\pL\pN._-]{0,99}$`)
+
 // claimed records which machine has the attempt, and sends it the commits.
 func (f *follower) claimed(ctx context.Context, e *far.Entry) error {
-	if e.Claim == nil || e.Claim.Machine == "" {
-		return errors.New("a machine has claimed it without a name")
+	if e.Claim == nil || !nameRE.MatchString(e.Claim.Machine) {
+		return errors.New("a machine has claimed it without a name that can be shown")
 	}
 	f.mu.Lock()
 	f.machine = e.Claim.Machine
