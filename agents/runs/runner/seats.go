@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cmux/agents/platform/lease"
+	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
 	"cmux/agents/runs/shares"
 	"cmux/dag"
@@ -35,7 +36,13 @@ func (r *Runner) takeSeats() {
 func (r *Runner) sits(node string) bool {
 	i := r.g.Index(node)
 	f := r.hist.State.Fact(i)
-	return r.g.Nodes[i].UsesModel() && (f.Phase == dag.Running || f.StillOpen)
+	return r.g.Nodes[i].UsesModel() && (f.Phase == dag.Running || f.StillOpen) && !elsewhere(r.host, &r.g.Nodes[i])
+}
+
+// elsewhere reports whether another machine carries n out: its agent takes a seat there.
+func elsewhere(h host.Host, n *dag.Node) bool {
+	d, ok := h.(host.Distant)
+	return ok && d.Far(n) != ""
 }
 
 // seated is what is due, with a seat for each agent that starts or goes on. Those
@@ -45,7 +52,12 @@ func (r *Runner) seated() []dag.Effect {
 	if bounded := r.shares.Free(r.sits); !bounded || r.leaving != "" {
 		return r.hist.State.Due()
 	}
-	due := r.hist.State.DueIf(func(i int) string { return r.shares.Seat(r.g.Nodes[i].Name) })
+	due := r.hist.State.DueIf(func(i int) string {
+		if elsewhere(r.host, &r.g.Nodes[i]) {
+			return ""
+		}
+		return r.shares.Seat(r.g.Nodes[i].Name)
+	})
 	if !r.hist.State.Asks() {
 		r.shares.Leave()
 	}
