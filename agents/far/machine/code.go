@@ -132,6 +132,9 @@ func (m mirror) fetch(ctx context.Context, remote string) error {
 // clone makes the repository of an attempt, which shares the mirror's objects, with the
 // attempt's commits under refFar and the base checked out. It may be repeated.
 func (m mirror) clone(ctx context.Context, to string, ref far.Ref, remote string) (*worktree.Repo, error) {
+	if err := signals.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return nil, err
+	}
 	if _, err := git.Run(ctx, filepath.Dir(to), "init", "--quiet", to); err != nil {
 		return nil, err
 	}

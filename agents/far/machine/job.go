@@ -126,8 +126,8 @@ func (j *job) path(name string) string { return filepath.Join(j.dir, name) }
 
 // root and tree are of the node: its next attempt on this machine continues there, with the
 // conversation that was held there.
-func (j *job) root() string { return filepath.Join(filepath.Dir(j.dir), "repo") }
-func (j *job) tree() string { return filepath.Join(filepath.Dir(j.dir), "tree") }
+func (j *job) root() string { return filepath.Join(j.w.nodeDir(j.ref), "repo") }
+func (j *job) tree() string { return filepath.Join(j.w.nodeDir(j.ref), "tree") }
 
 func (j *job) host() host.Ref { return host.Ref{Node: j.ref.Node, N: j.ref.N} }
 

@@ -57,8 +57,8 @@ func TestMain(m *testing.M) {
 		f.Parse(os.Args[3:])
 		os.Exit(wrapper.Main(context.Background(), wrapper.Options{RunDir: *dir, Node: f.Arg(0), Attempt: *n, Kinds: testKinds()}))
 	case "machines":
-		pid, _ := strconv.Atoi(os.Args[4])
-		err = Guard(context.Background(), os.Args[3], pid, attempt.Limits{}.Patience())
+		pid, _ := strconv.Atoi(os.Args[5])
+		err = Guard(context.Background(), os.Args[3], os.Args[4], pid, attempt.Limits{}.Patience())
 	case "done":
 		err = wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1])
 	case "hook":

@@ -30,7 +30,7 @@ const (
 var own = strings.Fields(`PATH HOME USER LOGNAME SHELL LANG LANGUAGE TMPDIR TZ XDG_* LC_* SSH_AUTH_SOCK
 	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS
 	GIT_AUTHOR_* GIT_COMMITTER_* GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_SSH_COMMAND
-	ANTHROPIC_* CLAUDE_* AWS_* GOOGLE_* GEMINI_* VERTEX_* AZURE_* OPENAI_* CODEX_* KIMI_* MOONSHOT_* QWEN_* DASHSCOPE_* OPENCODE_* OPENROUTER_*`)
+	ANTHROPIC_* CLAUDE_* AWS_* GOOGLE_* GEMINI_* VERTEX_* AZURE_* OPENAI_* CODEX_* KIMI_* MOONSHOT_* QWEN_* DASHSCOPE_* OPENCODE_* OPENROUTER_* IS_SANDBOX`)
 
 // basics returns what attempts get of an environment.
 func basics(env []string) []string {
@@ -97,7 +97,7 @@ func (j *job) start(r *run.Run, spec *run.Spec) (<-chan struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := start(j.dir, r.Binary(), "machines", "guard", j.dir, fmt.Sprint(cmd.Process.Pid))
+	guard, err := start(j.dir, r.Binary(), "machines", "guard", j.dir, j.w.nodeDir(j.ref), fmt.Sprint(cmd.Process.Pid))
 	if err != nil {
 		cmd.Process.Kill()
 		return nil, errors.Join(fmt.Errorf("the guard of its lease: %w", err), cmd.Wait())
@@ -228,10 +228,11 @@ func endProgram(ctx context.Context, r *run.Run, ref host.Ref, patience time.Dur
 // guardGrace is how much longer than the worker a guard waits.
 const guardGrace = 5 * time.Second
 
-// Guard ends the program of the attempt in the job's folder dir when its lease is over and
+// Guard ends the program of the attempt in the job's folder dir, whose node works in the
+// folder node, when its lease is over and
 // no worker has done so. It returns when the wrapper, the process pid, has ended. It needs
 // nobody.
-func Guard(ctx context.Context, dir string, pid int, patience time.Duration) error {
+func Guard(ctx context.Context, dir, node string, pid int, patience time.Duration) error {
 	start, err := proc.StartTime(pid)
 	if errors.Is(err, proc.ErrGone) {
 		return nil
@@ -248,7 +249,7 @@ func Guard(ctx context.Context, dir string, pid int, patience time.Duration) err
 			last = l // it counts as well if somebody removes the folder
 		}
 		if last.Over(now().Add(-guardGrace)) {
-			return endWrapper(ctx, dir, wrapper, patience)
+			return endWrapper(ctx, dir, node, wrapper, patience)
 		}
 		select {
 		case <-tick.C:
@@ -260,7 +261,7 @@ func Guard(ctx context.Context, dir string, pid int, patience time.Duration) err
 }
 
 // endWrapper ends a wrapper, its program and what both left running.
-func endWrapper(ctx context.Context, dir string, wrapper proc.Identity, patience time.Duration) error {
+func endWrapper(ctx context.Context, dir, node string, wrapper proc.Identity, patience time.Duration) error {
 	syscall.Kill(wrapper.PID, syscall.SIGTERM)
 	late := time.Now().Add(patience + patience/2)
 	for wrapper.Alive() && pause(ctx, probeTick) {
@@ -272,7 +273,6 @@ func endWrapper(ctx context.Context, dir string, wrapper proc.Identity, patience
 	if err != nil {
 		return err
 	}
-	node := filepath.Dir(dir) // PROJECT/RUN/NODE
 	r, err := run.Open(filepath.Join(node, "repo"), filepath.Base(filepath.Dir(node)))
 	if err != nil {
 		return err

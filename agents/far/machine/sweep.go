@@ -96,7 +96,7 @@ func (j *job) remove(ctx context.Context) error {
 			return nil // another attempt of the node
 		}
 	}
-	return os.RemoveAll(filepath.Dir(j.dir))
+	return errors.Join(os.RemoveAll(j.w.nodeDir(j.ref)), os.RemoveAll(filepath.Dir(j.dir)))
 }
 
 // drop deletes the refs of an attempt in the mirror, except its base, which later runs

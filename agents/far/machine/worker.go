@@ -26,7 +26,8 @@ import (
 
 // Options configure a Worker.
 type Options struct {
-	Dir     string      // its folder
+	Dir     string      // its folder: journals, jobs and sockets, which no agent may read
+	Trees   string      // folder of mirrors, clones and worktrees, where agents work; empty: trees in Dir
 	Machine far.Machine // Name, Labels, Slots, Accepts, Cmux, SSH
 	// Projects are patterns of the remotes of projects that it works for, such as
 	// github.com/acme/*; none: of all.
@@ -52,6 +53,16 @@ const batch = 2 * time.Second
 func Dir() (string, error) {
 	dir, err := seal.Folder()
 	return filepath.Join(dir, "worker"), err
+}
+
+// Trees returns the folder in which agents of this person's worker work. What cmux keeps
+// of the person's own is elsewhere: agents are kept out of that.
+func Trees(getenv func(string) string) string {
+	data := getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		data = filepath.Join(getenv("HOME"), ".local/share")
+	}
+	return filepath.Join(data, "cmux", "worker")
 }
 
 // lockFile is held by the worker.
@@ -117,6 +128,15 @@ func Open(ctx context.Context, o Options) (*Worker, error) {
 		return nil, err
 	}
 	o.Dir = dir
+	if o.Trees == "" {
+		o.Trees = filepath.Join(o.Dir, "trees")
+	}
+	if err := signals.MkdirAll(o.Trees, 0o700); err != nil {
+		return nil, err
+	}
+	if o.Trees, err = filepath.EvalSymlinks(o.Trees); err != nil {
+		return nil, err
+	}
 	lock, err := signals.TryLock(filepath.Join(o.Dir, lockFile))
 	var held *signals.HeldError
 	if errors.As(err, &held) {
@@ -192,6 +212,11 @@ func (w *Worker) folders() ([]string, error) {
 		found = next
 	}
 	return found, nil
+}
+
+// nodeDir is the folder of a node's clone and worktree, which its attempts share.
+func (w *Worker) nodeDir(ref far.Ref) string {
+	return filepath.Join(w.o.Trees, "work", ref.Project, ref.Run, ref.Node)
 }
 
 func (w *Worker) jobDir(ref far.Ref) string {
@@ -281,7 +306,7 @@ func (w *Worker) mirrorOf(project string) (m mirror, release func()) {
 	mu := w.mirrors[project]
 	w.mu.Unlock()
 	mu.Lock()
-	return mirror{filepath.Join(w.o.Dir, "mirrors", project+".git")}, mu.Unlock
+	return mirror{filepath.Join(w.o.Trees, "mirrors", project+".git")}, mu.Unlock
 }
 
 // agentsRest is how long what Options.Agents returned is believed.

@@ -40,13 +40,7 @@ func (f *fencing) conceal(spec *run.Spec, paths run.Paths, get func(string) stri
 	if err := signals.MkdirAll(rooms, 0o700); err != nil {
 		return err
 	}
-	f.hide = append(f.hide, rooms, run.OrganizationDir(root))
-	for _, state := range []string{filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux")} {
-		f.hide = append(f.hide, state)
-		if strings.HasPrefix(root, state+"/") { // this machine works for another, and has the project there
-			f.show = append(f.show, root)
-		}
-	}
+	f.hide = append(f.hide, rooms, run.OrganizationDir(root), filepath.Join(get("HOME"), ".local/state/cmux"), filepath.Join(get("XDG_STATE_HOME"), "cmux"))
 	if dir, err := run.KeyFolder(); err == nil {
 		f.hide = append(f.hide, dir)
 	}

@@ -119,7 +119,7 @@ func runServe(ctx context.Context, o *serveOptions) error {
 		return err
 	}
 	w, err := machine.Open(ctx, machine.Options{
-		Dir: dir,
+		Dir: dir, Trees: machine.Trees(o.Getenv),
 		Machine: far.Machine{
 			Name: o.Name, Labels: append(slices.Clone(o.Labels), runtime.GOOS+"/"+runtime.GOARCH), Slots: o.Slots,
 			Accepts: o.Accept, Cmux: o.Version, SSH: o.SSH,
@@ -425,16 +425,16 @@ func runKept(_ context.Context, o *askOptions) error {
 
 func newGuardCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:    "guard FOLDER PID",
+		Use:    "guard FOLDER NODE PID",
 		Hidden: true,
 		Short:  "End an agent whose home is not heard any more (for cmux itself)",
-		Args:   cobra.ExactArgs(2),
+		Args:   cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := strconv.Atoi(args[1])
+			pid, err := strconv.Atoi(args[2])
 			if err != nil {
 				return err
 			}
-			return machine.Guard(cmd.Context(), args[0], pid, attempt.Limits{}.Patience())
+			return machine.Guard(cmd.Context(), args[0], args[1], pid, attempt.Limits{}.Patience())
 		},
 	}
 }
