@@ -148,6 +148,9 @@ func Parts(kind Kind, id string, data []byte) []Entry {
 	return all
 }
 
+// MaxWhole bounds what parts make together.
+const MaxWhole = 64 << 20
+
 // Whole puts the parts of data together again.
 type Whole struct {
 	data []byte
@@ -159,6 +162,9 @@ type Whole struct {
 func (w *Whole) Add(e *Entry) (data []byte, done bool, err error) {
 	if e.Part == 0 {
 		*w = Whole{}
+	}
+	if len(w.data)+len(e.Data) > MaxWhole {
+		return nil, false, fmt.Errorf("more than %d MB came in parts", MaxWhole>>20)
 	}
 	if e.Part != w.next || e.Parts < 1 || e.Part >= e.Parts || len(e.Data) > 2*maxData {
 		return nil, false, fmt.Errorf("part %d of %d came, and part %d was to come", e.Part, e.Parts, w.next)

@@ -21,7 +21,7 @@ func (c *Cursor) Take(seq uint64) (next bool, err error) {
 // Missing returns what of data, which begins at byte offset of a stream, is behind the
 // first have bytes of it. A gap is an error.
 func Missing(data []byte, offset, have int64) ([]byte, error) {
-	if offset > have {
+	if offset < 0 || have < 0 || offset > have {
 		return nil, fmt.Errorf("byte %d came, and byte %d was to come", offset, have)
 	}
 	return data[min(have-offset, int64(len(data))):], nil

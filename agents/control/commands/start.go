@@ -136,6 +136,9 @@ func (p *Commands) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	case len(on) == 0:
 		return nil, machines.Needed(l.Graph)
 	default:
+		if err := machines.Refused(l.Graph); err != nil {
+			return nil, err
+		}
 		if there, err = machines.List(ctx, on, p.Getenv); err != nil {
 			return nil, err
 		}

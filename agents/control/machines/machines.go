@@ -92,6 +92,17 @@ func Needed(g *dag.Graph) error {
 		"cmux agents start --on ssh://HOST, or cmux agents start --here to run everything at home")
 }
 
+// Refused names what nodes of other machines cannot do.
+func Refused(g *dag.Graph) error {
+	var errs []error
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Away() && len(n.OnComplete) > 0 {
+			errs = append(errs, hint.New(fmt.Errorf("%s has on_complete, which does not run for nodes with runs_on", n.Name), "take on_complete off it, or cmux agents start --here"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Wrap returns the runner.Options.Far of a run: its far nodes are carried out over the
 // carriers of its plan; nil: it has none.
 func Wrap(r *run.Run) func(host.Config, host.Host) (host.Host, error) {
@@ -108,11 +119,7 @@ func Wrap(r *run.Run) func(host.Config, host.Host) (host.Host, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, err := os.Hostname()
-		if err != nil {
-			return nil, err
-		}
-		carrier := pipe.New(context.WithoutCancel(ctx), pipe.Options{Home: r.Plan.ID + "@" + name, Cmux: version(), Machines: ds, Log: log.New(logWriter{c}, "", 0)})
+		carrier := pipe.New(context.WithoutCancel(ctx), pipe.Options{Home: project + "/" + r.Plan.ID, Cmux: version(), Machines: ds, Log: log.New(logWriter{c}, "", 0)})
 		h, err := farhost.New(ctx, farhost.Config{Config: c, Home: home, Carrier: carrier, URL: strings.Join(r.Plan.On, " "), Project: project, Cmux: version()})
 		if err != nil {
 			carrier.Stop()

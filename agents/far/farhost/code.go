@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,6 +46,12 @@ func (h *Host) remote() string {
 		return ""
 	}
 	url := strings.TrimSpace(out)
+	if u, err := neturl.Parse(url); err == nil && u.User != nil { // a login of home's does not travel
+		if u.User = neturl.User(u.User.Username()); strings.HasPrefix(u.Scheme, "http") {
+			u.User = nil
+		}
+		url = u.String()
+	}
 	if filepath.IsAbs(url) || strings.HasPrefix(url, ".") || strings.HasPrefix(url, "file:") {
 		return "" // a folder of this machine
 	}
@@ -175,7 +182,12 @@ func (h *Host) unpack(ctx context.Context, f *follower, bundle []byte) error {
 		return err
 	}
 	if old != "" && !h.holds(ctx, tip, old) {
-		return fmt.Errorf("%s at %.12s does not hold %.12s, which is here", branch, tip, old)
+		if h.holds(ctx, old, tip) {
+			return nil // it has come before
+		}
+		// Somebody has committed on it here. Nothing is lost: the end says where it is.
+		_, err := h.runGit(ctx, "update-ref", f.left(), tip)
+		return err
 	}
 	return h.c.Repo.UpdateRef(ctx, "refs/heads/"+branch, tip, old)
 }

@@ -97,13 +97,14 @@ func (h *Host) Start(ctx context.Context, s *run.Spec) (host.Link, error) {
 		return h.Host.Start(ctx, s)
 	}
 	s.Headless = true // nobody sits at the machine
+	ref := host.Ref{Node: s.Node, N: s.Attempt}
+	if err := h.c.Book.Patiently(ctx, func() error { return h.note(ref) }); err != nil {
+		return nil, err
+	}
 	if err := h.c.Book.Patiently(ctx, func() error { return h.c.Run.WriteSpec(s) }); err != nil {
 		return nil, err
 	}
-	if err := h.note(host.Ref{Node: s.Node, N: s.Attempt}); err != nil {
-		return nil, err
-	}
-	f, err := h.adopt(host.Ref{Node: s.Node, N: s.Attempt}, s, false)
+	f, err := h.adopt(ref, s, false)
 	if err != nil {
 		return nil, err
 	}

@@ -368,8 +368,15 @@ func TestHostileMachine(t *testing.T) {
 	}
 	// The branch moves forward only.
 	f.git("update-ref", "refs/heads/s/a", f.git("commit-tree", "-p", main, "-m", "a person's", "HEAD^{tree}"))
-	if err := f.host.unpack(t.Context(), fo, []byte(f.file(path))); err == nil || !strings.Contains(err.Error(), "does not hold") {
+	moved := f.git("rev-parse", "s/a")
+	if err := f.host.unpack(t.Context(), fo, []byte(f.file(path))); err != nil || f.git("rev-parse", "s/a") != moved || f.git("rev-parse", fo.left()) != theirs {
 		t.Errorf("a branch that moved here: %v", err)
+	}
+	if end := fo.checked(run.End{Outcome: dag.Done, Tip: theirs}); end.Outcome != dag.Failed || end.Reason != dag.ReasonConflict || !strings.Contains(end.Detail, fo.left()) {
+		t.Errorf("its end is %+v", end)
+	}
+	if end := fo.checked(run.End{Outcome: dag.Done, Tip: strings.Repeat("1", 40)}); end.Outcome != dag.Failed || !strings.Contains(end.Detail, "did not come") {
+		t.Errorf("the end with a commit that nobody has: %+v", end)
 	}
 	if err := f.host.unpack(t.Context(), fo, []byte("no bundle")); err == nil {
 		t.Error("no bundle was taken in")
@@ -428,6 +435,59 @@ func TestSilent(t *testing.T) {
 	f.far.pulse.Silent = 0
 	f.far.mu.Unlock()
 	f.until("it answers again", func() bool { all := f.records()[run.Silent]; return len(all) == 2 && all[1].Value == "" })
+}
+
+// A Host is closed while nobody takes an end any more: it does not wait for that.
+func TestClosedWhileItEnds(t *testing.T) {
+	f := newFixture(t, journal()...)
+	for range cap(f.ended) {
+		f.ended <- ended{} // its runner leaves
+	}
+	f.start()
+	f.until("all of it is taken in", func() bool { return len(f.records()[run.Output]) == 1 })
+	closed := make(chan error, 1)
+	go func() { closed <- f.host.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the Host is never closed")
+	}
+}
+
+// A machine was silent when home was killed, and answers its successor.
+func TestSilentAcrossHomes(t *testing.T) {
+	f := newFixture(t, journal()[:2]...)
+	f.far.pulse = far.Pulse{State: far.Working, Machine: "box", Silent: time.Hour}
+	f.start()
+	f.until("it is told", func() bool { return len(f.records()[run.Silent]) == 1 })
+	if err := f.host.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.far.mu.Lock()
+	f.far.pulse.Silent = 0
+	f.far.mu.Unlock()
+	f.open()
+	if _, err := f.host.Reach(t.Context(), host.Ref{Node: "a", N: 1}); err != nil {
+		t.Fatal(err)
+	}
+	f.until("it answers again", func() bool { all := f.records()[run.Silent]; return len(all) == 2 && all[1].Value == "" })
+}
+
+// No login of home's travels with the remote.
+func TestRemote(t *testing.T) {
+	f := newFixture(t)
+	for url, want := range map[string]string{
+		"https://x-access-token:ghp_secret@github.com/a/b": "https://github.com/a/b", "ssh://git:secret@host/a": "ssh://git@host/a",
+		"git@github.com:a/b.git": "git@github.com:a/b.git", "/srv/git/a": "", "file:///srv/git/a": "", "../a": "",
+	} {
+		f.git("config", "remote.origin.url", url)
+		if got := f.host.remote(); got != want {
+			t.Errorf("of %s: %q, want %q", url, got, want)
+		}
+	}
 }
 
 // A bundle leaves out what the machine has, and never the commits that it names.

@@ -98,6 +98,11 @@ func (h *Host) forget(ref host.Ref) error {
 func (h *Host) follower(ref host.Ref, s *run.Spec, again bool) (*follower, error) {
 	f := &follower{h: h, ref: ref, far: h.ref(ref), spec: s, done: make(chan struct{}), asked: make(map[string]chan attempt.Reply)}
 	b, err := signals.ReadFile(h.markPath(ref), maxMark)
+	if again && errors.Is(err, fs.ErrNotExist) { // home was killed before it was written, and before the attempt was opened
+		if err = h.note(ref); err == nil {
+			b, err = signals.ReadFile(h.markPath(ref), maxMark)
+		}
+	}
 	if err == nil {
 		err = json.Unmarshal(b, &f.mark)
 	}
@@ -115,6 +120,8 @@ func (h *Host) follower(ref host.Ref, s *run.Spec, again bool) (*follower, error
 			f.machine, f.need.Machine = rec.Value, rec.Value
 		case rec.Type == run.Claimed:
 			f.need.Prefer = rec.Value
+		case rec.Type == run.Silent && rec.Attempt == ref.N:
+			f.silent, _ = time.Parse(time.RFC3339Nano, rec.Value) // zero: it answered last
 		}
 		if rec.Attempt == ref.N {
 			f.cursor.At = max(f.cursor.At, rec.Seq)
@@ -122,13 +129,13 @@ func (h *Host) follower(ref host.Ref, s *run.Spec, again bool) (*follower, error
 	}); err != nil {
 		return nil, err
 	}
-	f.job, err = h.makeJob(s)
+	f.job, err = h.makeJob(s, again)
 	return f, err
 }
 
-// makeJob returns what a machine needs for an attempt, besides the code. It is the same each
-// time.
-func (h *Host) makeJob(s *run.Spec) (far.Job, error) {
+// makeJob returns what a machine needs for an attempt, besides the code. again: a machine may
+// have it already, and the files that travelled with it.
+func (h *Host) makeJob(s *run.Spec, again bool) (far.Job, error) {
 	plan := &h.c.Run.Plan
 	alone := *plan.Graph
 	node := *s.Def
@@ -139,7 +146,7 @@ func (h *Host) makeJob(s *run.Spec) (far.Job, error) {
 		return far.Job{}, err
 	}
 	files, err := travelling(plan.Root, plan.Graph.Copy)
-	if err != nil {
+	if err != nil && !again {
 		return far.Job{}, err
 	}
 	spec := *s
@@ -185,13 +192,32 @@ func (f *follower) follow() {
 				end = &e
 				return nil
 			}
-			return f.take(f.h.ctx, &e)
+			return f.patiently(&e)
 		})
 	}
 	if f.h.ctx.Err() != nil {
 		return // the attempt goes on: whoever comes next follows it
 	}
 	f.finish(end, err)
+}
+
+// patiently takes in an entry, again for as long as this machine has no space or no files
+// for it.
+func (f *follower) patiently(e *far.Entry) error {
+	for waited := false; ; waited = true {
+		err := f.take(f.h.ctx, e)
+		if err == nil || f.h.ctx.Err() != nil || !run.NoSpace(err) && !run.NoFiles(err) && !run.Cramped(f.h.c.Run.Dir) {
+			return err
+		}
+		if !waited {
+			f.h.c.Log.Error("what a machine says waits for space on this one", "node", f.ref.Node, "err", err)
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-f.h.ctx.Done():
+			return f.h.ctx.Err()
+		}
+	}
 }
 
 // finish passes on how the attempt ended.
@@ -207,10 +233,10 @@ func (f *follower) finish(end *far.Entry, err error) {
 	case end == nil:
 		err = fmt.Errorf("the journal of %s ended early", machine)
 	case end.Record == nil:
-		f.h.c.Ended(f.ref, run.End{Outcome: dag.Failed, Reason: dag.ReasonSetup, Exit: 1, Detail: cmp.Or(end.Error, "its machine gave no reason")}, nil)
+		f.tell(run.End{Outcome: dag.Failed, Reason: dag.ReasonSetup, Exit: 1, Detail: cmp.Or(end.Error, "its machine gave no reason")}, nil)
 		return
 	case end.Record.End != nil:
-		f.h.c.Ended(f.ref, *end.Record.End, nil)
+		f.tell(f.checked(*end.Record.End), nil)
 		return
 	case end.Record.How == run.HowStopped:
 		err = attempt.ErrStopped
@@ -219,7 +245,47 @@ func (f *follower) finish(end *far.Entry, err error) {
 	default:
 		err = errors.New(cmp.Or(end.Record.Detail, "its program was killed on "+machine))
 	}
-	f.h.c.Ended(f.ref, run.End{}, err)
+	f.tell(run.End{}, err)
+}
+
+// tell passes an end on, unless the Host is closed before anybody takes it: then whoever
+// comes next follows the journal to its end again.
+func (f *follower) tell(end run.End, err error) {
+	told := make(chan struct{})
+	go func() { // ends with the process at the latest, when nobody takes the end any more
+		defer close(told)
+		f.h.c.Ended(f.ref, end, err)
+	}()
+	select {
+	case <-told:
+	case <-f.h.ctx.Done():
+	}
+}
+
+// checked is an end as home can vouch for it: what it names as the branch's tip has come.
+func (f *follower) checked(end run.End) run.End {
+	branch := f.spec.Place.Branch
+	if end.Tip == "" || branch == "" {
+		end.Tip = ""
+		return end
+	}
+	tip, err := f.h.c.Repo.Tip(f.h.ctx, branch)
+	if err == nil && f.h.holds(f.h.ctx, tip, end.Tip) {
+		return end
+	}
+	end.Outcome, end.Reason, end.Exit = dag.Failed, dag.ReasonSetup, 1
+	end.Detail = fmt.Sprintf("its commits did not come: %.12s is not on %s", end.Tip, branch)
+	if left, err := f.h.c.Repo.Resolve(f.h.ctx, f.left()); err == nil && f.h.holds(f.h.ctx, left, end.Tip) {
+		end.Reason = dag.ReasonConflict
+		end.Detail = fmt.Sprintf("%s has other commits here than on its machine, whose work is at %s: git merge it", branch, f.left())
+	}
+	end.Tip, end.Retry = "", false
+	return end
+}
+
+// left is where work is kept that does not fit the branch here.
+func (f *follower) left() string {
+	return fmt.Sprintf("refs/cmux/left/far-%s-%d", f.ref.Node, f.ref.N)
 }
 
 // giveUp waits until no program of the attempt runs any more: its machine says so, or has
@@ -268,6 +334,9 @@ func (f *follower) take(ctx context.Context, e *far.Entry) error {
 		rec := *e.Record
 		rec.Node, rec.Attempt, rec.Seq = f.ref.Node, f.ref.N, e.Seq
 		rec.PID, rec.PIDStart, rec.Pane, rec.At = 0, 0, "", time.Time{}
+		if rec.Type == run.Limited || rec.Type == run.Freed {
+			rec.Account, rec.Shared = f.spec.Def.Account, nil
+		}
 		return f.h.c.Book.Append(ctx, rec)
 	case far.Events:
 		return f.events(ctx, e)
@@ -311,6 +380,20 @@ func (f *follower) claimed(ctx context.Context, e *far.Entry) error {
 	return f.h.c.Book.Append(ctx, run.Record{Type: run.Claimed, Node: f.ref.Node, Attempt: f.ref.N, Value: e.Claim.Machine, Seq: e.Seq})
 }
 
+// missing returns what a file of home, which has have bytes and had mark when the attempt
+// began, lacks of an entry. A power cut may have cost the file its end: what comes behind the
+// gap is taken in.
+func (f *follower) missing(mark *int64, e *far.Entry, have int64) ([]byte, error) {
+	if e.Offset > have-*mark && e.Offset < maxStream {
+		f.h.c.Log.Warn("a part of what a machine said is lost here", "node", f.ref.Node, "bytes", e.Offset-(have-*mark))
+		*mark = have - e.Offset
+	}
+	return far.Missing(e.Data, e.Offset, have-*mark)
+}
+
+// maxStream bounds how much output or how many events an attempt may have.
+const maxStream = 1 << 40
+
 // events adds what is new to the node's events.
 func (f *follower) events(ctx context.Context, e *far.Entry) error {
 	path := f.h.c.Run.Events(f.ref.Node)
@@ -318,7 +401,7 @@ func (f *follower) events(ctx context.Context, e *far.Entry) error {
 	if err != nil {
 		return err
 	}
-	lines, err := far.Missing(e.Data, e.Offset, have-f.mark.Events)
+	lines, err := f.missing(&f.mark.Events, e, have)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -327,7 +410,7 @@ func (f *follower) events(ctx context.Context, e *far.Entry) error {
 		return err
 	}
 	for line := range bytes.Lines(lines) {
-		if err == nil {
+		if err == nil && json.Valid(line) { // a wrapper that was killed may leave a part of one
 			err = log.Append(ctx, false, bytes.TrimSuffix(line, []byte("\n")))
 		}
 	}
@@ -341,7 +424,7 @@ func (f *follower) log(e *far.Entry) error {
 	if err != nil {
 		return err
 	}
-	b, err := far.Missing(e.Data, e.Offset, have-f.mark.Log)
+	b, err := f.missing(&f.mark.Log, e, have)
 	if err != nil || len(b) == 0 {
 		return err
 	}
