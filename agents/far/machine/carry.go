@@ -41,6 +41,9 @@ func (j *job) carry(ctx context.Context) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, errUnwanted) {
 		return
 	}
+	if _, e := j.halt(ctx); e != nil { // home redoes the attempt
+		return
+	}
 	j.forget(ctx)
 	for {
 		err := j.end(ctx, far.Entry{Error: err.Error()})

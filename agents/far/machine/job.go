@@ -38,6 +38,7 @@ const (
 	jobFile    = "job.json"
 	lostFile   = "lost.json"
 	closedFile = "closed.json"
+	wrapperLog = "wrapper.log" // is there before a program is started
 )
 
 // job is one attempt on this machine.
@@ -218,7 +219,7 @@ func (j *job) fence(ctx context.Context, cancel context.CancelFunc, carried <-ch
 				return
 			}
 			cancel()
-			j.finish(context.WithoutCancel(ctx), carried)
+			j.finish(j.w.ctx, carried)
 			return
 		}
 		if left == 0 || left > look {
@@ -261,38 +262,81 @@ func writeFate(path string, f *fate) error {
 	return signals.WriteFile(path, b, 0o600)
 }
 
-// close records that the attempt is over for home, and has its program ended.
+// close records that the attempt is over for home. If home has given it up, close returns
+// when no program of it runs and none will.
 func (j *job) close(ctx context.Context, why far.Why) error {
-	j.mu.Lock()
-	if j.shut != nil {
+	if err := j.shutOff(why); err != nil || why != far.GivenUp {
+		return errors.Join(err, ctx.Err())
+	}
+	for {
+		turn := j.turn.wait()
+		j.mu.Lock()
+		done := j.shut.Done
 		j.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-j.w.ctx.Done(): // the next worker ends it
+			return j.w.ctx.Err()
+		}
+	}
+}
+
+// shutOff has the attempt closed, once.
+func (j *job) shutOff(why far.Why) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.shut != nil {
 		return nil
 	}
 	f := &fate{Why: string(why), At: time.Now(), Done: j.out.ended() || j.lost != nil && j.lost.Done}
 	if err := writeFate(j.path(closedFile), f); err != nil {
-		j.mu.Unlock()
 		return err
 	}
 	j.shut, j.unwanted = f, true
-	j.mu.Unlock()
 	j.turn.ring()
 	j.out.news.ring()
-	return ctx.Err()
+	return nil
 }
 
-// finish ends what runs of an attempt that is lost or given up, and keeps its work.
-func (j *job) finish(ctx context.Context, carried <-chan struct{}) {
-	r, err := run.Open(j.root(), j.ref.Run)
-	snapshot := ""
-	if err == nil {
-		for {
-			if err = endProgram(ctx, r, j.host(), j.w.o.Limits.Patience()); err == nil {
-				break
-			}
-			j.w.o.Log.Error("the program of an attempt cannot be ended", "attempt", j.ref.String(), "err", err)
-			time.Sleep(look)
+// halt ends what runs of the attempt, which may not be started any more, and returns its
+// run; nil: none was made. It fails only if ctx ends before it can.
+func (j *job) halt(ctx context.Context) (*run.Run, error) {
+	for {
+		r, err := run.Open(j.root(), j.ref.Run)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
 		}
-		<-carried
+		if err == nil {
+			err = endProgram(context.WithoutCancel(ctx), r, j.host(), j.w.o.Limits.Patience())
+		} else if _, e := signals.Type(j.path(wrapperLog)); errors.Is(e, fs.ErrNotExist) {
+			return nil, nil // no program was ever started
+		}
+		if err == nil {
+			return r, nil
+		}
+		j.w.o.Log.Error("the program of an attempt cannot be ended", "attempt", j.ref.String(), "err", err)
+		if !pause(ctx, look) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// finish ends what runs of an attempt that is lost or given up, and keeps its work. If the
+// worker leaves before the program has ended, the next one does it.
+func (j *job) finish(ctx context.Context, carried <-chan struct{}) {
+	r, err := j.halt(ctx)
+	<-carried
+	if err != nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	snapshot := ""
+	if r != nil {
 		if snapshot, err = j.snapshot(ctx, "the attempt was given up"); err != nil {
 			j.w.o.Log.Error("no snapshot was taken", "attempt", j.ref.String(), "err", err)
 		}
@@ -300,7 +344,6 @@ func (j *job) finish(ctx context.Context, carried <-chan struct{}) {
 			j.w.o.Log.Error("the environment of an attempt cannot be deleted", "attempt", j.ref.String(), "err", err)
 		}
 	}
-	<-carried
 	j.forget(ctx)
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -321,6 +364,7 @@ func (j *job) finish(ctx context.Context, carried <-chan struct{}) {
 			j.w.o.Log.Error("the end of an attempt cannot be recorded", "attempt", j.ref.String(), "err", err)
 		}
 	}
+	j.turn.ring()
 	j.out.news.ring()
 }
 

@@ -343,6 +343,53 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// Home starts the next attempt elsewhere when Close returns: no program runs then, however
+// slowly it ends and whatever is wrong with its run.
+func TestGivenUpWaits(t *testing.T) {
+	h := newHome(t)
+	mark := filepath.Join(h.T.TempDir(), "mark")
+	ref, need, job := h.job(`agents: [{name: api, agent: command, task: 'trap "sleep 1; exit 1" TERM; echo $$ > "$MARK"; while :; do sleep 0.02; done'}]`,
+		func(j *far.Job) { j.Env = []string{"MARK=" + mark} })
+	h.open()
+	h.renewing()
+	h.must(h.w.Open(t.Context(), "home", ref, need, job))
+	h.send(ref)
+	var pid int
+	h.until("the program works", func() bool {
+		b, err := os.ReadFile(mark)
+		fmt.Sscan(string(b), &pid)
+		return err == nil && pid > 1
+	})
+	r, err := run.Open(h.w.job(ref).root(), ref.Run)
+	h.must(err)
+	graph := filepath.Join(r.Dir, "graph.json")
+	was, err := os.ReadFile(graph)
+	h.must(err)
+	h.must(os.WriteFile(graph, []byte("torn"), 0o600))
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		if err := h.w.Close(ctx, ref, far.GivenUp); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("closed, and the program cannot be found: %v", err)
+		}
+		cancel()
+	}
+	h.leave()
+	h.open()
+	if h.w.job(ref).over() {
+		t.Error("its end is on record")
+	}
+	h.must(os.WriteFile(graph, was, 0o600))
+	h.must(h.w.Close(t.Context(), ref, far.GivenUp))
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the program lives: %v", err)
+	}
+	if p, release, err := host.Find(r, host.Ref{Node: "api", N: 1}); err != nil || p != host.Gone {
+		t.Errorf("its wrapper lives: %v, %v", p, err)
+	} else {
+		h.must(release())
+	}
+}
+
 // An attempt whose end is ordered before it began has that end, and needs no lease for it.
 func TestEndedEarly(t *testing.T) {
 	h := newHome(t)

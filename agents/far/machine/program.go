@@ -81,7 +81,7 @@ func (j *job) start(r *run.Run, spec *run.Spec) (<-chan struct{}, error) {
 	if j.unwanted || !j.lease.Begun() || j.lease.Over(now()) {
 		return nil, errUnwanted
 	}
-	out, err := signals.OpenFile(j.path("wrapper.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	out, err := signals.OpenFile(j.path(wrapperLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (j *job) conclude(ctx context.Context, r *run.Run, f *facts) error {
 
 // lastWords returns the last line that a wrapper said of itself.
 func (j *job) lastWords() string {
-	b, err := signals.ReadFile(j.path("wrapper.log"), 1<<20)
+	b, err := signals.ReadFile(j.path(wrapperLog), 1<<20)
 	if err != nil {
 		return "" // it has said nothing, or far too much
 	}
