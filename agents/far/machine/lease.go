@@ -1,9 +1,11 @@
 package machine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -54,18 +56,18 @@ type kept struct {
 func leasePath(dir string) string { return filepath.Join(dir, "lease") }
 
 // readLease returns the lease of the attempt in dir; not begun, if no heartbeat was
-// accepted in this boot of the machine.
+// accepted in this boot of the machine, or the file is damaged.
 func readLease(dir string) (l far.Lease, boot string, err error) {
 	b, err := signals.ReadFile(leasePath(dir), 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, "", nil
 	}
-	var k kept
-	if err == nil {
-		err = json.Unmarshal(b, &k)
-	}
 	if err != nil {
 		return l, "", err
+	}
+	var k kept
+	if json.Unmarshal(b, &k) != nil {
+		return l, "", nil
 	}
 	l = far.Lease{For: k.For, Asks: k.Asks}
 	if k.Boot == proc.BootID() {
@@ -74,12 +76,29 @@ func readLease(dir string) (l far.Lease, boot string, err error) {
 	return l, k.Boot, nil
 }
 
+// leaseSize is the size of the file, so that a full disk can take the next lease.
+const leaseSize = 256
+
 // writeLease keeps the lease for the guard and for the next worker. It need not be
-// durable: after a power cut no program runs.
+// durable: after a power cut no program runs. If the disk is full, the lease takes the place
+// of the one before: the guard must not end an agent whose lease is renewed.
 func writeLease(dir string, sent time.Time, l *far.Lease) error {
 	b, err := json.Marshal(kept{Boot: proc.BootID(), Sent: sent.UnixNano(), For: l.For, Asks: l.Asks})
 	if err != nil {
 		return err
 	}
-	return signals.PutFile(leasePath(dir), b, 0o600)
+	b = append(b, bytes.Repeat([]byte{' '}, max(0, leaseSize-len(b)))...)
+	temp := leasePath(dir) + ".new"
+	if err = signals.PutFile(temp, b, 0o600); err == nil {
+		err = signals.Rename(temp, filepath.Base(leasePath(dir)))
+	}
+	if err == nil {
+		return nil
+	}
+	f, e := signals.OpenFile(leasePath(dir), os.O_WRONLY, 0)
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	_, e = f.WriteAt(b, 0)
+	return errors.Join(e, f.Close())
 }

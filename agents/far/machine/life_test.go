@@ -302,6 +302,61 @@ func TestGuard(t *testing.T) {
 	})
 }
 
+// A damaged lease is no reason to leave an attempt alone, and a lease is kept on a disk that
+// takes no new file.
+func TestLeaseFile(t *testing.T) {
+	h := newHome(t)
+	ref, need, job, mark := h.waiting(func(j *far.Job) { j.LostAfter = 2 * time.Second })
+	h.open()
+	stop := h.renewing()
+	h.must(h.w.Open(t.Context(), "home", ref, need, job))
+	h.send(ref)
+	h.until("the program works", func() bool { return exists(mark) })
+	dir := h.w.jobDir(ref)
+	h.must(os.MkdirAll(filepath.Join(dir, "lease.new", "in the way"), 0o700))
+	began := now()
+	h.until("the lease before is over", func() bool { return now().Sub(began) > job.LostAfter+look })
+	if l, _, err := readLease(dir); err != nil || !l.Begun() || l.Over(now()) {
+		t.Errorf("the lease: %+v, %v", l, err)
+	}
+	for _, torn := range []string{"", `{"boot":"x","se`} {
+		stop()
+		h.leave()
+		h.must(os.WriteFile(leasePath(dir), []byte(torn), 0o600))
+		h.open()
+		if held, err := h.w.Held(t.Context(), "home"); err != nil || held[ref] != far.Working {
+			t.Fatalf("held: %v, %v", held, err)
+		}
+		stop = h.renewing()
+	}
+	h.until("the lease is whole", func() bool { l, _, err := readLease(dir); return err == nil && l.Begun() })
+	h.must(os.WriteFile(mark+".go", nil, 0o600))
+	all := h.all(ref)
+	if end := all[len(all)-1]; end.Record == nil || end.Record.End == nil || end.Record.End.Outcome != dag.Done {
+		t.Errorf("the end:\n%s", told(all))
+	}
+}
+
+// One folder that cannot be read hides no other.
+func TestReadKept(t *testing.T) {
+	h := newHome(t)
+	trees := filepath.Join(t.TempDir(), "elsewhere")
+	h.open(func(o *Options) { o.Trees = trees })
+	h.renewing()
+	ref, need, job, mark := h.waiting()
+	h.must(h.w.Open(t.Context(), "home", ref, need, job))
+	h.send(ref)
+	h.until("the program works", func() bool { return exists(mark) })
+	h.must(h.w.Close(t.Context(), ref, far.GivenUp))
+	bad := filepath.Join(h.dir, "jobs", ref.Project, ref.Run, "bad", "1")
+	h.must(os.MkdirAll(bad, 0o700))
+	h.must(os.WriteFile(filepath.Join(bad, jobFile), []byte("{"), 0o600))
+	kept, err := ReadKept(h.dir)
+	if err == nil || !strings.Contains(err.Error(), bad) || len(kept) != 1 || !strings.HasPrefix(kept[0].Tree, trees) {
+		t.Errorf("kept: %+v, %v", kept, err)
+	}
+}
+
 // on_lost: ask needs no lease once the program has begun.
 func TestAsks(t *testing.T) {
 	h := newHome(t)

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -161,6 +162,7 @@ func (w *Worker) Status(ctx context.Context) (*Status, error) {
 }
 
 // ReadKept returns the work that is kept in the folder of a worker, whether one runs or not.
+// With an error, there may be more, in folders that the error names.
 func ReadKept(dir string) ([]Kept, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +171,12 @@ func ReadKept(dir string) ([]Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{o: Options{Dir: dir}}
+	w := &Worker{o: Options{Dir: dir, Trees: filepath.Join(dir, treesDir)}}
+	if b, err := signals.ReadFile(filepath.Join(dir, treesFile), 1<<16); err == nil {
+		w.o.Trees = string(b)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	found, err := w.folders()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -177,18 +184,20 @@ func ReadKept(dir string) ([]Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*job
+	var (
+		all []*job
+		bad []error
+	)
 	for _, dir := range found {
 		j, err := readJob(w, dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		switch {
+		case err == nil:
+			all = append(all, j)
+		case !errors.Is(err, fs.ErrNotExist):
+			bad = append(bad, fmt.Errorf("the attempt in %s cannot be read: %w", dir, err))
 		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, j)
 	}
-	return jobsOf(all).Kept, nil
+	return jobsOf(all).Kept, errors.Join(bad...)
 }
 
 func jobsOf(all []*job) *Status {

@@ -65,8 +65,11 @@ func Trees(getenv func(string) string) string {
 	return filepath.Join(data, "cmux", "worker")
 }
 
-// lockFile is held by the worker.
-const lockFile = "worker.lock"
+const (
+	lockFile  = "worker.lock" // is held by the worker
+	treesFile = "trees.path"  // names Options.Trees of the last worker
+	treesDir  = "trees"       // is that without the option
+)
 
 // ErrRuns means that another process is the worker.
 var ErrRuns = errors.New("a worker runs already")
@@ -129,7 +132,7 @@ func Open(ctx context.Context, o Options) (*Worker, error) {
 	}
 	o.Dir = dir
 	if o.Trees == "" {
-		o.Trees = filepath.Join(o.Dir, "trees")
+		o.Trees = filepath.Join(o.Dir, treesDir)
 	}
 	if err := signals.MkdirAll(o.Trees, 0o700); err != nil {
 		return nil, err
@@ -150,7 +153,10 @@ func Open(ctx context.Context, o Options) (*Worker, error) {
 		jobs: make(map[far.Ref]*job), busy: make(map[*job]bool), mirrors: make(map[string]*sync.Mutex),
 	}
 	w.ctx, w.leave = context.WithCancel(ctx)
-	if err := w.adopt(); err != nil {
+	if err = signals.WriteFile(filepath.Join(o.Dir, treesFile), []byte(o.Trees), 0o600); err == nil {
+		err = w.adopt()
+	}
+	if err != nil {
 		return nil, errors.Join(err, w.Leave())
 	}
 	w.all.Go(w.sweeping)
