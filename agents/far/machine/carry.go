@@ -82,7 +82,12 @@ func (j *job) steps(ctx context.Context) error {
 	watch.Wait()
 	var e *early
 	if err != nil && errors.As(cause, &e) {
-		return j.endEarly(ctx, &e.order)
+		if begun, err = j.ran(ctx); err == nil && !begun {
+			return j.endEarly(ctx, &e.order)
+		}
+		if err == nil { // an earlier worker began it: the order is passed on
+			r, repo, begun, err = j.prepare(ctx)
+		}
 	}
 	if err != nil {
 		return err
@@ -133,6 +138,26 @@ func (j *job) heed(ctx context.Context, cancel context.CancelCauseFunc) {
 			return
 		}
 	}
+}
+
+// ran reports whether the attempt has begun. If not, nothing of it runs and nothing will.
+func (j *job) ran(ctx context.Context) (bool, error) {
+	r, err := run.Open(j.root(), j.ref.Run)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	f, err := j.facts(r)
+	if err != nil || f.began || f.end != nil {
+		return err == nil, err
+	}
+	if _, err := j.halt(ctx); err != nil { // a wrapper may be about to begin
+		return false, err
+	}
+	f, err = j.facts(r)
+	return f.began && f.end != nil, err
 }
 
 // endEarly ends an attempt that has no program.

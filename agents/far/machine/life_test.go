@@ -460,6 +460,50 @@ func TestEndedEarly(t *testing.T) {
 	}
 }
 
+// An order to end an attempt that a worker took before it was killed finds the attempt
+// begun, or ended: the next worker passes it on, and sends the end and the work of the
+// attempt itself.
+func TestOrderedBeforeRestart(t *testing.T) {
+	for name, ends := range map[string]bool{"begun": false, "ended": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			ref, need, job, mark := h.waiting()
+			h.open()
+			stop := h.renewing()
+			h.must(h.w.Open(t.Context(), "home", ref, need, job))
+			h.send(ref)
+			h.until("the program works", func() bool { return exists(mark) })
+			j := h.w.job(ref)
+			h.until("it has committed", func() bool { return h.committed(j.tree()) })
+			stop()
+			h.leave()
+			in, err := openJournal(j.path("in.jsonl"), nil)
+			h.must(err)
+			h.must(in.put(t.Context(), []far.Entry{{ID: "1", Kind: far.Order, Message: &attempt.Message{Op: attempt.OpCancel}}}))
+			want := dag.Cancelled
+			if ends {
+				want = dag.Done
+				h.must(os.WriteFile(mark+".go", nil, 0o600))
+				h.gone(mark)
+			}
+			r, err := run.Open(j.root(), ref.Run)
+			h.must(err)
+			h.until("its end is on record", func() bool { f, err := j.facts(r); return err == nil && (!ends || f.end != nil) })
+			h.open()
+			h.renewing()
+			all := h.all(ref)
+			h.gone(mark)
+			if end := all[len(all)-1]; end.Record == nil || end.Record.End == nil || end.Record.End.Outcome != want {
+				t.Errorf("the end:\n%s", told(all))
+			}
+			h.unpack(all)
+			if got := h.git("log", "--format=%s", "refs/taken/far/branch"); got != "half\nfirst" {
+				t.Errorf("the branch:\n%s", got)
+			}
+		})
+	}
+}
+
 // Attempts wait for a slot in the order in which they came.
 func TestSlots(t *testing.T) {
 	h := newHome(t)
