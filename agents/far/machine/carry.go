@@ -32,27 +32,34 @@ const claimWait = 2 * time.Minute
 // worker was killed.
 func (j *job) carry(ctx context.Context) {
 	err := j.steps(ctx)
-	for told := false; run.NoSpace(err) && pause(ctx, again); err = j.steps(ctx) {
+	for told := false; passes(err) && pause(ctx, again); err = j.steps(ctx) {
 		if !told {
 			told = true
-			j.w.o.Log.Error("an attempt waits for space", "attempt", j.ref.String(), "err", err)
+			j.w.o.Log.Error("an attempt waits for space or files", "attempt", j.ref.String(), "err", err)
 		}
 	}
 	if err == nil || ctx.Err() != nil || errors.Is(err, errUnwanted) {
 		return
 	}
+	why := err.Error()
 	if _, e := j.halt(ctx); e != nil { // home redoes the attempt
 		return
 	}
 	j.forget(ctx)
 	for {
-		err := j.end(ctx, far.Entry{Error: err.Error()})
+		err := j.keep(err)
+		if err == nil {
+			err = j.end(ctx, far.Entry{Error: why})
+		}
 		if err == nil || errors.Is(err, errUnwanted) || !pause(ctx, again) {
 			return
 		}
 		j.w.o.Log.Error("the end of an attempt cannot be recorded", "attempt", j.ref.String(), "err", err)
 	}
 }
+
+// passes reports whether what err says passes by itself.
+func passes(err error) bool { return run.NoSpace(err) || run.NoFiles(err) }
 
 // pause waits, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {

@@ -194,39 +194,46 @@ func submodules(ctx context.Context, root, remote string) error {
 }
 
 // pack writes the work of an attempt as a thin bundle to path: the tip of its branch, and
-// snapshots. Empty: there is none. It returns the bundle.
-func pack(ctx context.Context, repo *worktree.Repo, branch, path string) ([]byte, error) {
+// snapshots. It returns the bundle and its size, 0: there is no work. One of more than most
+// bytes is not read.
+func pack(ctx context.Context, repo *worktree.Repo, branch, path string, most int64) (code []byte, size int64, err error) {
 	start, err := repo.Resolve(ctx, refStart)
 	if err != nil && !errors.Is(err, git.ErrBadRef) {
-		return nil, err
+		return nil, 0, err
 	}
 	out, err := git.Run(ctx, repo.Root, "for-each-ref", "--format=%(refname)", refSnapshots)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	refs := strings.Fields(out)
 	if branch != "" {
 		tip, err := repo.Tip(ctx, branch)
 		if err != nil && !errors.Is(err, git.ErrBadRef) {
-			return nil, err
+			return nil, 0, err
 		}
 		if err == nil && tip != start {
 			if _, err := git.Run(ctx, repo.Root, "update-ref", refBranch, tip); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			refs = append(refs, refBranch)
 		}
 	}
 	if len(refs) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	args := append([]string{"bundle", "create", "--quiet", path}, refs...)
 	if start != "" {
 		args = append(args, "^"+start)
 	}
 	if _, err := git.Run(ctx, repo.Root, args...); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	b, err := signals.ReadFile(path, 4*maxCode)
-	return b, errors.Join(err, signals.RemoveFile(path))
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info.Size() <= most {
+		code, err = signals.ReadFile(path, most)
+	}
+	return code, info.Size(), errors.Join(err, signals.RemoveFile(path))
 }

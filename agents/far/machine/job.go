@@ -38,6 +38,7 @@ const (
 	jobFile    = "job.json"
 	lostFile   = "lost.json"
 	closedFile = "closed.json"
+	keptFile   = "kept.json"
 	wrapperLog = "wrapper.log" // is there before a program is started
 )
 
@@ -57,6 +58,7 @@ type job struct {
 	lease    far.Lease
 	lost     *fate
 	shut     *fate // closed by home
+	kept     *fate // ended, and home did not get its work
 	unwanted bool  // nothing of it may start
 }
 
@@ -92,7 +94,7 @@ func readJob(w *Worker, dir string) (*job, error) {
 	if err := readJSON(j.path(jobFile), &j.asked); err != nil {
 		return nil, err
 	}
-	for name, f := range map[string]**fate{lostFile: &j.lost, closedFile: &j.shut} {
+	for name, f := range map[string]**fate{lostFile: &j.lost, closedFile: &j.shut, keptFile: &j.kept} {
 		if err := readJSON(j.path(name), f); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -252,6 +254,17 @@ func (j *job) lose() bool {
 		j.w.o.Log.Error("a lost attempt cannot be recorded", "attempt", j.ref.String(), "err", err)
 	}
 	return true
+}
+
+// keep records that the work of an attempt stays here if err, with which it ends, says so.
+func (j *job) keep(err error) error {
+	if _, ok := err.(*stays); !ok {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.kept = &fate{Why: err.Error(), At: time.Now(), Done: true}
+	return writeFate(j.path(keptFile), j.kept)
 }
 
 func writeFate(path string, f *fate) error {

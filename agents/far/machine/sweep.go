@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +65,8 @@ func (j *job) past(now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
+	case j.shut != nil && j.kept != nil && j.lost == nil:
+		return j.shut.Done && now.Sub(j.kept.At) >= keepLost
 	case j.shut != nil && j.shut.Why == string(far.WasCollected) && j.lost == nil:
 		return j.shut.Done && now.Sub(j.shut.At) >= keepCollected
 	case j.shut != nil && j.lost == nil:
@@ -205,9 +208,8 @@ func jobsOf(all []*job) *Status {
 	s := &Status{Jobs: []Job{}, Kept: []Kept{}}
 	for _, j := range all {
 		j.mu.Lock()
-		lost, shut := j.lost, j.shut
+		shut, f := j.shut, cmp.Or(j.lost, j.kept)
 		j.mu.Unlock()
-		f := lost
 		if f == nil && shut != nil && shut.Why != string(far.WasCollected) {
 			f = shut
 		}

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/far"
 	"cmux/agents/runs/run"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // The worker is killed between any two entries, and at other moments: every entry, every
@@ -323,5 +324,52 @@ func TestBounds(t *testing.T) {
 		if e.Kind == far.Code {
 			t.Error("code came all the same")
 		}
+	}
+	h.keeps(ref, "it stays on box")
+	repo, err := worktree.Open(t.Context(), h.w.job(ref).root())
+	h.must(err)
+	path := filepath.Join(t.TempDir(), "large")
+	if code, size, err := pack(t.Context(), repo, job.Spec.Place.Branch, path, 10<<10); err != nil || code != nil || size < 20000 || exists(path) {
+		t.Errorf("a bundle of %d bytes was read: %v", size, err)
+	}
+}
+
+// keeps collects the end of an attempt whose work did not come, which stays for 14 days.
+func (h *home) keeps(ref far.Ref, why string) {
+	h.Helper()
+	h.must(h.w.Put(h.Context(), ref, far.Entry{ID: "c", Kind: far.Collected}))
+	h.leave()
+	h.open()
+	kept, err := ReadKept(h.dir)
+	if err != nil || len(kept) != 1 || !strings.Contains(kept[0].Why, why) || kept[0].Tree != h.w.job(ref).tree() {
+		h.Errorf("kept: %+v, %v", kept, err)
+	}
+	h.w.sweep(h.Context(), time.Now().Add(keepLost-time.Minute))
+	if !exists(h.w.jobDir(ref)) {
+		h.Error("removed too early")
+	}
+}
+
+// An end that can never be sent is told to home, and the work stays.
+func TestUnsendable(t *testing.T) {
+	h := newHome(t)
+	h.open(func(o *Options) { o.maxTries = 2 })
+	h.renewing()
+	ref, need, job, mark := h.waiting()
+	h.must(h.w.Open(t.Context(), "home", ref, need, job))
+	h.send(ref)
+	h.until("the program works", func() bool { return exists(mark) })
+	h.must(os.MkdirAll(filepath.Join(h.w.jobDir(ref), "home.bundle", "in the way"), 0o700))
+	h.must(os.WriteFile(mark+".go", nil, 0o600))
+	all := h.all(ref)
+	tree := h.w.job(ref).tree()
+	if end := all[len(all)-1]; end.Record != nil || !strings.HasPrefix(end.Error, "its work cannot be sent: ") || !strings.HasSuffix(end.Error, "; it stays on box, in "+tree) {
+		t.Errorf("the end:\n%s", told(all))
+	}
+	h.gone(mark)
+	h.keeps(ref, "its work cannot be sent")
+	h.w.sweep(t.Context(), time.Now().Add(keepLost+time.Minute))
+	if exists(h.w.jobDir(ref)) {
+		t.Error("it is kept for ever")
 	}
 }

@@ -40,18 +40,19 @@ const (
 // work forwards in both directions until the attempt has ended, and ends the job. What
 // fails meanwhile is tried again: the program works on.
 func (j *job) work(ctx context.Context, r *run.Run, repo *worktree.Repo, started <-chan struct{}) error {
-	alive, over := context.WithCancel(ctx)
-	defer over()
-	var all sync.WaitGroup
-	all.Go(func() {
-		defer over()
-		j.patiently(ctx, "an attempt cannot be watched", func() error { return j.await(ctx, r, started) })
-	})
 	t := &tail{job: j, run: r}
 	if err := readJSON(j.path(originFile), &t.from); err != nil {
 		return err
 	}
 	t.at = t.from.Records
+	alive, over := context.WithCancel(ctx)
+	defer over()
+	var all sync.WaitGroup
+	var unseen error
+	all.Go(func() {
+		defer over()
+		unseen = j.persist(ctx, "an attempt cannot be watched", func() error { return j.await(ctx, r, started) })
+	})
 	all.Go(func() {
 		j.patiently(alive, "records and output cannot be forwarded", func() error { return t.follow(alive) })
 	})
@@ -61,8 +62,11 @@ func (j *job) work(ctx context.Context, r *run.Run, repo *worktree.Repo, started
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if unseen != nil {
+		return unseen
+	}
 	var end far.Entry
-	j.patiently(ctx, "an attempt's end cannot be forwarded", func() (err error) {
+	err := j.persist(ctx, "an attempt's end cannot be forwarded", func() (err error) {
 		if err = t.rest(ctx); err == nil {
 			err = t.flush(ctx)
 		}
@@ -76,6 +80,9 @@ func (j *job) work(ctx context.Context, r *run.Run, repo *worktree.Repo, started
 	}
 	if err := r.DropEnv(); err != nil {
 		j.w.o.Log.Error("the environment of an attempt cannot be deleted", "attempt", j.ref.String(), "err", err)
+	}
+	if err != nil {
+		return err
 	}
 	j.forget(ctx)
 	return j.end(ctx, end)
@@ -95,6 +102,32 @@ func (j *job) patiently(ctx context.Context, what string, f func() error) {
 	}
 }
 
+// maxTries is how often what has no known reason to pass by itself is tried.
+const maxTries = 20
+
+// stays is the error of an attempt whose work home does not get: the machine keeps it.
+type stays struct{ error }
+
+// persist calls f like patiently. If it fails all the same, for another reason than a lack of
+// space or files, the work of the attempt stays.
+func (j *job) persist(ctx context.Context, what string, f func() error) (err error) {
+	failed := 0
+	j.patiently(ctx, what, func() error {
+		err = f()
+		if err != nil && !passes(err) {
+			failed++
+		}
+		if _, final := err.(*stays); final || failed >= j.w.o.maxTries {
+			return nil
+		}
+		return err
+	})
+	if _, final := err.(*stays); err == nil || final || ctx.Err() != nil {
+		return err
+	}
+	return &stays{fmt.Errorf("its work cannot be sent: %w; it stays on %s, in %s", err, j.w.o.Machine.Name, j.tree())}
+}
+
 // last sends the code of the attempt, and returns its last entry.
 func (j *job) last(ctx context.Context, r *run.Run, repo *worktree.Repo) (far.Entry, error) {
 	f, err := j.facts(r)
@@ -107,13 +140,13 @@ func (j *job) last(ctx context.Context, r *run.Run, repo *worktree.Repo) (far.En
 	if _, err := host.EndLeft(ctx, r, []host.Ref{j.host()}, j.w.o.Limits.Patience()); err != nil {
 		j.w.o.Log.Error("what an attempt left running cannot be ended", "attempt", j.ref.String(), "err", err)
 	}
-	code, err := pack(ctx, repo, j.asked.Job.Spec.Place.Branch, j.path("home.bundle"))
+	code, size, err := pack(ctx, repo, j.asked.Job.Spec.Place.Branch, j.path("home.bundle"), j.w.o.maxCode)
 	if err != nil {
 		return far.Entry{}, err
 	}
-	if _, _, _, sent := j.out.sent(); sent+int64(len(code)) > j.w.o.maxCode {
-		return far.Entry{Error: fmt.Sprintf("the work of the attempt takes %d MB and %d MB travel: it stays on %s, in %s",
-			(sent+int64(len(code)))>>20, j.w.o.maxCode>>20, j.w.o.Machine.Name, j.tree())}, nil
+	if _, _, _, sent := j.out.sent(); sent+size > j.w.o.maxCode {
+		return far.Entry{}, &stays{fmt.Errorf("the work of the attempt takes %d MB and %d MB travel: it stays on %s, in %s",
+			(sent+size)>>20, j.w.o.maxCode>>20, j.w.o.Machine.Name, j.tree())}
 	}
 	if code != nil {
 		if err := j.out.number(ctx, far.Parts(far.Code, "end", code)...); err != nil {
@@ -189,8 +222,8 @@ func (j *job) save(ctx context.Context, repo *worktree.Repo, was string) (is str
 	if is = tip + " " + is; is == was {
 		return was, nil
 	}
-	code, err := pack(ctx, repo, s.Place.Branch, j.path("saved.bundle"))
-	if err != nil || code == nil {
+	code, _, err := pack(ctx, repo, s.Place.Branch, j.path("saved.bundle"), j.w.o.maxCode)
+	if err != nil || code == nil { // also one that is too large for the end
 		return is, err
 	}
 	if _, _, _, sent := j.out.sent(); sent+int64(len(code)) > j.w.o.maxCode/2 {

@@ -41,9 +41,10 @@ type Options struct {
 	Limits attempt.Limits // as the wrapper's; for tests
 
 	// For tests; zero: the constants.
-	batch   time.Duration
-	maxCode int64
-	maxLog  int64
+	batch    time.Duration
+	maxCode  int64
+	maxLog   int64
+	maxTries int
 }
 
 // batch is how long entries wait for others.
@@ -109,6 +110,9 @@ func Open(ctx context.Context, o Options) (*Worker, error) {
 	}
 	if o.maxLog == 0 {
 		o.maxLog = maxLog
+	}
+	if o.maxTries == 0 {
+		o.maxTries = maxTries
 	}
 	if o.Machine.Name == "" || o.Machine.Slots < 1 {
 		return nil, errors.New("a machine needs a name and at least one slot")
