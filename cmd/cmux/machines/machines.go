@@ -407,12 +407,9 @@ func runKept(_ context.Context, o *askOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := machine.ReadKept(dir)
-	if err != nil {
-		return err
-	}
+	all, bad := machine.ReadKept(dir) // of a folder that cannot be read, after all others
 	if o.JSON {
-		return cli.PrintJSON(o.Out, append([]machine.Kept{}, all...))
+		return errors.Join(cli.PrintJSON(o.Out, append([]machine.Kept{}, all...)), bad)
 	}
 	for _, k := range all {
 		if _, err := fmt.Fprintf(o.Out, "%s of %s, run %s, until %s: %s\n  %s\n",
@@ -420,7 +417,7 @@ func runKept(_ context.Context, o *askOptions) error {
 			return err
 		}
 	}
-	return nil
+	return bad
 }
 
 func newGuardCmd() *cobra.Command {
