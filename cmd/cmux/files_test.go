@@ -39,6 +39,7 @@ var elsewhere = map[string]string{
 	"agents/kinds/claude/resume.go":             "the program's own transcripts",
 	"agents/kinds/claude/claude.go":             "the size of the program's own transcript",
 	"agents/control/terminals/run.go":           "the worktree",
+	"agents/far/machine/code.go":                "the size of a bundle, in the user's own folder for state",
 	"agents/far/machine/control.go":             "Chmod of the socket it just bound",
 	"agents/far/machine/sweep.go":               "the folder of an attempt, in the user's own folder for state",
 	"agents/control/doctor.go":                  "the configuration and worktrees",
