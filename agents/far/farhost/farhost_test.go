@@ -349,14 +349,14 @@ func TestHostileMachine(t *testing.T) {
 		f.git("update-ref", "-d", ref)
 	}
 	f.git("reset", "-q", "--hard", main)
-	fo, err := f.host.follower(host.Ref{Node: "a", N: 1}, f.spec, false)
-	if err == nil {
+	if _, err := f.host.follower(host.Ref{Node: "a", N: 1}, f.spec, false); err == nil {
 		t.Fatal("a follower without a mark")
 	}
 	if err := f.host.note(host.Ref{Node: "a", N: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if fo, err = f.host.follower(host.Ref{Node: "a", N: 1}, f.spec, false); err != nil {
+	fo, err := f.host.follower(host.Ref{Node: "a", N: 1}, f.spec, false)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := f.host.unpack(t.Context(), fo, []byte(f.file(path))); err != nil {
