@@ -46,7 +46,6 @@ func Conforms(t *testing.T, make func(t *testing.T) Setup) {
 		{"a follow delivers once", follows},
 		{"a closed journal stays closed", staysClosed},
 		{"given up while silent", givenUp},
-		{"given up while its program ends", endsSlowly},
 		{"given up where it cannot be closed", cannotClose},
 		{"a silent machine loses its attempt", loses},
 		{"without another attempt nothing is lost", asks},
@@ -464,25 +463,6 @@ func givenUp(b *bench) {
 	if m.Closed(ref) != far.GivenUp || len(m.Running()) > 0 {
 		b.Error("the machine was not told when it was reached")
 	}
-}
-
-// Close returns when no program runs.
-func endsSlowly(b *bench) {
-	m := b.one()
-	m.Slow(10 * time.Second)
-	b.runs(ref)
-	ctx, cancel := b.within(time.Second)
-	defer cancel()
-	if err := b.c.Close(ctx, ref, far.GivenUp); !errors.Is(err, context.DeadlineExceeded) {
-		b.Error("Close did not wait for the program:", err)
-	}
-	if p := b.state(); p.State == far.Lost {
-		b.Error("it is lost while its program runs")
-	}
-	if err := b.c.Close(b.ctx, ref, far.GivenUp); err != nil || len(m.Running()) > 0 {
-		b.Errorf("closed with %v, and %v runs", err, m.Running())
-	}
-	b.stands(far.Lost)
 }
 
 // What home has given up gets no lease, so that it ends even where a machine cannot close it.

@@ -26,7 +26,6 @@ type Machine struct {
 	attempts map[far.Ref]*work
 	refuses  error // what Open fails with
 	keeps    error // what Close fails with
-	slow     time.Duration
 }
 
 // work is an attempt on a machine.
@@ -295,54 +294,25 @@ func (m *Machine) endProgram(ref far.Ref, w *work) {
 	m.tell()
 }
 
-// Close implements far.Worker. It waits for a program that ends slowly.
-func (m *Machine) Close(ctx context.Context, ref far.Ref, why far.Why) error {
+// Close implements far.Worker.
+func (m *Machine) Close(_ context.Context, ref far.Ref, why far.Why) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for {
-		w := m.attempts[ref]
-		switch {
-		case !m.up:
-			return errDown
-		case w == nil:
-			return far.ErrUnknown
-		case m.keeps != nil:
-			return m.keeps
-		}
-		if w.closed == "" {
-			w.closed = why
-			if m.slow == 0 {
-				m.endProgram(ref, w)
-			} else {
-				time.AfterFunc(m.slow, func() {
-					m.mu.Lock()
-					defer m.mu.Unlock()
-					m.endProgram(ref, w)
-				})
-				m.tell()
-			}
-		}
-		if !w.runs {
-			return nil
-		}
-		changed := m.changed
-		m.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		m.mu.Lock()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	if !m.up {
+		return errDown
 	}
-}
-
-// Slow has programs take d to end once Close was called.
-func (m *Machine) Slow(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.slow = d
+	w := m.attempts[ref]
+	switch {
+	case w == nil:
+		return far.ErrUnknown
+	case m.keeps != nil:
+		return m.keeps
+	}
+	if w.closed == "" {
+		w.closed = why
+		m.endProgram(ref, w)
+	}
+	return nil
 }
 
 // Work has the program of an attempt write an entry. false: it does not run.

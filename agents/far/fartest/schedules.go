@@ -67,7 +67,6 @@ func schedules(t *testing.T, make func(t *testing.T) Setup) {
 		var err error
 		synctest.Test(t, func(t *testing.T) { // no panic of rapid may leave the bubble
 			b := newBench(t, make(t), machines)
-			b.machines[0].Slow(3 * time.Second)
 			err = newPlay(b).perform(steps)
 			b.leave()
 		})
