@@ -4,7 +4,6 @@
 package machines
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -115,7 +114,7 @@ func Wrap(r *run.Run) func(host.Config, host.Host) (host.Host, error) {
 		if err != nil {
 			return nil, err
 		}
-		project, err := Project(ctx, r.Plan.Root, c.Env)
+		project, err := Project(ctx, r.Plan.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -206,14 +205,12 @@ func Where(n *dag.Node, all []far.Machine) string {
 }
 
 // Project names a project on all machines: by its first commit and its folder's name.
-func Project(ctx context.Context, root string, env []string) (string, error) {
-	cmd := git.Exec(ctx, root, env, "rev-list", "--max-parents=0", "HEAD")
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git rev-list: %w: %s", err, strings.TrimSpace(errs.String()))
+func Project(ctx context.Context, root string) (string, error) {
+	out, err := git.Run(ctx, root, "rev-list", "--max-parents=0", "HEAD")
+	if err != nil {
+		return "", err
 	}
-	firsts := strings.Fields(out.String())
+	firsts := strings.Fields(out)
 	slices.Sort(firsts)
 	sum := sha256.Sum256([]byte(strings.Join(firsts, " ") + "\n" + filepath.Base(root)))
 	return hex.EncodeToString(sum[:8]), nil

@@ -1,7 +1,6 @@
 package farhost
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,15 +27,9 @@ const (
 	snapshots = "refs/cmux/snapshots/"
 )
 
-// runGit runs git at the project's root, as cmux does.
+// runGit runs git at the project's root.
 func (h *Host) runGit(ctx context.Context, args ...string) (string, error) {
-	cmd := git.Exec(ctx, h.c.Run.Plan.Root, os.Environ(), args...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
-	}
-	return out.String(), nil
+	return git.Run(ctx, h.c.Run.Plan.Root, args...)
 }
 
 // remote is the URL that a machine may fetch the project from; empty: none is known.
@@ -131,8 +124,8 @@ func (h *Host) excluded(ctx context.Context, refs map[string]string, has []strin
 
 // holds reports whether commit descends from old, or is it.
 func (h *Host) holds(ctx context.Context, commit, old string) bool {
-	_, err := h.runGit(ctx, "merge-base", "--is-ancestor", old, commit)
-	return err == nil
+	holds, err := h.c.Repo.Holds(ctx, commit, old)
+	return err == nil && holds
 }
 
 // unpack adds an attempt's commits and snapshots. Its branch only moves forward.

@@ -19,6 +19,7 @@ import (
 	"cmux/agents/runs/attempt"
 	"cmux/agents/runs/host"
 	"cmux/agents/runs/run"
+	"cmux/agents/testkit/agenttest/until"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -283,10 +284,10 @@ func TestTakenInOnce(t *testing.T) {
 
 func (f *fixture) until(what string, ok func() bool) {
 	f.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			f.Fatal("never: " + what)
-		}
+	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
+	defer cancel()
+	if !until.True(ctx, ok) {
+		f.Fatal("never: " + what)
 	}
 }
 

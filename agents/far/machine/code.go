@@ -29,7 +29,7 @@ const (
 
 const (
 	// maxCode bounds the code that an attempt sends home. Half of it may be unfinished work.
-	maxCode = 64 << 20
+	maxCode = far.MaxWhole
 	// maxHas bounds the commits that a claim names.
 	maxHas = 200
 	// fetchWait bounds a fetch from the project's remote.
